@@ -1,4 +1,4 @@
-"""Fixtures: one synthetic sweep that many tests only read."""
+"""Fixtures: one synthetic sweep, which many tests share and none changes."""
 
 from __future__ import annotations
 

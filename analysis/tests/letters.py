@@ -1,4 +1,4 @@
-"""Where the letters of a picture stand, and which of them stand on each other."""
+"""Positions of texts in a picture, and texts that overlap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 LETTER = 0.5
-"""Width of a letter over the height of the font, about; Helvetica's mean is a little more."""
+"""Width of a letter over the height of the font, approximately; Helvetica's mean is a little larger."""
 SPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -51,7 +51,7 @@ def texts(svg: str) -> list[Text]:
 
 
 def overlaps(svg: str) -> list[tuple[str, str]]:
-    """Pairs of texts of which one covers a part of the other."""
+    """Pairs of texts that overlap."""
     all_of_them = texts(svg)
     return [
         (one.words, other.words)

@@ -1,6 +1,6 @@
 """Writes synthetic sweeps with known truth in the format that the runner writes.
 
-Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the
+These sweeps have no measurements. Every number follows from a `Truth`, so a test can check whether the
 analysis finds it.
 """
 
@@ -54,7 +54,7 @@ class Truth:
         workloads: serial fraction (Amdahl) of each workload by its name.
         threads: thread counts.
         cpus: CPUs of the synthetic host; more threads give no more speed.
-        trials: trials of each cell.
+        trials: trials of each configuration.
         iterations: timed iterations of each trial.
         effects: factor on the time of (branch, workload); 1 where absent.
         trial_noise: standard deviation of the trial's log-time.
@@ -64,7 +64,7 @@ class Truth:
         place_effect: log-time gained from the first to the last trial of each block.
         clock_noise: standard deviation of the log of the clock that all trials of a block share;
             work takes the same cycles at any clock.
-        layouts: builds of each branch, with which trials take turns; None: as many as trials.
+        layouts: number of builds of each branch, between which trials alternate; None: one per trial.
         twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
@@ -72,9 +72,9 @@ class Truth:
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
         counts: events that one worker of a branch counts in its first counted trial; in the second
-            twice as many, and so on. Threads outside count each event once, likewise. Absent
+            twice as many, and so on. The external threads together count each event once. Absent
             branches are not counted.
-        counted_trials: counted trials of each of their cells.
+        counted_trials: counted trials of each of their configurations.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
             clock. A thread count without a clock has none measured, and the nominal one.
         pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
@@ -159,7 +159,7 @@ _MADE: dict[str, tuple[Truth, Sweep]] = {}
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
     """The sweep that `truth` gives, written and read once in a run of the tests; to be read only.
 
-    With `change`, which changes each record, it is made anew.
+    With `change`, which changes each record, the sweep is written again.
     """
     if change is None and repr(truth) in _MADE:
         return _MADE[repr(truth)][1]
@@ -285,7 +285,7 @@ def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[st
 def records(truth: Truth) -> list[dict[str, Any]]:
     """All lines of `trials.jsonl`, in the order of measurement.
 
-    Replicate, then cell set, then random branch.
+    The order: by replicate, then by configuration set, then the branches at random.
     """
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]

@@ -55,7 +55,7 @@ def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_table_of_comparisons_has_verdicts_and_takes_another_baseline(
+def test_the_table_of_comparisons_has_results_and_takes_another_baseline(
     ordinary_sweep: Path, capsys: Captured
 ) -> None:
     table = ("table", str(ordinary_sweep), "comparisons", "--where", "level=workload")
@@ -77,7 +77,7 @@ def test_what_cannot_be_compared_is_refused_with_what_can(
     def told(folder: Path, *words: str) -> str:
         return refused(capsys, "table", str(folder), "comparisons", *words)
 
-    assert "beside one of `main`; choose another `--baseline`: master, packed," in told(
+    assert "in a block with `main`; choose another `--baseline`: master, packed," in told(
         ordinary_sweep, "--baseline", "main"
     )
     assert "`--baseline`: master\n" in told(sweep(tmp_path / "a", branches=["master"], twin=False))
@@ -86,7 +86,7 @@ def test_what_cannot_be_compared_is_refused_with_what_can(
         fails=lambda branch, *_: "crash" if branch == "master" else None,
         sequential=False,
     )
-    assert "beside one of `master`; choose another `--baseline`: packed" in told(crashed)
+    assert "in a block with `master`; choose another `--baseline`: packed" in told(crashed)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md"])
@@ -133,8 +133,11 @@ def test_a_condition_that_no_row_can_meet_names_what_there_is(
 
 def test_a_table_without_rows_says_how_to_get_some(ordinary_sweep: Path, capsys: Captured) -> None:
     for name, told in (
-        ("claims", "manifest.json: no branch claims anything; give branches `claims` in branches"),
-        ("events", "no trial was counted; sweep again with `--instrument`"),
+        (
+            "claims",
+            "manifest.json: no branch has a pre-registered hypothesis; give branches `claims` in branches",
+        ),
+        ("events", "no trial of an instrumented build; sweep again with `--instrument`"),
         ("line-waits", "it was measured, not simulated; sweep with `--machine NAME`"),
     ):
         assert told in refused(capsys, "table", str(ordinary_sweep), name)
@@ -150,7 +153,7 @@ def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) 
     (sweeps / "sweeper").mkdir()
     (sweeps / "sweeper" / "manifest.json").touch()
     assert load.find_sweep(Path("latest"), sweeps) == sweeps / "sweeper"
-    with pytest.raises(InputError, match="several sweeps begin so"):
+    with pytest.raises(InputError, match="several sweeps have this beginning"):
         load.find_sweep(Path("swe"), sweeps)
 
 
@@ -177,7 +180,7 @@ def test_broken_records_are_left_out_by_show_and_refused_by_everything_else(
     assert main(["show", str(folder)]) == 0
     again = capsys.readouterr()
     assert again.out == shown
-    assert "2 lines of trials.jsonl are no record" in again.err
+    assert "2 lines of trials.jsonl are not records" in again.err
     assert "`cargo runner repair sweep`" in again.err
     for broken, told in (
         (f"{first}\nhello\n{rest}", "trials.jsonl:2: not a record"),
@@ -203,7 +206,7 @@ def test_a_sweep_whose_every_trial_failed_says_so_in_its_ledger_and_has_no_rows_
         assert main(["table", str(folder), name]) == 0
 
 
-def test_bad_input_and_an_output_that_cannot_be_written_are_told_in_one_line(
+def test_bad_input_and_an_unwritable_output_are_reported_in_one_line(
     ordinary_sweep: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     refused(capsys, "report", str(tmp_path / "absent"), "--output", str(tmp_path / "report"))

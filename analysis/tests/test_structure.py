@@ -1,4 +1,4 @@
-"""The package is a house with floors: imports go down, and never in a circle."""
+"""The folders of the package are layers: a module imports only from lower layers, without cycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sweep_analysis
 
 ROOT = Path(sweep_analysis.__file__).parent
 FLOORS = (("read",), ("stats",), ("say", "draw"), ("services",), ("report",), ("__main__",))
-"""From the ground up; folders of one floor do not import each other."""
+"""The layers from the lowest; folders of one layer do not import each other."""
 Imports = dict[str, set[str]]
 
 
@@ -39,7 +39,7 @@ def imports_of(files: dict[str, str]) -> Imports:
 
 
 def climbing(imports: Imports) -> list[str]:
-    """Imports of another folder that is not on a lower floor."""
+    """Imports of another folder that is not on a lower layer."""
     floor = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
     pairs = [(one, other) for one, others in imports.items() for other in others]
     folders = [(one, other, one.partition(".")[0], other.partition(".")[0]) for one, other in pairs]

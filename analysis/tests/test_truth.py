@@ -2,7 +2,7 @@
 
 A small form of `cargo xtask truth`, with limits that a wrong method fails.
 
-So few sweeps reveal only large mistakes: limits are three standard errors and more from the targets.
+So few sweeps reveal only large mistakes: limits are at least three standard errors from the targets.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import pytest
 
 import truth
 from sweep_analysis.stats.calibration import EQUAL, OFF
-from sweep_analysis.stats.compare import UNJUDGED
-from sweep_analysis.stats.decisions import judged_of
+from sweep_analysis.stats.compare import UNTESTED
+from sweep_analysis.stats.decisions import decisions_of
 
 SWEEPS = 24
 FALSE = 17.0
-"""Per cent of so many null sweeps with a false claim; more than 4 of 24 happen once in 170 times at a rate of 5 %."""
+"""Limit for the per cent of null sweeps with a false result; at a true rate of 5 %, more than 4 of 24 have a probability of 1/170."""
 
 
 @cache
 def tried(name: str, seed: int) -> truth.Result:
-    """One judged sweep of a case, which several tests look at."""
+    """One tested sweep of a case, which several tests share."""
     return truth.tried(truth.CASES[name], seed)
 
 
@@ -40,12 +40,12 @@ def rates(name: str, sweeps: int = SWEEPS) -> dict[str, float]:
 @pytest.mark.parametrize(
     "name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"]
 )
-def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
+def test_equal_branches_rarely_differ_significantly_and_intervals_cover(name: str) -> None:
     found = rates(name)
-    assert found["any false claim"] < FALSE
+    assert found["any false result"] < FALSE
     for level in truth.LEVELS:
         assert found[f"covered, {level}"] > 89, level
-    assert found["advised"] + found["advised another"] < FALSE
+    assert found["recommended"] + found["recommended another"] < FALSE
 
 
 @pytest.mark.parametrize(
@@ -57,24 +57,24 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
         "simulated, every name bimodal",
     ],
 )
-def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
-    assert rates(name)["any false claim"] < FALSE
+def test_two_modes_and_a_single_noisy_branch_make_few_false_results(name: str) -> None:
+    assert rates(name)["any false result"] < FALSE
 
 
-def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
+def test_no_branch_is_tested_in_simulated_configurations_with_two_bimodal_branches() -> None:
     case = truth.CASES["simulated, every name bimodal"]
     for seed in range(2):
-        rows = judged_of(*truth.sweep_of(case, seed)).rows
+        rows = decisions_of(*truth.sweep_of(case, seed)).rows
         cells = rows.filter(level="cell", quantity="time")
-        assert cells["two_states"].all()
-        assert set(rows["verdict"]) <= {UNJUDGED}
+        assert cells["is_bimodal"].all()
+        assert set(rows["verdict"]) <= {UNTESTED}
 
 
 @pytest.mark.parametrize(
     "name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"]
 )
-def test_too_few_builds_are_not_judged(name: str) -> None:
-    assert not any(result.is_judged for result in results(name, 2))
+def test_too_few_builds_are_not_tested(name: str) -> None:
+    assert not any(result.is_tested for result in results(name, 2))
 
 
 @pytest.mark.parametrize(
@@ -95,24 +95,24 @@ def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [name for name, case in truth.CASES.items() if case.fails is not None]
 )
-def test_no_branch_is_advised_against_a_failure(name: str) -> None:
+def test_no_branch_with_failures_is_recommended(name: str) -> None:
     found = results(name, SWEEPS // 2)
-    assert not any(result.advised == truth.TRIED for result in found if result.fails)
+    assert not any(result.recommended == truth.TRIED for result in found if result.fails)
 
 
 def test_a_gain_here_does_not_pay_for_losses_there() -> None:
     found = rates("10 % faster on one, 3 % slower on two")
-    assert found["advised"] == 0
+    assert found["recommended"] == 0
 
 
 @pytest.mark.parametrize("name", sorted(truth.NOT_TO_MERGE))
-def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
-    assert rates(name, SWEEPS // 3)["advised"] == 0
+def test_a_branch_that_loses_somewhere_is_not_recommended(name: str) -> None:
+    assert rates(name, SWEEPS // 3)["recommended"] == 0
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.zeros])
-def test_waits_of_zero_make_few_false_claims(name: str) -> None:
-    assert rates(name)["any false claim"] < FALSE
+def test_latencies_of_zero_make_few_false_results(name: str) -> None:
+    assert rates(name)["any false result"] < FALSE
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])
@@ -121,7 +121,7 @@ def test_a_claim_about_each_workload_is_not_held_by_a_mean(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["quiet", "builds-of-two-modes", "autocorrelated"])
-def test_ratios_of_builds_of_unequal_luck_are_rarely_said_to_drift(name: str) -> None:
+def test_ratios_of_unequal_builds_are_rarely_said_to_drift(name: str) -> None:
     assert rates(name)["said to drift"] < 3
 
 
@@ -156,13 +156,13 @@ def test_what_is_said_to_be_found_is_found() -> None:
         ("one workload +15 %, quiet", EQUAL),
     ],
 )
-def test_calibration_rarely_says_the_opposite(name: str, wrong: str) -> None:
+def test_calibration_rarely_gives_the_opposite_sign(name: str, wrong: str) -> None:
     answers = [truth.calibrated(truth.CALIBRATIONS[name], seed) for seed in range(SWEEPS)]
     assert 100 * answers.count(wrong) / SWEEPS < FALSE
 
 
-def test_a_judge_that_counts_trials_as_builds_would_fail() -> None:
-    """The known mistake: with each trial taken for a build of its own, three lucky builds look like nine."""
+def test_a_rule_that_counts_trials_as_builds_would_fail() -> None:
+    """A planted mistake: if each trial counts as a build, three fast builds look like nine."""
     case = truth.CASES["few-layouts"]
     alarmed = 0
     for seed in range(SWEEPS):

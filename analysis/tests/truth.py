@@ -1,9 +1,9 @@
 """Calibrates the real functions on synthetic sweeps of known truth.
 
-It counts how often intervals cover, verdicts err, and recommendations hurt.
+It counts how often intervals cover, results are false, and recommendations are wrong.
 
-`cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. Nothing here
-was measured: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
+`cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. There are
+no measurements: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
 three workloads on four thread counts. As in the runner, a branch has as many builds as trials, and
 the control runs the baseline's builds in another order.
 
@@ -31,12 +31,12 @@ from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, TRIALS
 from sweep_analysis.report.statement_gains import significant
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.comparison import programs, threads_of
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.claims import HELD, check_claims
-from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNJUDGED
-from sweep_analysis.stats.decisions import judged_of
+from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNTESTED
+from sweep_analysis.stats.decisions import decisions_of
 from sweep_analysis.stats.location import Floats
 from sweep_analysis.stats.two_sweeps import Pooled
 
@@ -45,14 +45,14 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 BASELINE, TWIN = "master", "master-again"
 TRIED = "tried"
-"""The branch that effects and failures are of; all others equal the baseline."""
+"""The branch with effects and failures; all others equal the baseline."""
 WORKLOADS = ["quicksort", "tsp", "packets"]
 THREADS = [1, 2, 4, 8]
 LIMIT_S = 60.0
 NOISE = 0.02
-"""Standard deviation of a trial's log-time, where nothing else is said."""
+"""Default standard deviation of a trial's log-time."""
 LAYOUT_OFFSETS = 0.05
-"""A build of a branch is slower than it could be by 0 to 5 %, in each workload by another share."""
+"""Largest slow-down of a build by its link order; it differs between workloads."""
 
 
 def quiet(rng: Rng, shape: tuple[int, ...]) -> Floats:
@@ -61,27 +61,27 @@ def quiet(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in seven met another program, and some of these took many times as long."""
+    """15 % of the trials run beside another program, and some of these take many times as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.15) * np.log1p(0.05 * rng.pareto(1.1, shape))
 
 
 def all_pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Each trial is late by a Pareto share: no variance exists."""
+    """Each trial is slower by a Pareto-distributed share, which has no variance."""
     return np.log1p(0.02 * rng.pareto(1.5, shape))
 
 
 def modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in five runs in another mode, 35 % slower."""
+    """20 % of the trials run in a slow mode, which takes 35 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.2) * 0.3
 
 
 def even_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the trials, by lot, run in another mode, 10 % slower."""
+    """A random half of the trials runs in a slow mode, which takes 10 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * 0.1
 
 
 def bursts(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """In one block of seven, half of the trials meet a burst of other work and take half as long again."""
+    """In 15 % of the blocks, half of the trials meet a burst of other work and take 1.5 times as long."""
     return (
         quiet(rng, shape)
         + (rng.random((*shape[:1], 1, *shape[2:])) < 0.15) * (rng.random(shape) < 0.5) * 0.4
@@ -95,7 +95,7 @@ def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
     """
     trials = np.moveaxis(
         np.zeros(shape), (2, 0, 1), (0, 1, 2)
-    )  # replicate, cell, branch: the order in which they run
+    )  # replicate, configuration, branch: the order in which they run
     flat = rng.normal(0, 2 * NOISE * np.sqrt(1 - 0.9**2), trials.size)
     for at in range(1, flat.size):
         flat[at] += 0.9 * flat[at - 1]
@@ -109,7 +109,7 @@ def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def drifting(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """The host gets a fifth slower from the first replicate to the last."""
+    """The host becomes 20 % slower from the first replicate to the last."""
     return quiet(rng, shape) + np.linspace(0, 0.2, shape[2])
 
 
@@ -124,12 +124,12 @@ def noise_of_a_tenth(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def far_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the trials, by lot, run in another mode, 80 % slower."""
+    """A random half of the trials runs in a slow mode, which takes 80 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
 def outliers(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in twenty takes three times as long."""
+    """5 % of the trials take three times as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.05) * float(np.log(3))
 
 
@@ -141,22 +141,22 @@ def lone_noise(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def none(_: Rng, shape: tuple[int, ...]) -> Floats:
-    """No noise, as on a simulated machine where chance decides nothing."""
+    """No noise, as on a simulated machine without an effect of chance."""
     return np.zeros(shape)
 
 
 def even_builds(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """A build is slower than it could be by 0 to 5 %, in each workload by another share."""
+    """A build is slower by 0 to 5 %, with another value in each workload."""
     return rng.uniform(0, LAYOUT_OFFSETS, shape)
 
 
 def builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the builds, by lot, run in another mode, 80 % slower; each workload has its own lot."""
+    """A random half of the builds runs in a slow mode, which takes 80 % longer; each workload has its own half."""
     return even_builds(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
 def whole_builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the builds, by lot, run in another mode, 20 % slower, in all workloads alike."""
+    """A random half of the builds runs in a slow mode, which takes 20 % longer, in all workloads."""
     return even_builds(rng, shape) + (rng.random((1, *shape[1:])) < 0.5) * float(np.log(1.2))
 
 
@@ -167,7 +167,7 @@ WITH_A_SLOW_ONE = (SIX_OF_SEVEN**6 * 2) ** (1 / 7)
 
 
 def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in all its cells.
+    """One build of `TRIED` is slow in all its configurations.
 
     About the mean of its builds, so that the effect is `WITH_A_SLOW_ONE`.
     """
@@ -188,7 +188,7 @@ def twofold_states(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def unlike(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Branches and cells differ in how noisy they are, by up to six times."""
+    """Branches and configurations differ in how noisy they are, by up to six times."""
     scale: Floats = rng.choice([0.5, 1.0, 3.0], (*shape[:2], 1))
     return quiet(rng, shape) * scale
 
@@ -199,23 +199,23 @@ class Case:
 
     Attributes:
         name: as the command line calls it.
-        noise: noise of every trial's log-time; cells by branches by replicates.
-        layouts: builds of each branch; replicates take turns with them.
+        noise: noise of every trial's log-time; configurations by branches by replicates.
+        layouts: number of builds of each branch, between which replicates alternate.
         trials: replicates.
         builds: log-time that a build costs; workloads by branches by builds.
         effect: factor on the time of `TRIED`, by workload, or by workload and threads; 1 where
             absent.
-        waits: factor on the waits of `TRIED`, by workload; other workloads report no waits.
-        claims: claims about `TRIED` on all workloads; those in `UNTRUE` are false.
+        waits: factor on the latencies of `TRIED`, by workload; other workloads report none.
+        claims: false hypotheses about `TRIED` on all workloads.
         crash: branches all of whose trials of one workload crash.
         is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
-        fails: whether trials of `TRIED` fail, cells by replicates; drawn after the times are known.
+        fails: whether trials of `TRIED` fail, configurations by replicates; drawn after the times are known.
         failure: the outcome of those trials.
         others: branches beside the baseline, its A/A control and `TRIED`, all equal to the
             baseline.
-        zeros: share of the waits of all names but `TRIED` that are zero, the others being longer
-            for it.
-        kept: the only cells that were measured; empty: all.
+        zeros: share of the latencies of all branches but `TRIED` that are zero; the others are longer, so that
+            the mean is the same.
+        kept: the only configurations that were measured; empty: all.
     """
 
     name: str
@@ -235,7 +235,7 @@ class Case:
     kept: tuple[tuple[str, int], ...] = ()
 
     def factor(self, workload: str, threads: int, quantity: str = "time") -> float:
-        """The truth about `TRIED` in one cell."""
+        """The truth about `TRIED` in one configuration."""
         if quantity in ("p50", "p99"):
             return self.waits.get(workload, 1.0)
         return self.effect.get((workload, threads), self.effect.get(workload, 1.0))
@@ -244,7 +244,7 @@ class Case:
 def slowest_fail(_: Rng, times: Floats) -> Bools:
     """The slowest trials fail.
 
-    Three trials of each cell fail, so that the rest looks quick.
+    Three trials of each configuration fail, so that the rest looks quick.
     """
     late: Bools = np.argsort(np.argsort(times, axis=1), axis=1) >= times.shape[1] - 3
     return late
@@ -258,7 +258,7 @@ def tsp_hangs(_: Rng, times: Floats) -> Bools:
 
 
 def now_and_then(rng: Rng, times: Floats) -> Bools:
-    """One trial in fourteen of one workload fails."""
+    """1/14 of the trials of one workload fails."""
     rows = tsp_hangs(rng, times)
     return rows & (rng.random(times.shape) < 1 / 14)
 
@@ -310,7 +310,7 @@ def everywhere(
 
 
 LOSS_ELSEWHERE = everywhere(0.9) | {"tsp": 1.05}
-"""A gain of 10 % on all workloads but one, which loses."""
+"""A gain of 10 % on all workloads except one, which loses."""
 
 
 EFFECTS = [
@@ -531,23 +531,23 @@ class Result:
     Attributes:
         covered: share of intervals that hold the truth, by level; NaN without intervals. Where one
             branch alone is noisy, of its intervals.
-        false_claims: number of significant results that are false, or in the wrong direction.
-        found: whether the effect of `TRIED` was significant, by level; of workloads and cells the
+        false_results: number of significant results that are false, or in the wrong direction.
+        found: whether the effect of `TRIED` was significant, by level; of workloads and configurations the
             share.
-        advised: the branch that the analysis recommends to merge.
+        recommended: the branch that the analysis recommends to merge.
         fails: whether a trial of `TRIED` failed.
-        is_judged: whether any row was tested.
+        is_tested: whether any row was tested.
         detectable: the ratio that the analysis says it could have found overall.
-        held: the claims of the case that the analysis holds.
+        held: the hypotheses of the case that the analysis holds.
         drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
     """
 
     covered: dict[str, float]
-    false_claims: int
+    false_results: int
     found: dict[str, float]
-    advised: str | None
+    recommended: str | None
     fails: bool
-    is_judged: bool
+    is_tested: bool
     detectable: float | None
     held: tuple[str, ...]
     drifts: float
@@ -557,9 +557,9 @@ LEVELS = ("cell", "workload", "overall")
 
 
 def tried(case: Case, seed: int) -> Result:
-    """Judge one synthetic sweep."""
+    """Test one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
-    decisions = judged_of(sweep, times)
+    decisions = decisions_of(sweep, times)
     rows = decisions.rows
     truth = [_truth(case, row) for row in rows.rows(named=True)]
     told = rows.with_columns(truth=pl.Series(truth, dtype=pl.Float64))
@@ -579,9 +579,9 @@ def tried(case: Case, seed: int) -> Result:
         {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
         wrong.height,
         {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
-        advice(decisions).merge,
+        recommendation(decisions).merge,
         bool(decisions.failures.height),
-        bool((rows["verdict"] != UNJUDGED).any()),
+        bool((rows["verdict"] != UNTESTED).any()),
         detectable if isinstance(detectable, float) else None,
         _held(case, sweep, times),
         _share(told.drop_nulls("p_drift").select((pl.col("p_drift") < DRIFT_ALPHA).mean())),
@@ -591,7 +591,7 @@ def tried(case: Case, seed: int) -> Result:
 def _truth(case: Case, row: dict[str, Any]) -> float:
     """The ratio that a row of `frames.COMPARISONS` should have.
 
-    Pooled rows hold the cells of several workers.
+    Pooled rows hold the configurations of several workers.
     """
     if row["branch"] != TRIED:
         return 1.0
@@ -620,8 +620,8 @@ def _held(case: Case, sweep: Sweep, times: pl.DataFrame) -> tuple[str, ...]:
 
 
 def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
-    """Claims of a null sweep, all of them false."""
-    return judged_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
+    """Number of significant results of a null sweep, all of them false."""
+    return decisions_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
 
 
 def _share(frame: pl.DataFrame) -> float:
@@ -630,7 +630,7 @@ def _share(frame: pl.DataFrame) -> float:
 
 
 def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Result]:
-    """Judge so many sweeps of a case."""
+    """Test `sweeps` sweeps of a case."""
     if workers is None:
         return [tried(case, seed) for seed in range(sweeps)]
     return list(workers.map(tried, repeat(case), range(sweeps), chunksize=10))
@@ -645,11 +645,13 @@ def rates(found: list[Result]) -> dict[str, float]:
 
     return {
         **{f"covered, {level}": mean([it.covered[level] for it in found]) for level in LEVELS},
-        "any false claim": mean([float(it.false_claims > 0) for it in found]),
+        "any false result": mean([float(it.false_results > 0) for it in found]),
         **{f"found, {level}": mean([it.found[level] for it in found]) for level in LEVELS},
-        "advised": mean([float(it.advised == TRIED) for it in found]),
-        "advised another": mean([float(it.advised not in (None, TRIED)) for it in found]),
-        "advised against a failure": mean([float(it.advised == TRIED) for it in found if it.fails]),
+        "recommended": mean([float(it.recommended == TRIED) for it in found]),
+        "recommended another": mean([float(it.recommended not in (None, TRIED)) for it in found]),
+        "recommended against a failure": mean(
+            [float(it.recommended == TRIED) for it in found if it.fails]
+        ),
         "held": mean([float(bool(it.held)) for it in found]),
         "said to drift": mean([it.drifts for it in found]),
     }
@@ -675,7 +677,7 @@ LEAST_FOUND = 65
 def detectable_is_found(
     case: Case, equal: list[Result], workers: ProcessPoolExecutor | None = None
 ) -> tuple[float, float]:
-    """The change that the analysis says it finds four times in five, in per cent, and how often it finds it.
+    """The detectable change (with a probability of 80 %), and how often the analysis finds it, in per cent.
 
     `equal` are the results of the case, which has no effect.
     """
@@ -705,7 +707,7 @@ class OfSweeps:
     Attributes:
         one: share of the first sweep's intervals, by workload, that hold the truth.
         together: the same of all sweeps pooled.
-        claims: whether any row of any level or quantity of the pooled sweeps is faster or slower.
+        claims: whether any pooled row, of any level or quantity, is significant.
     """
 
     one: float
@@ -714,8 +716,8 @@ class OfSweeps:
 
 
 def of_sweeps(moves: str, sweeps: int, seed: int) -> OfSweeps:
-    """Judge so many sweeps of equal branches that differ as one of `SHIFTS` says."""
-    judged = []
+    """Test sweeps of equal branches that differ as `SHIFTS[moves]` says."""
+    tested = []
     for day in range(sweeps):
         sweep, times = sweep_of(Case(f"day {day}", others=4), seed)
         rng = np.random.default_rng([seed, day])
@@ -728,9 +730,9 @@ def of_sweeps(moves: str, sweeps: int, seed: int) -> OfSweeps:
         there = times.join(luck, on=key or ["branch"]).with_columns(
             pl.col("ns_per_unit", "cpu_ns_per_unit") * factor
         )
-        judged.append(judged_of(sweep, there.select(times.columns)).comparisons)
-    rows = judged[0].filter(~pl.col("branch").is_in([BASELINE, TWIN]))
-    pooled = [it for it in Pooled(judged).rows() if it["branch"] not in (BASELINE, TWIN)]
+        tested.append(decisions_of(sweep, there.select(times.columns)).comparisons)
+    rows = tested[0].filter(~pl.col("branch").is_in([BASELINE, TWIN]))
+    pooled = [it for it in Pooled(tested).rows() if it["branch"] not in (BASELINE, TWIN)]
     of_workloads = [it for it in pooled if it["level"] == "workload" and it["quantity"] == "time"]
     alone = rows.filter(level="workload", quantity="time").rows(named=True)
     holds = [
@@ -758,7 +760,7 @@ def calibrated(case: Case, seed: int) -> str:
 
 
 GAIN_ON_ONE = Case("half the time on one workload", effect={"tsp": 0.5})
-"""A case whose sentences are known: two places gain, of which one pools several thread counts."""
+"""A case with known sentences: two places gain, one of which pools several thread counts."""
 
 
 def sentences_wrong(seed: int) -> list[str]:
@@ -767,7 +769,7 @@ def sentences_wrong(seed: int) -> list[str]:
     A place that gains is not named; the pooled threads or the programs are not those that there are.
     """
     sweep, times = sweep_of(GAIN_ON_ONE, seed)
-    rows = judged_of(sweep, times).rows
+    rows = decisions_of(sweep, times).rows
     own = without_size(with_panel(rows)).filter(
         pl.col("level").is_in(["workload", "cell"]), baseline=BASELINE, branch=TRIED
     )
@@ -783,7 +785,7 @@ def sentences_wrong(seed: int) -> list[str]:
         wrong.append(f"3 programs are said to be {told}")
     sets = [pl.col("workload").alias("parameters"), pl.lit("tsp").alias("workload")]
     of_one = replace(sweep, trials=sweep.trials.with_columns(sets))
-    rows = judged_of(of_one, times.with_columns(sets)).rows
+    rows = decisions_of(of_one, times.with_columns(sets)).rows
     told = programs(rows, _row(rows, level="overall"))
     if told != "3 configurations of 1 program together":
         wrong.append(f"3 configurations of 1 program are said to be {told}")
@@ -796,7 +798,7 @@ def _row(rows: pl.DataFrame, **where: str) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
-def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
+def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
     """The targets that a case misses; most limits allow three standard errors of so many sweeps."""
     size, case = len(found), CASES[name]
     missed = []
@@ -808,16 +810,16 @@ def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) 
                 missed.append(
                     f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %"
                 )
-    if (name in NULL_NAMES or case.zeros) and their_rates["any false claim"] > 5 + 300 * np.sqrt(
+    if (name in NULL_NAMES or case.zeros) and their_rates["any false result"] > 5 + 300 * np.sqrt(
         0.05 * 0.95 / size
     ):
         missed.append(f"{name}: more than 5 % of sweeps have a false claim")
-    if their_rates["advised against a failure"] > 0:
-        missed.append(f"{name}: a branch is advised though it fails")
+    if their_rates["recommended against a failure"] > 0:
+        missed.append(f"{name}: a branch is recommended though it fails")
     if case.claims and their_rates["held"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
         missed.append(f"{name}: a claim is held that is not true")
-    if name in NOT_TO_MERGE and their_rates["advised"] > 2 + 300 * np.sqrt(0.02 * 0.98 / size):
-        missed.append(f"{name}: a branch is advised that loses somewhere")
+    if name in NOT_TO_MERGE and their_rates["recommended"] > 2 + 300 * np.sqrt(0.02 * 0.98 / size):
+        missed.append(f"{name}: a branch is recommended that loses somewhere")
     if name in NULL_NAMES and name != "drift" and their_rates["said to drift"] > 2:
         missed.append(f"{name}: more than 1 % of ratios are said to drift, and none does")
     least_power = 80 - 300 * np.sqrt(0.8 * 0.2 / size)
@@ -827,7 +829,7 @@ def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) 
 
 
 def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
-    """Coverage of one sweep and of all, and how often all have a claim, in per cent."""
+    """Coverage of one sweep and of all, and the share of pooled sweeps with a significant result, in per cent."""
     each = np.array([(it.one, it.together, it.claims) for it in found], dtype=float)
     return tuple(100 * each.mean(axis=0))  # type: ignore[return-value]
 
@@ -859,10 +861,16 @@ NOT_TO_MERGE = {
 
 
 def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
-    columns = ["covered, cell", "covered, workload", "covered, overall", "any false claim"]
+    columns = ["covered, cell", "covered, workload", "covered, overall", "any false result"]
     columns += ["found, cell", "found, workload", "found, overall"]
-    columns += ["advised", "advised another", "advised against a failure", "held", "said to drift"]
-    print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
+    columns += [
+        "recommended",
+        "recommended another",
+        "recommended against a failure",
+        "held",
+        "said to drift",
+    ]
+    print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: no value.\n")
     print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     missed = []
     for name in names:
@@ -872,7 +880,7 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
             "–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns
         ]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
-        missed += goals_missed(name, found, of_case)
+        missed += targets_missed(name, found, of_case)
     return missed
 
 
@@ -904,10 +912,10 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{name} {change:.1f} % in {found:.0f} %" for name, (change, found) in told.items()
             ]
             print(
-                f"\nChange that is said to be found four times in five, and how often it is: {', '.join(rates)}.\n"
+                f"\nDetectable change (probability 80 %), and how often it is found: {', '.join(rates)}.\n"
             )
             missed += [
-                f"{name}: what is said to be found is in {it[1]:.0f} %"
+                f"{name}: a detectable change is found in {it[1]:.0f} %"
                 for name, it in told.items()
                 if it[1] < LEAST_FOUND
             ]
@@ -924,7 +932,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"| {moves} | {one:.0f} | {both:.1f} | {claims:.1f} |", flush=True)
                 missed += days_missed(moves, of_days)
             wrong = list(workers.map(sentences_wrong, range(asked.sweeps // 10 or 1)))
-            print(f"\nSentences that are wrong: {sum(map(len, wrong))} in {len(wrong)} sweeps.")
+            print(f"\nWrong sentences: {sum(map(len, wrong))} in {len(wrong)} sweeps.")
             missed += sorted({told for of_sweep in wrong for told in of_sweep})
             print()
             print(f"| calibration of | {EQUAL} | {OFF} | {OPEN} |\n|---|---:|---:|---:|")
@@ -936,7 +944,7 @@ def main(arguments: list[str] | None = None) -> int:
                     100 * answers.count(answer) / len(answers) for answer in (EQUAL, OFF, OPEN)
                 ]
                 print(f"| {name} | {' | '.join(f'{share:.0f}' for share in shares)} |")
-    print(f"\nGoals missed: {'; '.join(missed) or 'none'}.")
+    print(f"\nTargets missed: {'; '.join(missed) or 'none'}.")
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
     return 1 if missed else 0
 

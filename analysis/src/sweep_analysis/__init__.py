@@ -1,4 +1,4 @@
-"""From raw trials to speed-up curves, comparisons and a report.
+"""Turns raw trials into speed-up curves, comparisons and a report.
 
 Start at `__main__.py` or the README.
 """

@@ -42,22 +42,22 @@ SHOWN_AS = ("table", "markdown", "json", "csv")
 """The values of `show --format`, as `cargo runner show` takes it."""
 
 MOST_VALUES = 12
-"""If a column lacks the value that the user asked for, the error names at most so many of its values."""
+"""If a column lacks the value that the user asked for, the error names at most this many of its values."""
 
 REMEDIES = {
     "claims": (
         "manifest.json",
-        "no branch claims anything",
-        "give branches `claims` in branches.toml before the sweep; its first lines say how",
+        "no branch has a pre-registered hypothesis",
+        "give branches `claims` in branches.toml before the sweep; its first lines explain the form",
     ),
     "events": (
         "",
-        "no trial was counted",
+        "no trial of an instrumented build",
         "sweep again with `--instrument` and a branch of rayon-fork/",
     ),
     "lines": (
         "",
-        "no trial was counted",
+        "no trial of an instrumented build",
         "sweep again with `--instrument` and a branch of rayon-fork/",
     ),
     **dict.fromkeys(
@@ -75,7 +75,7 @@ REMEDIES = {
     ),
     "box": (
         "manifest.json",
-        "it is over no box of machines",
+        "the sweep is not over a box of machines",
         "sweep with `--box`",
     ),
     "placements": (
@@ -84,7 +84,7 @@ REMEDIES = {
         "measure again with `--placement both`",
     ),
 }
-"""Of a table without rows: where to look, what to say, what to do; others are empty where nothing is odd."""
+"""File, problem and remedy of the error for each table that must have rows; other tables may be empty."""
 
 EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
@@ -92,11 +92,11 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis show latest
   python -m sweep_analysis table latest speedups --where definition=own --format md
   python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
-  python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or falsified
+  python -m sweep_analysis table latest claims --format md        # pre-registered hypotheses: held or falsified
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest costs --where workload=ticks
   python -m sweep_analysis table latest placements --where level=branch --format md
-  python -m sweep_analysis table latest line-waits --where threads=64 --format md  # which source lines waited, simulated
+  python -m sweep_analysis table latest line-waits --where threads=64 --format md  # simulated: source lines that waited
   python -m sweep_analysis table latest box --format md           # a sweep with --box: on which share of machines
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
@@ -128,10 +128,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        # Errors of reading are `InputError`; what is left is a place that cannot be written.
+        # Errors of reading are `InputError`; other errors come from an output that cannot be written.
         where = error.filename or "standard output"
         print(
-            f"error: {where}: {error.strerror}; choose another `--output`, or mend that",
+            f"error: {where}: {error.strerror}; choose another `--output`, or make it writable",
             file=sys.stderr,
         )
         return HOST_NOT_FIT
@@ -159,14 +159,14 @@ def _parser() -> argparse.ArgumentParser:
     shown = _command(
         commands,
         "show",
-        "print the table of a sweep: medians, ratios to the baseline, and what they show",
+        "print the table of a sweep: medians, ratios to the baseline, and significant results",
         _show,
     )
     shown.add_argument("--format", choices=SHOWN_AS, default="table", help="default: %(default)s")
     shown.add_argument(
         "--judgement",
         action="store_true",
-        help="of JSON: also what the sweep shows, beside `rows`",
+        help="in JSON: also the results of the sweep in sentences, beside `rows`",
     )
 
     table = _prints(commands, "table", "print a table behind the figures", _table)
@@ -188,18 +188,18 @@ def _parser() -> argparse.ArgumentParser:
     validated = _prints(
         commands,
         "validate",
-        "compare a simulated sweep with a measured one of the same cells",
+        "compare a simulated sweep with a measured one of the same configurations",
         _validate,
     )
-    validated.add_argument("measured", type=Path, help="the measured sweep; likewise")
+    validated.add_argument("measured", type=Path, help="the measured sweep, named in the same way")
     validated.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="also write the figure validation and the table there",
+        help="also write the figure `validation` and the table into this folder",
     )
 
-    export = _command(commands, "export", "write the tables alone", _export)
+    export = _command(commands, "export", "write the tables without the report", _export)
     export.add_argument(
         "--output",
         type=Path,
@@ -220,12 +220,12 @@ def _parser() -> argparse.ArgumentParser:
 
     stated = commands.add_parser(
         "statements",
-        help="check the statements, the measured numbers in documents, or write them anew",
+        help="check the generated results in documents (their measured numbers), or write them again",
     )
     stated.add_argument(
         "--write",
         action="store_true",
-        help="write the statements anew; without it: exit code 1 if one differs",
+        help="write the generated results again; without it: exit code 1 if one differs",
     )
     stated.set_defaults(run=_statements)
 
@@ -236,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     executed.add_argument(
         "--sweep",
         type=Path,
-        help="sweep to show; default: the committed sweep that each notebook names",
+        help="the sweep that every notebook reads; default: the committed sweep that each names",
     )
     executed.set_defaults(run=_notebooks)
     return parser
@@ -294,8 +294,8 @@ def _report(asked: argparse.Namespace) -> None:
     if sweep.points:
         raise InputError(
             sweep.path,
-            "it is over a box of machines, of which no page is drawn",
-            "print its signs by `show`, or `table SWEEP box`",
+            "the sweep is over a box of machines, which has no page",
+            "print its signs with `show`, or `table SWEEP box`",
         )
     page = write_report(sweep, asked.output)
     for note in sweep.notes:
@@ -304,7 +304,7 @@ def _report(asked: argparse.Namespace) -> None:
 
 
 def _show(asked: argparse.Namespace) -> None:
-    # A broken line hides no other.
+    # One broken line must not hide the others.
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)
@@ -330,7 +330,7 @@ def _show(asked: argparse.Namespace) -> None:
 
 
 def _show_box(sweep: Sweep, asked: argparse.Namespace) -> None:
-    """The signs over a box; times of one of its machines mean nothing."""
+    """Prints the signs over a box, because times of one of its machines prove nothing."""
     analysis = analyse(sweep)
     told = [
         f"{box_sentence(analysis.box, branch, str(analysis.baseline))}."
@@ -359,7 +359,7 @@ def _table(asked: argparse.Namespace) -> None:
     frame = analysis.frame(asked.name)
     if frame.is_empty() and asked.name == "comparisons":
         known = ", ".join(name for name in sweep.branches if name in analysis.times["branch"])
-        what = f"no branch has a good trial beside one of `{analysis.baseline or 'a baseline'}`"
+        what = f"no branch has a good trial in a block with `{analysis.baseline or 'a baseline'}`"
         remedy = f"choose another `--baseline`: {known}" if known else "run the sweep again"
         raise InputError(sweep.path, what, remedy)
     if frame.is_empty() and asked.name in REMEDIES:
@@ -445,7 +445,7 @@ def _statements(asked: argparse.Namespace) -> int:
         else:
             code = CHECK_FAILED
         print(
-            f"{file}: {'written anew' if asked.write else 'says something else; `--write` mends it'}"
+            f"{file}: {'written again' if asked.write else 'a generated result is out of date; run with `--write`'}"
         )
     return code
 

@@ -1,4 +1,4 @@
-"""Letters are large enough to read, whole, and inside their picture; nothing that is cut off looks whole."""
+"""Texts are large enough, complete, and inside their picture; an arrow marks what is cut off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY_HEIGHT = 120
 SLACK = 0.15
 """Share of the estimated length of words by which a narrow letter or two may make it too long."""
 PAGE = 1148
-"""Pixels of a page between its margins; a wider picture is pushed sideways on a desk, or shrinks."""
+"""Width of a page without margins in pixels; a wider picture scrolls sideways or shrinks."""
 
 
 def analysis_of(truth: synthetic.Truth) -> Analysis:
@@ -209,7 +209,7 @@ def test_flat_lines_of_speed_up_are_named_and_not_drawn() -> None:
     assert "paced · small." in found.about  # type: ignore[attr-defined]
 
 
-def test_a_program_far_slower_than_the_sequential_one_fills_its_axis() -> None:
+def test_a_program_much_slower_than_the_sequential_one_fills_its_axis() -> None:
     slow = {(branch, "tsp"): 500.0 for branch in ("master", "packed")}
     found = speedup_of(workloads={"tsp": 0.1}, effects=slow)
     (panel,) = found.panels().values()  # type: ignore[attr-defined]

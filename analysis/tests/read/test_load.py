@@ -197,7 +197,7 @@ def test_a_damaged_compressed_file_is_refused_with_the_remedy(
     file.write_bytes(harm(file.read_bytes()))
     with pytest.raises(
         InputError,
-        match=rf"trials\.jsonl\{ending}: cannot be read after line .*; put back a copy of it",
+        match=rf"trials\.jsonl\{ending}: cannot be read after line .*; restore it from a copy",
     ):
         read_sweep(folder)
 
@@ -216,7 +216,7 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for
 ) -> None:
     (folder / name).unlink()
     make(folder / name)
-    with pytest.raises(InputError, match=rf"{re.escape(name)}: it is no regular file"):
+    with pytest.raises(InputError, match=rf"{re.escape(name)}: it is not a regular file"):
         read_sweep(folder)
 
 

@@ -1,4 +1,4 @@
-"""A sweep is measured or of one simulated machine, and the two are never put together."""
+"""A sweep is either measured or simulated, and comparisons refuse a mix."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_simulated_sweep_is_compared_with_its_own_machine_alone(
     one, same = swept(tmp_path / "one", "zen"), swept(tmp_path / "same", "zen")
     refuse_mixed([one, same], "here")
     same.manifest["asked"]["machine"]["sha256"] = "1" * 64
-    with pytest.raises(InputError, match="with other prices"):
+    with pytest.raises(InputError, match="with other cost parameters"):
         refuse_mixed([one, same], "here")
     if machine is None:
         with pytest.raises(
@@ -54,12 +54,13 @@ def test_files_of_a_measured_and_a_simulated_sweep_are_refused(tmp_path: Path) -
     one, other = write(tmp_path / "one", "zen"), write(tmp_path / "other", None)
     (one / "trials.jsonl").write_bytes((other / "trials.jsonl").read_bytes())
     with pytest.raises(
-        InputError, match="`simulated` is missing in 2 trials, the manifest is of zen"
+        InputError, match="`simulated` is missing in 2 trials, but the manifest names zen"
     ):
         read_sweep(one)
     (one / "host.json").write_bytes((other / "host.json").read_bytes())
     with pytest.raises(
-        InputError, match=r"host.json: it is of no simulated machine, the manifest of zen"
+        InputError,
+        match=r"host.json: it describes no simulated machine, but the manifest names zen",
     ):
         read_sweep(one)
 
@@ -67,7 +68,7 @@ def test_files_of_a_measured_and_a_simulated_sweep_are_refused(tmp_path: Path) -
 def test_trials_of_a_simulated_machine_are_refused_in_a_measured_sweep(tmp_path: Path) -> None:
     one, other = write(tmp_path / "one", "zen"), write(tmp_path / "other", None)
     (other / "trials.jsonl").write_bytes((one / "trials.jsonl").read_bytes())
-    with pytest.raises(InputError, match="`simulated` is there in 2 trials"):
+    with pytest.raises(InputError, match="`simulated` is present in 2 trials"):
         read_sweep(other)
 
 

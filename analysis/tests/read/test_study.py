@@ -63,7 +63,7 @@ LINE_3 = "csv:3: .* every row needs a name and a positive time"
         (b"name,time_ns\nTSP,1\nTSP\n", "csv:3: .* has 1 values, and the header 2"),
         (b"name,time_s\nTSP,0,5\n", "csv:2: .* has 3 values, and the header 2; .* points"),
         (b"name,program,time_ns\nTSP,sequential,7\n", "csv: it has also the columns `program`"),
-        (b",name,time_ns\n0,TSP,7\n", "csv: .*`name` and `time_ns` alone"),
+        (b",name,time_ns\n0,TSP,7\n", "csv: .*only `name` and `time_ns`"),
         (b"", "its columns are"),
         (b"name,time_ns\n", "csv: it has no runs; export it again"),
         (b"name,time_ns\n\n\n", "csv: it has no runs; export it again"),
@@ -71,9 +71,9 @@ LINE_3 = "csv:3: .* every row needs a name and a positive time"
         (b"name\ttime_s\nTSP\t0.5\n", "separated by tabs"),
         (b"name,time_ns\nT\0SP,7\n", r"csv:2: a control character in 'T\\x00SP,7'"),
         (b"name,time_ns\nT\x1b[2JSP,7\n", r"csv:2: a control character in .*export it again"),
-        ("name,time_ns\nTSP,7\n".encode("utf-16"), "csv: it is no text in UTF-8; export it as"),
+        ("name,time_ns\nTSP,7\n".encode("utf-16"), "csv: it is not text in UTF-8; export it as"),
         ("name,time_ns\nTSP,7\n".encode("utf-16-be"), "csv:1: a control .* export it .* UTF-8"),
-        (b"name,time_ns\nT\xe9,7\n", "csv: it is no text in UTF-8; export it as UTF-8"),
+        (b"name,time_ns\nT\xe9,7\n", "csv: it is not text in UTF-8; export it as UTF-8"),
         (b'name,time_ns\nTSP,6\n"TSP,7\nX,8\n', "csv:3: .*; close its quotes"),
         (b'name,time_ns\n"TSP"x,7\n', "csv:2: .*; close its quotes"),
         (b"'name','time_ns'\n'TSP',7\n", "its columns are .*'name'"),
@@ -103,7 +103,7 @@ def test_blank_lines_and_quotes_change_no_run(tmp_path: Path, content: bytes) ->
     assert sweep.trials.collect()["workload"].to_list() == ["TSP"]
 
 
-def test_names_and_times_may_look_different_in_every_file_and_late_in_one(tmp_path: Path) -> None:
+def test_names_and_times_may_differ_in_form_in_every_file_and_late_in_one(tmp_path: Path) -> None:
     write(tmp_path, "master", 1, "name,time_ns\n" + "7,1\n" * 200 + "7,2.6\nTSP,3\n")
     write(tmp_path, "split", 1, "name,time_ns\n7,4\n")
     found = read_study(tmp_path).iterations.collect()["elapsed_ns"].to_list()
@@ -120,7 +120,7 @@ def test_names_and_times_may_look_different_in_every_file_and_late_in_one(tmp_pa
         "speedup-a\x1b[2J-1-threads.csv",
     ],
 )
-def test_a_file_whose_name_tells_no_branch_or_threads_is_not_left_out(
+def test_a_file_whose_name_has_no_branch_or_threads_is_not_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     (tmp_path / name).write_text("name,time_ns\nTSP,1\n")
@@ -133,5 +133,5 @@ def test_a_folder_or_a_pipe_called_like_a_file_is_named(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "speedup-odd-1-threads.csv")
-    with pytest.raises(InputError, match=r"speedup-odd-1-threads\.csv: it is no regular file"):
+    with pytest.raises(InputError, match=r"speedup-odd-1-threads\.csv: it is not a regular file"):
         read_study(tmp_path)

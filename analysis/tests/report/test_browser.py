@@ -34,7 +34,7 @@ COLUMN = """(at) => [...document.querySelectorAll("#map ~ details tbody")][0].qu
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with every kind of figure: three branches, two workloads that wait, counted, with a measured clock."""
+    """A page with every kind of figure: three branches, two workloads with latencies, counts of events, and a measured clock."""
     names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"]
     waits = {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")}
     truth = synthetic.Truth(

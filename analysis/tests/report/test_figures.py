@@ -1,4 +1,4 @@
-"""Every figure is drawn where it has data; those of the committed kind are tested with the page."""
+"""Every figure with data is drawn; other tests cover the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ordinary(ordinary_sweep: Path) -> Analysis:
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
-    """Figures of a sweep on sixteen CPUs, with waits and a measured clock."""
+    """Figures of a sweep on sixteen CPUs, with latencies and a measured clock."""
     truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},
@@ -44,7 +44,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
 
 @dataclass
 class Recording:
-    """An analysis that keeps the names of the frames that it was asked for."""
+    """An analysis that records the names of the frames that a figure uses."""
 
     analysis: Analysis
     asked: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""The table of hosts: a row for each that was sent, whatever it has measured."""
+"""The table of hosts has a row for each host that was sent."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
     assert machine == "Made-up CPU; 2 cores, 4 CPUs"
     assert champion.count(", faster") == 2
     assert other == "not measured"
-    assert near == "4 of 6 cells; simulated AFTER it was measured"
+    assert near == "4 of 6 configurations; simulated AFTER it was measured"
 
 
 def test_without_hosts_the_table_says_so_and_a_missing_sweep_or_a_damaged_record_is_named(
@@ -85,5 +85,5 @@ def test_without_hosts_the_table_says_so_and_a_missing_sweep_or_a_damaged_record
     with pytest.raises(InputError, match="gone is missing"):
         hosts.table(tmp_path / "hosts", analysis, str)
     (tmp_path / "hosts/1a2b3c/record.json").write_text("{}")
-    with pytest.raises(InputError, match="no record of a host"):
+    with pytest.raises(InputError, match="not a record of a host"):
         hosts.table(tmp_path / "hosts", analysis, str)

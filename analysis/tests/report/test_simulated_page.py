@@ -16,9 +16,9 @@ from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.report.statements import made
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.findings import noise_sentences
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 LABEL = "simulated: synthetic-64"
@@ -100,16 +100,16 @@ def test_what_a_host_does_is_no_caution_of_a_simulated_sweep(analysis: Analysis)
     assert voids(analysis.sweep) == []
     (told,) = cautions(analysis)
     assert "machines/synthetic-64.toml" in told
-    assert "no difference under 10 % is called one" in told
+    assert "no difference under 10 % is significant" in told
 
 
 def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
-    said = " ".join([*advice(analysis.decisions).evidence, *noise_sentences(analysis)])
+    said = " ".join([*recommendation(analysis.decisions).evidence, *noise_sentences(analysis)])
     assert "in 5 seeds" in said
     assert "build" not in said
 
 
-def test_the_verdict_begins_with_what_it_is_of(
+def test_the_results_of_decisions_begin_with_their_label(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["show", str(folder), "--judgement"]) == 0

@@ -23,7 +23,7 @@ def stated(kind: str, sweeps: list[Analysis], *words: str) -> Made:
 
 @pytest.fixture(scope="module")
 def two() -> list[Analysis]:
-    """Two sweeps of other programs: one with a gain and a loss, one where nothing changes."""
+    """Two sweeps of different programs: one has a gain and a loss, the other has no change."""
     truths = [
         {
             "workloads": {"even": 0.1, "loses": 0.1, "gains": 0.1},
@@ -70,13 +70,13 @@ def test_only_significant_changes_are_full_points(two: list[Analysis]) -> None:
 
 
 def test_a_picture_of_branches_that_a_sweep_lacks_is_refused(two: list[Analysis]) -> None:
-    with pytest.raises(InputError, match="nowhere compared"):
+    with pytest.raises(InputError, match="is not compared with"):
         stated("forest", two, "master", "packed", "workloads", "programs")
     with pytest.raises(InputError, match="1 word for the programs of 2 sweeps"):
         stated("forest", two, "master", "champion", "workloads")
 
 
-def test_a_cost_is_told_in_a_unit_that_can_be_read_and_a_guess_is_refused(
+def test_a_cost_is_given_in_a_readable_unit_and_a_guess_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statement_users, "HOSTS", tmp_path)

@@ -1,4 +1,4 @@
-"""Statements in READMEs and findings match the analysis word for word, and no number is typed."""
+"""Generated results in READMEs and findings match the analysis word for word, and no measured number is typed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NO_THREAD, PUSHER, hangs
 
 MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md": 600}
-"""Most words of prose that a reader is asked to read: those of tables are looked up, not read."""
+"""Most words of prose in a document; words of tables do not count."""
 
 
 def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
@@ -50,13 +50,13 @@ STATING = [file for file in FILES if "<!-- analysis: " in file.read_text(encodin
 
 
 @pytest.mark.parametrize("file", STATING, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
+def test_every_generated_result_is_up_to_date(file: Path) -> None:
     anew = made(file)
     drifted = [path for path, text in anew.items() if text != path.read_text(encoding="utf-8")]
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
-# Other pages describe programs and the fork, and may name sizes and limits, which nobody measured.
+# Other pages describe programs and the fork, and may name sizes and limits, which are not measurements.
 @pytest.mark.parametrize(
     "file",
     [
@@ -162,7 +162,7 @@ def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
     assert named in str(refused.value)
 
 
-def test_a_command_that_names_what_is_gone_says_at_which_commit_it_ran(tmp_path: Path) -> None:
+def test_a_command_with_names_that_are_gone_says_at_which_commit_it_ran(tmp_path: Path) -> None:
     def command(name: str, **more: object) -> str:
         return stated("evidence", [analysed(tmp_path / name, **more)])
 
@@ -244,7 +244,7 @@ def test_the_largest_loss_stands_though_the_mean_of_its_workload_is_smaller(
     assert "tsp on 4, 8" not in row
 
 
-def test_one_comparison_has_one_verdict_however_it_is_called(tmp_path: Path) -> None:
+def test_one_comparison_has_one_result_under_all_its_names(tmp_path: Path) -> None:
     both = [
         analysed(
             tmp_path / str(seed),
@@ -280,7 +280,7 @@ def test_times_by_threads_show_both_modes_of_builds(tmp_path: Path) -> None:
     assert "; both modes where builds have two (sweep " in told
 
 
-def test_what_would_have_been_found_stands_beside_what_is_inconclusive(
+def test_an_inconclusive_change_has_its_detectable_effect(
     tmp_path: Path,
 ) -> None:
     analysis = analysed(tmp_path, trials=7, trial_noise=0.03)
@@ -288,7 +288,7 @@ def test_what_would_have_been_found_stands_beside_what_is_inconclusive(
     assert re.search(r"; inconclusive.*; detectable: \d+\.\d.%; one sweep", told)
 
 
-def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(
+def test_losses_that_are_not_ruled_out_are_listed_for_a_branch_without_significant_losses(
     tmp_path: Path,
 ) -> None:
     analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
@@ -314,11 +314,11 @@ def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(
         rows[1].split("|")[4].strip()
         == f"{times.select(pl.col('elapsed_ns').median()).item() / 1e3:.0f}"
     )
-    with pytest.raises(InputError, match="nothing to show"):
+    with pytest.raises(InputError, match="no trial has these data"):
         stated("by-threads", [analysis], "time", "unknown")
 
 
-def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
+def test_latencies_by_threads_name_missed_targets(tmp_path: Path) -> None:
     told = {"master": {"over_ideal_p50": 1000.0}, "packed": {"over_ideal_p50": 4500.0}}
     analysis = analysed(tmp_path, workloads={"regions": 0.1}, waits_ns=told, trials=1)
     text = stated(
@@ -331,15 +331,15 @@ def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
         "| regions | packed | 4.5 | 4.5 |",
         "| regions | target | 5 | 4.4 |",
     ]
-    assert sentence.startswith("Wait beyond the ideal, p50, in µs by threads, medians (sweep ")
+    assert sentence.startswith("Latency over the ideal, p50, in µs by threads, medians (sweep ")
     assert sentence.endswith(": `packed` misses its target on regions with 2 threads.")
     reached = stated("by-threads", [analysis], "over_ideal/p50", "packed", "goal:regions:1=5,2=4.5")
     assert "`packed` reaches every target." in reached
-    with pytest.raises(InputError, match="nothing to show"):
+    with pytest.raises(InputError, match="no trial has these data"):
         stated("by-threads", [analysis], "latency/p50", "master")
 
 
-def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) -> None:
+def test_parts_are_changes_of_the_decision_rule_and_bold_if_significant(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     for threads, level in (("2", "cell"), ("pooled", "workload")):
         rows = analysis.decisions.comparisons.filter(level=level, branch="packed", quantity="time")
@@ -351,11 +351,11 @@ def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) 
             .strip()
             .endswith(f"| packed | {shown} |")
         )
-    with pytest.raises(InputError, match="nothing is compared with `tsp` there"):
+    with pytest.raises(InputError, match="no branch is compared with `tsp` there"):
         stated("parts", [analysis], "time", "2", "tsp", "packed")
 
 
-def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path: Path) -> None:
+def test_gains_and_losses_are_the_significant_changes_and_no_others(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
     assert (
@@ -368,7 +368,7 @@ def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path:
         stated("balance", [analysis], "nobody", "master")
 
 
-def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excluded(
+def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_ruled_out(
     tmp_path: Path,
 ) -> None:
     analysis = analysed(
@@ -412,7 +412,9 @@ def test_lines_of_tests_are_counted_apart_and_comments_nowhere(tmp_path: Path) -
     assert statement_gains.own_lines(edits) == (1, 5)
 
 
-def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_path: Path) -> None:
+def test_a_configuration_has_its_own_row_unless_the_row_of_its_workload_pools_it(
+    tmp_path: Path,
+) -> None:
     more = {"effects": {("packed", "tsp"): 0.5}, "layouts": 7, "trials": 7}
     two = analysed(tmp_path / "two", threads=[1, 2, 4], **more)
     told = stated("balance", [two], "packed", "master")
@@ -425,7 +427,7 @@ def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_pat
     assert "| tsp on 2, 4: −" in told
 
 
-def test_a_balance_says_how_many_significant_changes_are_too_small_to_be_named(
+def test_gains_and_losses_count_significant_changes_that_are_too_small_for_the_table(
     tmp_path: Path,
 ) -> None:
     analysis = analysed(
@@ -463,11 +465,11 @@ def test_pooled_parts_say_which_threads_they_pool(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, threads=[1, 2, 4])
     told = stated("parts", [analysis], "time", "pooled", "master", "packed")
     assert told.startswith("Time against `master`, with 2 threads (sweep ")
-    with pytest.raises(InputError, match="`all` is no number of threads; name one, or `pooled`"):
+    with pytest.raises(InputError, match="`all` is not a number of threads; name one, or `pooled`"):
         stated("parts", [analysis], "time", "all", "master", "packed")
 
 
-def test_a_row_of_one_cell_is_no_other_comparison(tmp_path: Path) -> None:
+def test_a_row_of_one_configuration_is_no_other_comparison(tmp_path: Path) -> None:
     analysis = analysed(tmp_path)
     rows = analysis.decisions.rows
     assert rows.height > rows.filter(level="cell").height == 4
@@ -484,7 +486,7 @@ def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_re
         InputError, match=r"`install` is 2 configurations: `install.*pool=busy.*; name one: "
     ):
         stated("effect", [calibration], "install", "master", "champion")
-    with pytest.raises(InputError, match="nothing is compared with `master` there"):
+    with pytest.raises(InputError, match="no branch is compared with `master` there"):
         stated("effect", [calibration], "install+pool=b", "master", "champion")
     busy, idle = (
         stated("effect", [calibration], f"install+pool={pool}", "master", "champion")
@@ -494,7 +496,7 @@ def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_re
     assert "`install, pool=busy`" in busy
 
 
-def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path) -> None:
+def test_of_two_sweeps_the_median_and_the_losses_of_each_are_given(tmp_path: Path) -> None:
     both = [
         analysed(
             tmp_path / str(seed),
@@ -566,14 +568,14 @@ def test_a_long_table_is_folded_unless_it_is_the_answer() -> None:
     assert (kind, asked.words, asked.is_open, asked.mode) == ("tally", ["2"], True, "fixed")
 
 
-def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
+def test_an_outdated_result_is_generated_again(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     file.write_text(
         "before\n<!-- analysis: tally 2026-11-22T074035Z -->\n7 trials\n<!-- /analysis -->\nafter\n"
     )
     text = made(file)[file]
     assert "7 trials" not in text
-    assert "\n2 branches against `master` on 4 programs, wall and CPU time and waits: " in text
+    assert "\n2 branches against `master` on 4 programs, wall time, CPU time and latency: " in text
 
 
 @pytest.mark.parametrize(
@@ -590,7 +592,7 @@ def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_
     file.write_text(f"<!-- analysis: {statement.format(simulated)} -->\n<!-- /analysis -->\n")
     with pytest.raises(InputError, match="a simulated size without its box cannot be printed"):
         made(file)
-    # The lines that wait stay.
+    # Tables of source lines that wait are allowed.
     file.write_text(f"<!-- analysis: table {simulated} {line_waits} -->\n<!-- /analysis -->\n")
     assert "simulated: zen4-64" in made(file)[file]
 
@@ -619,15 +621,12 @@ def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: P
 
 
 def test_a_branch_that_was_not_compared_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing is compared with `nobody` there"):
+    with pytest.raises(InputError, match="no branch is compared with `nobody` there"):
         stated("changes", [analysed(tmp_path)], "tsp", "nobody", "packed")
 
 
 def hung_sweep(folder: Path) -> Analysis:
-    """Of four runs of `packed` one hangs with two iterations done, and one is out of time.
-
-    A branch has fences.
-    """
+    """A sweep in which one of four runs of `packed` hangs after two iterations, and one times out; `fenced` has fences."""
     fails: Callable[[str, str, int, int], str | None] = lambda branch, _, __, replicate: (  # noqa: E731
         {0: "hang", 1: "timeout"}.get(replicate) if branch == "packed" else None
     )
@@ -652,7 +651,7 @@ def hung_sweep(folder: Path) -> Analysis:
     return analyse(read_sweep(folder))
 
 
-def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path) -> None:
+def test_hangs_are_counted_with_runs_and_finished_work(tmp_path: Path) -> None:
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-synthetic")
     # Three iterations of 1000 elements in a good run.
     told = {row["branch"]: row for row in hangs(analysis.sweep).rows(named=True)}
@@ -667,7 +666,7 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
     assert told["master"]["fenced_by"] == NO_THREAD
 
 
-def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
+def test_the_table_of_hangs_states_every_run_that_it_leaves_out(tmp_path: Path) -> None:
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-synthetic")
     assert (
         stated("hangs", [analysis], "packed", "brief")
@@ -675,7 +674,9 @@ def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None
     )
     text = stated("hangs", [analysis])
     assert "| packed | no thread | 1 of 3 runs, 0.0 million elements |" in text
-    assert text.endswith("\n1 other run ran out of time or failed: their work is unknown.\n")
+    assert text.endswith(
+        "\nThe table leaves out 1 run of unknown work, which timed out or failed.\n"
+    )
 
 
 def test_a_table_of_a_sweep_is_that_of_the_command_without_what_is_the_same_in_all_rows(

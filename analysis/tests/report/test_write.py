@@ -26,7 +26,7 @@ MOST_BYTES = 500_000
 
 
 def small(**truth: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """One workload at one and two threads; master and packed unless told otherwise."""
+    """One workload at one and two threads; master and packed by default."""
     return synthetic.Truth(
         **({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth)
     )
@@ -84,8 +84,8 @@ def test_the_page_is_whole_by_itself_small_and_leads_to_all_digits_of_its_figure
     assert "<code>cargo runner sweep --instrument</code>" in read
     assert "`" not in read
     for missing in (
-        "No workload of this sweep tells how long its work waited",
-        "Nothing was counted in this sweep",
+        "No workload of this sweep reports latencies",
+        "This sweep has no counts of events",
         "The clock was not measured in this sweep.",
     ):
         assert missing in html.unescape(text)
@@ -119,7 +119,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
             [
                 "No branch is tested: no baseline was measured beside another branch.",
                 '<h2 id="speedup">Speed-up</h2>',
-                "there is nothing to compare it with",
+                "so there is no comparison",
             ],
         ),
         (
@@ -133,7 +133,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
             ],
         ),
         ({"twin": False}, ["no A/A control"]),
-        ({"trials": 3}, ["This sweep cannot say: each branch was measured in 3 builds"]),
+        ({"trials": 3}, ["This sweep cannot decide: each branch was measured in 3 builds"]),
         ({"branches": ["master", "<b>odd</b>"], "trials": 2}, ["<b>odd</b>"]),
     ],
     ids=["failures", "one branch", "no baseline", "no twin", "few trials", "a name of tags"],
@@ -179,21 +179,21 @@ def test_an_unfinished_sweep_is_said() -> None:
 
 def test_cautions_follow_the_host_and_what_was_compared() -> None:
     found = told(small(cpus=64), lambda record: record.update(freq_state="fixed-verified"))
-    for absent in ("frequency", "2022 study", "behave when oversubscribed"):
+    for absent in ("frequency", "2022 study", "show oversubscribed pools"):
         assert absent not in found
     assert "2022 study" in told(small(cpus=4))
     own = synthetic.with_manifest(synthetic.swept(small(cpus=4)), is_ad_hoc=True)
     assert "2022 study" not in " ".join(cautions(analyse(own)))
 
 
-def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters() -> None:
+def test_what_the_scheduler_does_alike_in_all_branches_is_no_effect_of_counters() -> None:
     features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec"]}
     effects = {(name, "tsp"): 0.77 if "jec" in name else 0.7 for name in features}
     branches = ["master", *features]
     truth = small(branches=branches, effects=effects, trials=9, features=features)
     analysis = analyse(synthetic.swept(truth))
     assert "By configuration: packed takes 3" in headline(analysis.decisions)
-    # All three are faster: there are no others.
+    # All three configurations are faster, so none is inconclusive.
     assert " are inconclusive." not in headline(analysis.decisions)
     (sentence,) = counter_sentences(analysis)
     slower = r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\)"
@@ -206,7 +206,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters()
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: Theme) -> None:
+def test_every_study_branch_has_its_own_color_and_shape_everywhere(theme: Theme) -> None:
     together = styles(synthetic.STUDY_BRANCHES, "master", theme)
     assert len({(style.colour, style.dashed) for style in together.values()}) == len(
         synthetic.STUDY_BRANCHES

@@ -11,8 +11,8 @@ from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.decisions import Decisions
 
 
-def judged() -> Decisions:
-    """Six workloads on two CPUs, one of which takes half the time."""
+def decided() -> Decisions:
+    """Decisions on six workloads on two CPUs, one of which takes half the time."""
     workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
     truth = synthetic.Truth(
         branches=["master", "good"], workloads=workloads, threads=[1, 2, 4], cpus=2, trials=7,
@@ -22,7 +22,7 @@ def judged() -> Decisions:
 
 
 def test_a_mean_that_is_one_workloads_is_told_so() -> None:
-    decisions = judged()
+    decisions = decided()
     row = decisions.rows.filter(level="overall", quantity="time").row(0, named=True)
     counts, median, few, threads = beside_the_mean(decisions.comparisons, row)
     assert counts.startswith("1 faster, 0 slower, 5 inconclusive (detectable: median ")
@@ -35,7 +35,7 @@ def test_a_mean_that_is_one_workloads_is_told_so() -> None:
 
 
 def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus() -> None:
-    decisions = judged()
+    decisions = decided()
     for level in ("overall", "workload"):
         row = decisions.rows.filter(level=level, quantity="time").row(0, named=True)
         assert threads_of(decisions.comparisons, row) == "2 threads"

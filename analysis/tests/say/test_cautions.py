@@ -36,10 +36,10 @@ def test_cpus_that_a_hypervisor_moved_are_told_of(
     )
     each = itertools.cycle(distances)
     sweep = synthetic.swept(truth, lambda record: record.update(core_to_core_ns=next(each)))
-    told = [text for text in cautions(analyse(sweep)) if "far from each other" in text]
+    told = [text for text in cautions(analyse(sweep)) if "latency between CPUs changed" in text]
     assert len(told) == is_told
     if is_told:
-        assert "in 20 % of the trials more or less (48 to 190 ns)" in told[0]
+        assert "far more or less in 20 % of the trials (48 to 190 ns)" in told[0]
 
 
 SMALL = synthetic.Truth(
@@ -109,7 +109,7 @@ def test_a_clock_that_counts_in_large_steps_is_told_of(step_ns: int, *, is_told:
     assert bool(told) == is_told
 
 
-def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others() -> None:
+def test_a_clock_is_coarse_in_the_configurations_that_show_it_and_in_no_others() -> None:
     def coarse(trial: dict[str, Any]) -> None:
         for iteration in trial["iterations"] if trial["threads"] == 2 else []:
             iteration["elapsed_ns"] = iteration["elapsed_ns"] // 10_000_000 * 10_000_000
@@ -117,6 +117,6 @@ def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others() -> None:
     told = [
         text
         for text in cautions(analyse(synthetic.swept(SMALL, coarse)))
-        if "wall time is coarse: in 3 cells" in text
+        if "wall time is coarse: in 3 configurations" in text
     ]
-    assert told, "master, its A/A control and packed on two threads, among seven cells"
+    assert told, "master, its A/A control and packed on two threads, among seven configurations"

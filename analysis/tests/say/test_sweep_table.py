@@ -23,7 +23,7 @@ def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
 
 @pytest.fixture(scope="module")
 def compared() -> SweepTable:
-    """Two branches, of which one has the longest name and a failed trial."""
+    """A sweep of two branches; one has the longest name and a failed trial."""
     truth = synthetic.Truth(
         branches=["master", LONGEST],
         workloads={"quicksort": 0.2},
@@ -66,7 +66,7 @@ def test_below_the_table_stand_legend_conditions_and_what_the_sweep_shows(
         "2 threads\n",
         "8 threads, more than CPUs\n",
         "time: median of the trials' medians",
-        "layouts:      11 of each branch\n",
+        "builds:       11 of each branch\n",
         "\nNo branch differs significantly from master",
     )
     places = [text.find(part) for part in order]
@@ -81,7 +81,7 @@ def test_markdown_has_headings_and_tables(compared: SweepTable) -> None:
         "\n\n### 2 threads\n\n| branch | time | ratio | CPU time | CPU ratio | speed-up | failed |\n"
         in text
     )
-    assert "\n```text\nlayouts:" in text
+    assert "\n```text\nbuilds:" in text
 
 
 def head(paced: bool) -> str:  # noqa: FBT001
@@ -151,7 +151,7 @@ def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) 
     good = len(records) - 1
     text = conditions(read_sweep(folder))
     for words in (
-        "layouts:      3 of each branch\n",
+        "builds:       3 of each branch\n",
         "settle gap:   not recorded\n",
         f"over 1 % of the wall time in 1 of {good} trials; 0.0 s in all",
         f"slowed CPUs down in 1 of {good} trials",

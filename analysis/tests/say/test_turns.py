@@ -1,4 +1,4 @@
-"""Builds in turns: what the table says of known truths."""
+"""The table of alternating benchmark runs, for known truths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sweep_analysis.say.turns import turns_table
 
 
 def runs(effects: dict[str, float], turns: int = 7) -> pl.DataFrame:
-    """Runs of a build that takes so many times as long as `before` in each benchmark."""
+    """Runs of the builds `before` and `after`; `effects` has the factor of `after` in each benchmark."""
     noise = np.random.default_rng(1)
     return times_of(
         Run(name, build, turn, float((effect if build == "after" else 1) * noise.normal(1, 0.01)))
@@ -47,10 +47,10 @@ def test_each_benchmark_has_its_interval_and_an_inconclusive_one_what_would_be_f
     assert found["same"][-1].startswith("inconclusive; detectable: ")
 
 
-def test_benchmarks_keep_their_order_and_few_turns_are_not_tested() -> None:
+def test_benchmarks_keep_their_order_and_few_orders_are_not_tested() -> None:
     found = rows(runs({"z": 1.0, "a": 0.5}, turns=3))
     assert list(found) == ["z", "a"]
-    assert found["a"][3:] == ["unknown", "unknown", "not tested: 3 turns are fewer than 4"]
+    assert found["a"][3:] == ["unknown", "unknown", "not tested: 3 rounds are fewer than 4"]
 
 
 def test_a_line_that_is_no_run_is_bad_input(tmp_path: Path) -> None:

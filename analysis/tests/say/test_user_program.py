@@ -1,4 +1,4 @@
-"""Sentences on a program of the user: for each quantity a change, an interval and a verdict."""
+"""Sentences on a program of the user: for each quantity a change, an interval and a result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
     return SweepTable(synthetic.with_manifest(sweep, asked=asked)).decisions()
 
 
-def test_time_cpu_time_and_memory_have_each_an_interval_and_a_verdict() -> None:
+def test_time_cpu_time_and_memory_have_each_an_interval_and_a_result() -> None:
     time, cpu, memory, *_ = told({"master": 40, "champion": 44})
     assert re.match(r"champion takes (49|50)\.\d.% less time", time)
     assert "less time than master on mine with 2 threads (−" in time
@@ -56,7 +56,7 @@ def test_memory_does_not_change_what_is_said_of_times() -> None:
     assert little[2] != much[2]
 
 
-def test_memory_that_a_trial_cannot_tell_is_not_compared() -> None:
+def test_memory_that_a_trial_does_not_report_is_not_compared() -> None:
     assert told({"master": 40})[2] == UNSEEN
 
 

@@ -306,10 +306,10 @@ def test_a_sweep_that_is_no_experiment_of_a_study_has_no_points() -> None:
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"locks-beyond-quantum"}))
 def test_an_experiment_without_a_sweep_says_so_and_draws_what_was_published(name: str) -> None:
     found = result(experiment_named(name), None)
-    assert found.summary.startswith(f"Not measured here yet: no sweep of {name} is committed")
+    assert found.summary.startswith(f"Not measured yet: no sweep of {name} is committed")
     assert f"cargo runner sweep --experiment {name}" in found.summary
     assert found.charts()
-    assert found.table() == "No published number has a measured one beside it."
+    assert found.table() == "No published number has a measured counterpart."
     assert "| not measured yet |" in overview([found])
 
 
@@ -323,7 +323,7 @@ def test_a_chart_has_a_row_for_each_origin_and_a_column_for_each_panel_in_order(
     assert columns[0]["sort"] == ["W = 1000", "W = 2000", "W = 4000", "W = 8000"]
 
 
-def test_a_number_inside_an_interval_that_holds_anything_did_not_come_again() -> None:
+def test_a_number_inside_a_very_wide_interval_is_not_confirmed() -> None:
     wide = {"measured": 8.92, "low": -126.8, "high": 23.8}
     met = pl.DataFrame([{"published": -7.9} | wide, {"published": 24.0} | wide])
     assert numbers(met, LOSS) == (0, 1, 1)

@@ -1,4 +1,4 @@
-"""Signs over boxes of machines whose truth is known: what is claimed, what is not, and what turns a sign."""
+"""Signs over boxes of machines whose truth is known: which signs are stated, and which cost parameter flips a sign."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sweep_analysis.stats.compare import FASTER, SLOWER
 
 Floats = npt.NDArray[np.float64]
 Truth = Callable[[dict[str, Floats]], Floats]
-"""The true log of a branch's ratio on each machine, of the machines' prices."""
+"""The true log of a branch's ratio on each machine, of the machines' cost parameters."""
 
 MACHINES, SEEDS = 60, 3
 PRICES = ["hit-ns", "wake-ns", "fence-ns", "yield-ns", "work"]
@@ -28,7 +28,7 @@ BRANCH = "tried"
 
 
 def prices_of(rng: np.random.Generator, machines: int = MACHINES) -> dict[str, Floats]:
-    """Each from 1000 to 10 000, log-uniform, one in each part of the range."""
+    """Values from 1000 to 10 000, log-uniform, with one value in each part of the range."""
     part = 1.0 / machines
     return {
         key: 1000 * 10 ** ((rng.permutation(machines) + rng.random(machines)) * part)
@@ -44,7 +44,7 @@ def boxed(
     control: Truth | None = None,
     baseline: str = "master",
 ) -> pl.DataFrame:
-    """`frames.BOX` of a synthetic sweep: `noise` is that of a trial's log-time, by its seed."""
+    """`frames.BOX` of a synthetic sweep: `noise` is the standard deviation of a trial's log-time."""
     rng = np.random.default_rng(seed)
     prices = prices_of(rng)
     logs = {
@@ -97,7 +97,7 @@ def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 
 def same(log: float) -> Truth:
-    """This log of the ratio on every machine."""
+    """The same log-ratio on every machine."""
     return lambda prices: log + 0 * prices["work"]
 
 
@@ -143,7 +143,7 @@ def test_a_sign_on_four_fifths_of_the_box_is_not_claimed_however_large_its_media
     assert [verdict(truth, seed) for seed in range(10)] == [UNDECIDED] * 10
 
 
-def test_a_sign_everywhere_that_is_smaller_than_the_prices_are_known_is_not_claimed() -> None:
+def test_a_sign_everywhere_that_is_smaller_than_the_error_of_the_costs_is_not_claimed() -> None:
     found = boxed(same(-0.05), 1, noise=0.001)
     assert found["faster"].item() == MACHINES
     assert found["verdict"].item() == UNDECIDED
@@ -167,11 +167,11 @@ def test_machines_that_failed_count_against_the_sign() -> None:
     assert some["verdict"].item() == UNDECIDED
 
 
-def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> None:
+def test_the_cost_with_which_a_sign_flips_is_named_with_its_value_and_its_side() -> None:
     for factor, side in ((1, "above"), (-1, "below")):
         found = [boxed(turning(factor), seed).row(0, named=True) for seed in range(10)]
         assert {row["price"] for row in found} == {"wake-ns"}
-        assert all(row["turns_at"] == pytest.approx(4000, rel=0.15) for row in found)
+        assert all(row["flips_at"] == pytest.approx(4000, rel=0.15) for row in found)
         told = box_table(pl.DataFrame(found, schema_overrides={"rho": pl.Float64}))["result"][0]
         assert told.startswith(f"undecided; slower where wake is {side} ")
         assert told.endswith(" µs")
@@ -180,22 +180,22 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
 @pytest.mark.parametrize(
     ("value", "told"), [(420.0, "420 ns"), (4300.0, "4.3 µs"), (123_456.0, "120 µs"), (2e6, "2 ms")]
 )
-def test_a_value_is_told_in_its_unit_with_two_digits(value: float, told: str) -> None:
-    row = boxed(turning(1), 1).with_columns(turns_at=pl.lit(value))
+def test_a_value_is_given_in_its_unit_with_two_digits(value: float, told: str) -> None:
+    row = boxed(turning(1), 1).with_columns(flips_at=pl.lit(value))
     assert box_table(row)["result"].item().endswith(f" {told}")
 
 
-def test_no_value_is_told_that_does_not_tell_the_signs_apart() -> None:
+def test_no_value_is_given_that_does_not_separate_the_signs() -> None:
     def truth(prices: dict[str, Floats]) -> Floats:
         order = np.argsort(np.argsort(prices["wake-ns"]))
         return np.where(np.isin(order, [12, 25, 40]), -0.5, np.log(prices["wake-ns"] / 500))
 
     row = boxed(truth, 1)
-    assert [row[name].item() for name in ("faster", "price", "turns_at")] == [3, "wake-ns", None]
+    assert [row[name].item() for name in ("faster", "price", "flips_at")] == [3, "wake-ns", None]
     assert box_table(row)["result"].item() == UNDECIDED
 
 
-def test_chance_names_no_price() -> None:
+def test_chance_names_no_cost_parameter() -> None:
     named = [boxed(same(0), seed)["price"].item() for seed in range(40)]
     assert named == [None] * 40
 

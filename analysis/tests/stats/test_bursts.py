@@ -1,4 +1,4 @@
-"""A burst is found in its block; modes, lone branches and few layouts are none."""
+"""The rule finds a burst in its block; modes, single slow branches and few builds are not bursts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def times_of(name: str, seed: int = 1, **changes: object) -> pl.LazyFrame:
 
 
 def slowed(times: pl.LazyFrame, branches: list[str], blocks: list[int]) -> pl.LazyFrame:
-    """Half as slow again: these branches in these blocks."""
+    """These branches take 1.5 times as long in these blocks."""
     hit = pl.col("branch").is_in(branches) & pl.col("block").is_in(blocks)
     return times.with_columns(pl.when(hit).then(pl.col(TIME) * 1.5).otherwise(TIME).alias(TIME))
 

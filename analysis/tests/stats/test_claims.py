@@ -26,7 +26,7 @@ def sweep_with(truth: synthetic.Truth, claims: dict[str, list[dict[str, Any]]]) 
     return synthetic.with_manifest(sweep, branches=branches)
 
 
-def verdicts(
+def results_of(
     truth: synthetic.Truth, claims: list[dict[str, Any]], branch: str = "packed"
 ) -> list[str]:
     sweep = sweep_with(truth, {branch: claims})
@@ -50,7 +50,7 @@ ALL = ("faster", "slower", "equal", "no-faster", "no-slower")
         (1.0, [OPEN, OPEN, HELD, HELD, HELD]),
     ],
 )
-def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
+def test_each_expectation_gets_the_result_that_the_truth_implies(
     effect: float, expected: list[str]
 ) -> None:
     truth = synthetic.Truth(
@@ -58,7 +58,7 @@ def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
         effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")},
         trials=7,
     )
-    assert verdicts(truth, expecting(*ALL)) == expected
+    assert results_of(truth, expecting(*ALL)) == expected
 
 
 def test_a_claim_is_about_its_own_workloads_and_threads() -> None:
@@ -82,10 +82,10 @@ def test_another_branch_can_be_claimed_against() -> None:
         branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7
     )
     claims = expecting("slower", against="packed") + expecting("equal")
-    assert verdicts(truth, claims, "split-counters") == [HELD, HELD]
+    assert results_of(truth, claims, "split-counters") == [HELD, HELD]
 
 
-def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why() -> None:
+def test_what_the_sweep_cannot_test_is_not_tested_with_a_reason() -> None:
     truth = synthetic.Truth(
         branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None
     )
@@ -106,17 +106,17 @@ def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why() -> None:
     ]
 
 
-def test_without_a_twin_or_enough_pairs_nothing_is_tested() -> None:
+def test_without_an_aa_control_or_enough_pairs_nothing_is_tested() -> None:
     lonely = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, twin=False)
-    assert verdicts(lonely, expecting("equal")) == [UNTESTED]
+    assert results_of(lonely, expecting("equal")) == [UNTESTED]
     short = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[2], trials=3)
-    assert verdicts(short, expecting("equal")) == [UNTESTED]
+    assert results_of(short, expecting("equal")) == [UNTESTED]
 
 
 def test_many_false_claims_are_rarely_held() -> None:
-    """Eight directional claims a sweep, none true.
+    """Eight directional hypotheses per sweep, all false.
 
-    Holm keeps sweeps with any held one to one in twenty.
+    Holm's correction limits sweeps with any held hypothesis to 5 %.
     """
     names = ["master", *(f"b{number}" for number in range(4))]
     alarmed = 0
@@ -131,7 +131,7 @@ def test_many_false_claims_are_rarely_held() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["quantity", "figure"])
-def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
+def test_a_claim_in_cpu_time_is_tested_in_cpu_time(spelling: str) -> None:
     truth = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
     sweep = sweep_with(truth, {"packed": expecting("slower", **{spelling: "cpu"})})
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
@@ -146,7 +146,7 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
             {"expect": "quick"},
             r"manifest\.json: branch `packed`, field `claims\[0\]\.expect`: unknown value `quick`",
         ),
-        ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is no range"),
+        ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is not a range"),
         ({"against": "master"}, r"claims\[0\]`: .*required field `expect`"),
     ],
 )
@@ -168,11 +168,11 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
         "..=cores": (1, 2),
         "2..=cpus": (2, 4),
     }
-    with pytest.raises(InputError, match="the host's `cpus` is unknown"):
+    with pytest.raises(InputError, match="a hypothesis names the host's `cpus`, which is unknown"):
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
 
 
-def test_behind_a_claim_every_workload_has_a_verdict_of_its_own() -> None:
+def test_behind_a_claim_every_workload_has_a_result_of_its_own() -> None:
     truth = synthetic.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
@@ -194,18 +194,18 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own() -> None:
     assert details.filter(claim=1).height == 3
 
 
-def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded() -> None:
+def test_a_claim_about_each_workload_gives_its_counts_and_what_is_not_ruled_out() -> None:
     truth = synthetic.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
     assert claim["verdict"] == REFUTED
-    told = r"of each workload and thread count \d+ held, \d+ falsified, .*; cannot be excluded: \+1\d\.\d.% time on packets"
+    told = r"of each workload and thread count \d+ held, \d+ falsified, .*; not ruled out: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
 
-def test_a_claim_of_no_loss_is_about_waits_as_well() -> None:
+def test_a_claim_of_no_loss_covers_latency_as_well() -> None:
     truth = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=9)
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     longer = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)

@@ -1,4 +1,4 @@
-"""Verdicts on synthetic sweeps: significant where branches differ, and only there."""
+"""Results on synthetic sweeps: significant where branches differ, and only there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import synthetic
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm, judge
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNTESTED, compare, decide, holm
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
@@ -24,17 +24,19 @@ def compared(truth: synthetic.Truth) -> pl.DataFrame:
     return compare(trial_times(sweep), "master")
 
 
-def test_verdicts_of_wall_and_cpu_time_are_corrected_together() -> None:
+def test_results_of_wall_and_cpu_time_are_corrected_together() -> None:
     times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR)))
-    whole = judge(times, "master").filter(level="overall", branch="packed")
-    alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
+    whole = decide(times, "master").filter(level="overall", branch="packed")
+    alone = decide(times, "master", ["time"]).filter(level="overall", branch="packed")
     by_time = whole.filter(quantity="time")
     assert by_time["p_value"].item() == alone["p_value"].item()
     assert by_time["p_corrected"].item() >= alone["p_corrected"].item()
-    assert judge(times, "master").filter(quantity="time").equals(compare(times, "master"))
+    assert decide(times, "master").filter(quantity="time").equals(compare(times, "master"))
 
 
-def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus() -> None:
+def test_a_pooled_ratio_is_the_geometric_mean_of_configurations_of_several_workers_within_the_cpus() -> (
+    None
+):
     effects = {("packed", "tsp"): 0.9}
     frame = compared(synthetic.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
     own = frame.filter(branch="packed")
@@ -50,8 +52,8 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
     )
 
 
-def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
-    """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
+def test_a_row_of_one_configuration_has_its_result_at_every_level() -> None:
+    """A known mistake: on two CPUs a workload's row is its configuration of two workers, but each had its own correction."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
@@ -63,7 +65,7 @@ def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
     assert cells["verdict"].n_unique() > 2
 
 
-def test_one_lucky_build_of_five_is_no_claim_on_a_workload() -> None:
+def test_one_fast_build_of_five_is_no_result_for_a_workload() -> None:
     """One of five builds of `packed` is a sixth faster at all thread counts.
 
     The others are equal.
@@ -80,7 +82,7 @@ def test_one_lucky_build_of_five_is_no_claim_on_a_workload() -> None:
 
 
 def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> None:
-    """Left out, it would make the branch that hangs look quick.
+    """Without it, the branch that hangs would seem fast.
 
     Only its lucky trials would count.
     """
@@ -105,7 +107,7 @@ def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> 
     assert all(cells["at the limit"] > 10 * cells["left out"])
 
 
-def test_ten_per_cent_is_found_in_single_cells() -> None:
+def test_ten_per_cent_is_found_in_single_configurations() -> None:
     truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1, ("split-counters", "quicksort"): 0.9},
@@ -136,7 +138,7 @@ def test_drift_and_block_noise_leave_the_ratio_alone() -> None:
     assert cells["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.01)
 
 
-def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
+def test_a_large_difference_of_the_aa_control_makes_results_of_its_size_inconclusive() -> None:
     """An A/A control that differs by as much as the branch shows that the host, not the branch, made the difference."""
     effects = {("packed", "tsp"): 1.1}
     truth = synthetic.Truth(
@@ -153,7 +155,7 @@ def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
     }
 
 
-def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone() -> None:
+def test_a_failing_branch_loses_configurations_in_its_own_rows_alone() -> None:
     truth = synthetic.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
@@ -168,7 +170,7 @@ def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone() -
     assert pooled["band"].null_count() == 0
 
 
-def test_where_the_twin_fails_nothing_is_judged() -> None:
+def test_where_the_aa_control_fails_nothing_is_tested() -> None:
     truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.5},
@@ -177,12 +179,12 @@ def test_where_the_twin_fails_nothing_is_judged() -> None:
         ),
     )
     rows = compared(truth).filter(branch="packed")
-    assert set(rows.filter(workload="tsp")["verdict"]) == {UNJUDGED}
+    assert set(rows.filter(workload="tsp")["verdict"]) == {UNTESTED}
     assert rows.filter(level="overall")["cells"].item() == 4  # two workloads, two thread counts
     assert rows.filter(level="overall")["verdict"].item() == UNCLEAR
 
 
-def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
+def test_simulated_times_without_noise_are_tested() -> None:
     truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 0.8},
@@ -191,7 +193,7 @@ def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
         block_noise=0,
     )
     times = trial_times(synthetic.swept(truth))
-    rows = judge(times, "master", simulated=True).filter(
+    rows = decide(times, "master", simulated=True).filter(
         pl.col("branch") != "master-again", quantity="time"
     )
     verdicts = (
@@ -204,11 +206,11 @@ def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
     assert found == [{"branch": "packed", "workload": "tsp", "verdict": FASTER}]
 
 
-def test_waits_are_judged_where_a_workload_tells_them() -> None:
+def test_latency_is_tested_where_a_workload_reports_it() -> None:
     times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR, trials=7)))
     longer = pl.when(pl.col("branch") == "packed").then(1.3).otherwise(1.0)
     tells = pl.when(pl.col("workload") == "tsp").then(pl.col("ns_per_unit") * longer)
-    rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
+    rows = decide(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
         branch="packed", level="workload"
     )
     verdicts = {(row["workload"], row["quantity"]): row["verdict"] for row in rows.rows(named=True)}
@@ -229,8 +231,8 @@ def test_a_missing_trial_costs_one_pair() -> None:
     assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
 
 
-def test_times_that_never_vary_are_not_judged() -> None:
-    """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
+def test_times_without_noise_are_not_tested() -> None:
+    """If a coarse clock gives all trials the same time, their noise is unknown, and there is no interval."""
     truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1},
@@ -239,7 +241,7 @@ def test_times_that_never_vary_are_not_judged() -> None:
         block_noise=0,
     )
     packed = compared(truth).filter(level="cell", workload="tsp", branch="packed")
-    assert set(packed["verdict"]) == {UNJUDGED}
+    assert set(packed["verdict"]) == {UNTESTED}
     assert packed["ratio_low"].null_count() == packed.height
     assert packed["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=1e-6)
 
@@ -254,7 +256,7 @@ def test_holm_multiplies_and_stays_in_order() -> None:
     assert holm(np.array([0.6, 0.9])).tolist() == pytest.approx([1.0, 1.0])
 
 
-def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
+def test_another_baseline_is_tested_with_the_noise_of_the_aa_controls() -> None:
     truth = synthetic.Truth(
         branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005
     )
@@ -265,7 +267,7 @@ def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
     verdicts = dict(zip(pooled["branch"], pooled["verdict"], strict=True))
     assert verdicts["split-counters"] == SLOWER
     assert verdicts["master"] == UNCLEAR
-    assert verdicts["master-again"] == UNJUDGED
+    assert verdicts["master-again"] == UNTESTED
 
 
 def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -> None:
@@ -287,7 +289,7 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
         )
         verdicts[name] = pooled["verdict"].item()
         drifted = pooled["ratio_drift"].item()
-    assert verdicts == {"steady": SLOWER, "drifting": UNJUDGED}
+    assert verdicts == {"steady": SLOWER, "drifting": UNTESTED}
     assert drifted == pytest.approx(1.2, abs=0.03)
 
 
@@ -317,7 +319,7 @@ def test_a_clock_that_moved_is_taken_out_by_cycles() -> None:
 def _with_a_slow(
     build: int, cells: set[int] | None = None
 ) -> Callable[[str, str, int, int], float]:
-    """Twice the time of `packed` in one build, in cells of these thread counts; in all by default."""
+    """Twice the time of `packed` in one build, in configurations of these thread counts; in all by default."""
 
     def factor(branch: str, _: str, threads: int, replicate: int) -> float:
         is_slow = replicate == build and (cells is None or threads in cells)
@@ -326,7 +328,7 @@ def _with_a_slow(
     return factor
 
 
-def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not() -> None:
+def test_a_build_that_is_slow_in_all_configurations_counts_and_a_slow_trial_does_not() -> None:
     truth = synthetic.Truth(branches=["master", "packed"], trials=7, trial_noise=0.002)
     mean = (0.9**6 * 2) ** (1 / 7)
     for cells, ratio, verdict in ((None, mean, UNCLEAR), ({4}, 0.9, FASTER)):
@@ -345,21 +347,21 @@ def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier()
         assert high == pytest.approx(2.0, rel=0.05)
 
 
-def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
-    """Half of the baseline's waits are 0 and half 100; all of the branch's are 60: 20 % more, and no 40 % less."""
+def test_a_latency_of_zero_leaves_its_configuration_without_a_ratio() -> None:
+    """The baseline's latencies are 0 and 100 in equal numbers, the branch's are 60: 20 % more, and not 40 % less."""
     times = trial_times(synthetic.swept(synthetic.Truth(branches=["master", "packed"], trials=8)))
     of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
     waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
     at_two = pl.when(pl.col("threads") == 2).then(waits).otherwise(100.0 + pl.col("position"))
-    rows = judge(times.with_columns(p50_ns=at_two), "master").filter(quantity="p50", level="cell")
+    rows = decide(times.with_columns(p50_ns=at_two), "master").filter(quantity="p50", level="cell")
     assert 2 not in set(rows["threads"])
     assert {1, 4, 8} <= set(rows["threads"])
 
 
-def test_cells_have_the_share_of_levels_that_test_nothing() -> None:
+def test_configurations_have_the_share_of_levels_that_test_nothing() -> None:
     truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=7
     )
     rows = compared(truth).filter(branch="packed", level="cell")
-    both = 2  # of wall and of CPU time, which are the same here
+    both = 2  # wall and CPU time, which are equal in this sweep
     assert rows["p_corrected"][0] == pytest.approx(min(both * rows["p_value"][0], 1.0))

@@ -23,7 +23,7 @@ def test_a_drift_is_found_with_its_size() -> None:
     assert any("Times rose by 2" in text for text in cautions(analyse(sweep)))
 
 
-def test_a_steady_host_rarely_gives_an_alarm() -> None:
+def test_a_steady_host_rarely_gives_a_warning() -> None:
     """Blocks share noise; were trials taken for replicates, nearly every sweep would give one."""
     alarms = 0
     for seed in range(24):
@@ -36,7 +36,7 @@ def test_a_steady_host_rarely_gives_an_alarm() -> None:
     assert alarms <= 5
 
 
-def test_too_few_blocks_say_nothing() -> None:
+def test_too_few_blocks_give_no_result() -> None:
     truth = synthetic.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
     assert drift(residuals(trial_times(synthetic.swept(truth)))) is None
 

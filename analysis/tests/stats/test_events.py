@@ -49,7 +49,7 @@ TRIALS = 3
 
 
 def truth(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """The packed build, and one layout of two words, padded and not; master cannot count."""
+    """The packed build, and a counter layout of two words, padded and not; master has no counts."""
     names = ["packed", "split", "split-padded"]
     fields: dict[str, Any] = {
         "branches": ["master", *names],
@@ -204,7 +204,7 @@ def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
         return html.unescape(render_page(analysis, events))
 
     counted = page(analyse(sweep))
-    assert "counter words that share a cache line stand together" in counted
+    assert "group counter words that share a cache line" in counted
     assert "inactive + sleeping" in counted
     assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
     timed = page(analyse(synthetic.swept(truth(counts={}))))

@@ -1,4 +1,4 @@
-"""Waits: quantiles of trials, summed up over trials and never thrown together."""
+"""Latencies: quantiles of trials, summarised over trials and not pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
 def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
-    """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
+    """Latencies of a sweep of two branches on two and four threads, in which only `packed` reports any."""
     made = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},
@@ -25,7 +25,7 @@ def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
     return latencies(synthetic.swept(made)).collect()
 
 
-def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds() -> None:
+def test_a_configuration_has_the_median_and_the_range_of_its_trials_in_microseconds() -> None:
     found = waits({"latency_p50": 1000.0, "first_job_p99.9": 5000.0})
     assert found.schema == LATENCIES
     assert set(found["branch"]) == {"packed"}
@@ -38,14 +38,14 @@ def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds() -> 
     ]
 
 
-def test_figures_that_are_no_quantile_of_a_wait_are_left_out() -> None:
+def test_figures_that_are_no_quantile_of_a_latency_are_left_out() -> None:
     found = waits(
         {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0},
     )
     assert found.is_empty()
 
 
-def test_failed_trials_tell_no_waits() -> None:
+def test_failed_trials_have_no_latencies() -> None:
     found = waits(
         {"latency_p50": 1000.0},
         fails=lambda branch, _, threads, replicate: (
@@ -58,7 +58,7 @@ def test_failed_trials_tell_no_waits() -> None:
     ]
 
 
-def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared() -> None:
+def test_of_several_kinds_of_latency_the_first_tested_kind_is_compared() -> None:
     truth = synthetic.Truth(
         branches=["master"],
         workloads={"ticks": 0.1},

@@ -45,7 +45,7 @@ def test_every_reason_for_leaving_out_has_a_row_with_its_count() -> None:
     assert rows["trials", "counted, so never timed", "packed"] == (12, 12)
     assert rows["pairs", "no good trial of master in the block", "packed"] == (1, 15)
     assert rows["pairs", "no good trial of master in the block", "master-again"] == (1, 20)
-    assert rows["cells of pooled means", "not all branches have it (missing: packed)", None] == (
+    assert rows["configurations of means", "not all branches have it (missing: packed)", None] == (
         1,
         4,
     )
@@ -94,7 +94,7 @@ def test_provenance_names_host_builds_clock_and_crowded_thread_counts() -> None:
         assert part in text
 
 
-def test_costs_tell_wall_time_cpu_time_cycles_and_idle_cpus() -> None:
+def test_costs_have_wall_time_cpu_time_cycles_and_idle_cpus() -> None:
     sweep = sweep_of(
         branches=["master"], workloads={"tsp": 0.0}, threads=[2], trials=7,
         modes={"dynamic": {2: 1.5}}, block_noise=0.001, trial_noise=0.001,

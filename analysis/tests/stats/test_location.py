@@ -1,4 +1,4 @@
-"""The parts of a row's estimate: its builds, and the variance that it borrows from neighbours."""
+"""The parts of a row's estimate: its builds, and the variance of its neighbours."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sweep_analysis.stats.units import Units, of_builds
 
 
 def builds_of(*cells: list[float]) -> list[list[float]]:
-    """The result of `of_builds` for one branch, in cells of one program."""
+    """The result of `of_builds` for one branch, in configurations of one program."""
     keys = {name: ["same"] * len(cells) for name in CELL_SET}
     table = pl.DataFrame(keys).with_columns(threads=pl.Series(range(len(cells))))
     values = np.array(cells)[:, None, :]
     return [row[0].tolist() for row in of_builds(Units(table, ["a"], values, np.ones((2, 1))))]
 
 
-def test_a_build_is_what_two_cells_agree_on() -> None:
+def test_a_slow_build_is_slow_in_two_configurations() -> None:
     slow, slower = [0.0, 0.0, 0.1], [0.0, 0.0, 0.3]
     assert builds_of(slow, slower) == [slow, slow]
 
 
-def test_what_two_cells_do_not_agree_on_is_no_build() -> None:
+def test_a_slow_configuration_alone_is_no_slow_build() -> None:
     assert builds_of([0.0, 0.0, 0.1], [0.0, 0.0, -0.3]) == [[0.0] * 3] * 2
 
 
@@ -39,7 +39,7 @@ def location(variances: list[float]) -> Location:
 def test_a_quiet_row_among_noisy_ones_is_no_surer_than_half_of_what_they_suggest() -> None:
     noisy = 1e-4
     found = shared_spread(location([*[noisy] * 6, noisy / 1000]))
-    # Rows that differ so much suggest about a fifth. By its own values it would have a thirtieth.
+    # Rows that differ this much suggest about 0.2. By its own values it would have a thirtieth.
     assert found.error[0, 6] ** 2 > 0.1 * noisy
 
 

@@ -22,13 +22,13 @@ def analysed(effect: float, **truth: float) -> Analysis:
     return analyse(synthetic.swept(made))
 
 
-def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it() -> None:
+def test_a_change_that_a_second_sweep_does_not_confirm_is_shown_with_its_result() -> None:
     first, second = analysed(1.2), analysed(1.0)
     looked = second_look(first, second)
     row = looked.row(by_predicate=pl.col("branch") == "odd", named=True)
     assert row["first"].startswith("+2")
-    assert row["verdict of the second"] == "inconclusive"
+    assert row["result of the second"] == "inconclusive"
     assert (
         "odd"
-        in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
+        in second_look(first, first).filter(pl.col("result of the second") == "slower")["branch"]
     )

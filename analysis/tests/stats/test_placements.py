@@ -35,19 +35,22 @@ def analysis(**more: object) -> Analysis:
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:
     found = moved(analysis().placements)
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["quantity"]) == {WALL, CPU}  # synthetic waits do not depend on the placement
+    assert set(found["quantity"]) == {
+        WALL,
+        CPU,
+    }  # synthetic latencies do not depend on the placement
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()
 
 
-def test_a_wait_that_is_the_same_has_the_ratio_one_and_no_verdict() -> None:
+def test_an_equal_latency_has_the_ratio_one_and_no_result() -> None:
     waits = analysis().placements.filter(quantity=WAIT)
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
 
 
-def test_what_builds_owe_to_luck_is_no_unit_more() -> None:
+def test_differences_between_builds_add_no_unit() -> None:
     rows = analysis(trials=8, layouts=4).placements
     assert set(rows["units"]) == {4}
     assert set(rows["pairs"]) == {3 * 8}
@@ -59,11 +62,9 @@ def test_three_layouts_have_no_interval_and_move_nothing() -> None:
     assert moved(rows).is_empty()
 
 
-def test_the_page_warns_of_what_placement_moved_and_says_by_how_much() -> None:
+def test_the_page_warns_of_effects_of_placement_with_their_size() -> None:
     found = analysis()
-    warned = [
-        sentence for sentence in cautions(found) if sentence.startswith("Where workers run decides")
-    ]
+    warned = [sentence for sentence in cautions(found) if sentence.startswith("Pinning worker i")]
     assert warned == placement_sentences(found.placements)
     assert re.search(r"tsp · small on 2 threads: wall time −(39|40|41)\.\d", warned[0])
     assert "quicksort" not in warned[0]
@@ -73,13 +74,11 @@ def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning() -> Non
     found = analysis(pinned=None)
     assert found.placements.is_empty()
     assert not [
-        sentence
-        for sentence in cautions(found)
-        if "placement" in sentence or "workers run" in sentence
+        sentence for sentence in cautions(found) if "placement" in sentence or "Pinning" in sentence
     ]
 
 
-def test_panels_of_a_sweep_of_both_placements_are_told_apart() -> None:
+def test_panels_of_a_sweep_of_both_placements_are_distinguished() -> None:
     found = analysis()
     shown = found.speedups.filter(pl.col("definition") == "sequential")
     by_placement = shown.filter(workload="tsp", threads=2, branch="master").sort("placement")

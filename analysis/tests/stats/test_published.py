@@ -19,20 +19,20 @@ EPOCHS = {
     "transfers": 10,
     "waited_ns": 1_000_000,
 }
-"""Waits of a synthetic trial's cores in crossbeam's epochs; in the second trial twice as long, and so on."""
+"""Waits of a synthetic trial's cores in crossbeam's epochs; trial n waits n times as long."""
 
 
 def test_the_committed_file_names_experiments_machines_and_positive_figures() -> None:
     told = published.read()
     experiments = (CHECKOUT / "experiments.toml").read_text(encoding="utf-8")
-    assert 0 < told.mark.share <= 1 < told.mark.factor
+    assert 0 < told.threshold.share <= 1 < told.threshold.factor
     branches = (CHECKOUT / "branches.toml").read_text(encoding="utf-8")
     every: list[published.Series | published.Sign] = [*told.series, *told.sign]
     for one in every:
         assert f'name = "{one.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
         assert one.source
-    # Nobody can see fifty figures of one program go.
+    # A loss of some of the fifty figures of one program would be hard to see.
     assert sum(len(one.figures) for one in told.series if one.machine == "zen2-64") == 50
     assert all(
         f'name = "{branch}"' in branches
@@ -47,7 +47,7 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert all(figure.published > 0 for figure in series.figures)
 
 
-def test_a_figure_that_no_sweep_has_is_told_with_the_command_that_makes_it() -> None:
+def test_a_figure_that_no_sweep_has_is_given_with_the_command_that_makes_it() -> None:
     with pytest.raises(
         InputError,
         match="cargo runner sweep --experiment published-threadteam --machine zen2-64",
@@ -63,7 +63,7 @@ def test_an_unknown_key_of_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def rows(*series: tuple[str, str, list[float], list[float]]) -> pl.DataFrame:
-    """Figures of series: name, unit, published and simulated values; one program, a cell each."""
+    """Figures of series: name, unit, published and simulated values; one program, a configuration each."""
     return pl.concat(
         pl.DataFrame(
             {
@@ -94,7 +94,7 @@ def test_a_score_counts_what_is_near_and_which_pairs_have_the_published_order() 
     assert score.contrasts == (1, 2)
 
 
-def test_a_score_leaves_out_what_is_bimodal_or_not_scored_and_pairs_of_one_cell() -> None:
+def test_a_score_leaves_out_what_is_bimodal_or_not_scored_and_pairs_of_one_configuration() -> None:
     plain = rows(("a", "µs", [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 2.0, 9.0]))
     bimodal = plain.with_columns(
         ratio=pl.when(pl.col("told") == "figure 3").then(None).otherwise("ratio")
@@ -176,7 +176,7 @@ def series(quantity: str, *figures: float) -> published.Series:
 
 def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
     analysis = swept({"tsp": 0.1})
-    mark, no_signs = published.Mark(1.5, 0.75), list[published.Sign]()
+    mark, no_signs = published.Threshold(1.5, 0.75), list[published.Sign]()
     told = [
         series("times:turned", 0.5),
         series("share:pin,try_advance", 25.0),
@@ -193,9 +193,9 @@ def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
 def test_a_figure_may_be_less_than_a_time_by_what_its_work_takes() -> None:
     analysis = swept({"tsp": 0.1})
     whole, rest = (
-        published.beside(published.Published(published.Mark(1.5, 0.75), [one], []), [analysis]).row(
-            0, named=True
-        )["simulated"][0]
+        published.beside(
+            published.Published(published.Threshold(1.5, 0.75), [one], []), [analysis]
+        ).row(0, named=True)["simulated"][0]
         for one in (series("wall", 1e6), msgspec.structs.replace(series("wall", 1e6), less=1e6))
     )
     assert rest == pytest.approx(whole - 1e6)
@@ -215,7 +215,7 @@ def test_a_scored_figure_is_of_the_last_sweep_and_what_was_wrong_of_the_first() 
     )
 
     def values(told: list[published.Series], of: list[Analysis]) -> list[float]:
-        rows = published.beside(published.Published(published.Mark(1.5, 0.75), told, []), of)
+        rows = published.beside(published.Published(published.Threshold(1.5, 0.75), told, []), of)
         return rows["simulated"].list.first().to_list()
 
     each = [values([wrong], [sweep])[0] for sweep in sweeps]
@@ -241,7 +241,8 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
         series("break-even"), figures=[published.Figure("2 workers", 2, "", 320.0)]
     )
     found = published.beside(
-        published.Published(published.Mark(1.5, 0.75), [told], []), [cast("Analysis", analysis)]
+        published.Published(published.Threshold(1.5, 0.75), [told], []),
+        [cast("Analysis", analysis)],
     )
     assert found.row(0, named=True)["simulated"] == [320.0]
     never = SimpleNamespace(
@@ -254,15 +255,16 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
     )
     with pytest.raises(InputError, match="no work gains on 2 threads"):
         published.beside(
-            published.Published(published.Mark(1.5, 0.75), [told], []), [cast("Analysis", never)]
+            published.Published(published.Threshold(1.5, 0.75), [told], []),
+            [cast("Analysis", never)],
         )
 
 
-def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed() -> None:
+def test_a_figure_of_a_bimodal_configuration_is_neither_met_nor_missed() -> None:
     analysis = swept({"quicksort": 0.1})
     told = [series("wall", 1e6)]
     row = published.beside(
-        published.Published(published.Mark(1.5, 0.75), told, []), [analysis]
+        published.Published(published.Threshold(1.5, 0.75), told, []), [analysis]
     ).row(0, named=True)
     assert (row["ratio"], row["is_met"]) == (None, None)
     low, high = row["simulated"]
@@ -282,8 +284,12 @@ def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else
         ["tsp"],
         ["quicksort"],
     )
-    rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [sign]), [analysis])
+    rows = published.seen(
+        published.Published(published.Threshold(1.5, 0.75), [], [sign]), [analysis]
+    )
     assert rows["is_right"].to_list() == [True, True]
     swapped = msgspec.structs.replace(sign, gain=["quicksort"], others=["tsp"])
-    rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [swapped]), [analysis])
+    rows = published.seen(
+        published.Published(published.Threshold(1.5, 0.75), [], [swapped]), [analysis]
+    )
     assert rows["is_right"].to_list() == [False, False]

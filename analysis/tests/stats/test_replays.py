@@ -55,7 +55,7 @@ def test_a_replay_that_is_the_program_predicts_it_and_what_lies_outside_the_pool
     assert found["simulated"].to_list() == pytest.approx([(one - 0.2 * one) / two, 1])
 
 
-def test_the_mark_is_four_in_five_and_misses_are_named() -> None:
+def test_the_threshold_is_four_in_five_and_misses_are_named() -> None:
     several = all_replays(effects={("master", "replay"): 0.5})
     text, _ = KINDS["replays"](Statement("x", CHECKOUT, [sweep(), *several], []))
     sentence, _, head, _, *rows = text.splitlines()
@@ -71,7 +71,7 @@ def test_the_mark_is_four_in_five_and_misses_are_named() -> None:
 
 def test_a_program_without_both_replays_is_refused() -> None:
     own, several = sweep(), all_replays()
-    with pytest.raises(InputError, match="`sort` has no replay of both kinds"):
+    with pytest.raises(InputError, match="`sort` lacks a measured or a simulated replay"):
         replays(own, several[:3])
-    with pytest.raises(InputError, match="replays of one kind alone"):
+    with pytest.raises(InputError, match="all replays are measured, or all are simulated"):
         KINDS["replays"](Statement("x", CHECKOUT, [own, several[0]], []))

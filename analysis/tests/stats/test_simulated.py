@@ -56,7 +56,7 @@ def test_shares_of_time_are_those_of_the_records_and_add_up_to_one() -> None:
     assert totals.to_list() == pytest.approx([1.0] * 6)
 
 
-def test_time_of_all_cores_is_told_per_unit_of_work() -> None:
+def test_time_of_all_cores_is_given_per_unit_of_work() -> None:
     sweep = simulated()
     total = spent_shares(sweep).filter(branch="packed", threads=8)["ns_per_unit"].sum()
     mean = (
@@ -74,7 +74,7 @@ def test_lines_of_source_that_waited_come_with_the_longest_first() -> None:
     assert rates["at"].to_list() == ["src/a.rs:1:1", "src/c.rs:3:3"]
     assert rates["written_at"].to_list() == ["src/b.rs:2:2", None]
     assert rates["share"].to_list() == pytest.approx([0.75, 0.25])
-    # Seven trials of three iterations of a thousand units; the n-th trial tells n times as much.
+    # Seven trials of three iterations of a thousand units; trial n reports n times as much.
     assert rates["transfers_per_iteration"].to_list() == pytest.approx([30 * 28 / 21, 10 * 28 / 21])
     assert rates["ns_per_unit"].to_list() == pytest.approx([3000 * 28 / 21000, 1000 * 28 / 21000])
 
@@ -95,7 +95,7 @@ def test_the_largest_thread_count_is_that_of_each_workload() -> None:
     assert set(largest_threads(line_wait_rates(simulated()))["threads"]) == {8}
 
 
-def test_a_measured_sweep_tells_nothing_of_it() -> None:
+def test_a_measured_sweep_has_no_such_sentence() -> None:
     sweep = simulated(machine=None)
     assert spent_shares(sweep).is_empty()
     assert line_wait_rates(sweep).is_empty()
@@ -121,7 +121,7 @@ def test_no_simulated_difference_under_ten_per_cent_is_called_one(
 
 
 def priced(factors: dict[str, float]) -> pl.LazyFrame:
-    """Times of `other`, so many times those of `packed`, with each price, by two seeds that are almost equal."""
+    """Times of `other`, so many times those of `packed`, with each cost parameter, by two seeds that are almost equal."""
     return pl.LazyFrame(
         [
             {
@@ -141,7 +141,7 @@ def priced(factors: dict[str, float]) -> pl.LazyFrame:
     )
 
 
-def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
+def test_a_sign_that_flips_with_one_cost_is_given_with_that_cost() -> None:
     rows = priced({"as-written": 0.8, "fence-ns*2": 0.7, "wake-ns*0.5": 1.2, "hit-ns*2": 0.95})
     found = sensitivity(rows, "packed")
     time = found.row(by_predicate=pl.col("quantity") == "time", named=True)
@@ -151,7 +151,7 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert (time["least"], time["most"]) == pytest.approx((0.7, 1.2))
     assert time["flips"] == "hit-ns*2, wake-ns*0.5"
     shown = tables.sensitivity_table(found).row(1, named=True)
-    assert (shown["prices as written"], shown["turned by"]) == (
+    assert (shown["cost parameters unchanged"], shown["sign flips with"]) == (
         "−20.0\N{NO-BREAK SPACE}%",
         "hit-ns doubled, wake-ns halved",
     )
@@ -161,17 +161,17 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert sensitivity(rows.with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()
 
 
-def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
+def test_a_configuration_that_a_cost_brings_into_another_mode_is_not_tested() -> None:
     turned = sensitivity(
         priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed"
     )
-    assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
-    shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
+    assert turned.select("quantity", "is_bimodal").rows() == [("cpu", False), ("time", True)]
+    shown = dict(tables.sensitivity_table(turned).select("quantity", "sign flips with").rows())
     assert shown == {"time": "not tested: bimodal", "CPU time": "none"}
-    # A price that is doubled cannot more than double a sum of prices, and other prices are not
+    # A cost parameter that is doubled cannot more than double a sum of cost parameters, and other cost parameters are not
     # looked at.
     for factors in (
         {"as-written": 0.8, "wake-ns*2": 1.5},
         {"as-written": 0.8, "wake-ns*2": 0.8, "hit-ns*2": 9.0},
     ):
-        assert not sensitivity(priced(factors), "packed")["two_states"].any()
+        assert not sensitivity(priced(factors), "packed")["is_bimodal"].any()

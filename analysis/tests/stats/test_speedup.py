@@ -108,7 +108,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
 
 
 def test_time_per_unit_is_what_counts_for_timed_work() -> None:
-    """A timed program runs as long as it is told and differs in what it gets done."""
+    """A program of fixed duration differs in the amount of its work."""
     truth = synthetic.Truth(
         branches=PAIR,
         workloads={"packets": 0.1},
@@ -143,4 +143,4 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate() -> None:
         .mean()
     )
     assert isinstance(covered, float)
-    assert 0.91 <= covered <= 0.985  # 95 % of 400 cells, three standard errors
+    assert 0.91 <= covered <= 0.985  # 95 % of 400 configurations, three standard errors

@@ -1,4 +1,4 @@
-"""Bimodal cells, on synthetic cells of known truth."""
+"""Bimodal configurations, on synthetic configurations of known truth."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 import synthetic
 from sweep_analysis.say.averages import gained_and_lost
 from sweep_analysis.say.comparison import threads_of
-from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.headline import result_of
 from sweep_analysis.say.validation import difference_sentence
 from sweep_analysis.stats.analysis import Analysis, analyse
-from sweep_analysis.stats.compare import FASTER, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, UNTESTED
 from sweep_analysis.stats.differences import differences
-from sweep_analysis.stats.states import two_states
+from sweep_analysis.stats.states import two_modes
 
 SEEDS = 7
 Shape = Callable[[np.random.Generator, int], np.ndarray[tuple[int], np.dtype[np.float64]]]
@@ -37,7 +37,7 @@ def test_pairs_of_states_are_found(apart: float) -> None:
     for _ in range(2000):
         upper = rng.integers(2, SEEDS - 1)
         logs = 0.05 * rng.normal(size=SEEDS) + math.log(apart) * (np.arange(SEEDS) < upper)
-        states = two_states(rng.permutation(logs))
+        states = two_modes(rng.permutation(logs))
         found += states is not None and math.isclose(
             states[1] - states[0], math.log(apart), abs_tol=0.2
         )
@@ -48,15 +48,15 @@ def test_pairs_of_states_are_found(apart: float) -> None:
 @pytest.mark.parametrize("noise", [0.02, 0.1, 0.2])
 def test_one_noisy_state_is_rarely_taken_for_two(shape: str, noise: float) -> None:
     rng = np.random.default_rng(2)
-    found = sum(two_states(noise * SHAPES[shape](rng, SEEDS)) is not None for _ in range(2000))
+    found = sum(two_modes(noise * SHAPES[shape](rng, SEEDS)) is not None for _ in range(2000))
     assert found <= 0.03 * 2000
 
 
 def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
-    assert two_states(np.log([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0])) is None
-    assert two_states(np.log([1.0, 9.0, 9.0])) is None
-    assert two_states(np.log([1.0, 1.0, 1.3, 1.3])) is None
-    assert two_states(np.log([1.0, 1.0, 9.0, 9.0])) == pytest.approx((0.0, math.log(9)))
+    assert two_modes(np.log([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0])) is None
+    assert two_modes(np.log([1.0, 9.0, 9.0])) is None
+    assert two_modes(np.log([1.0, 1.0, 1.3, 1.3])) is None
+    assert two_modes(np.log([1.0, 1.0, 9.0, 9.0])) == pytest.approx((0.0, math.log(9)))
 
 
 def swept(machine: str | None = "synthetic-8") -> Analysis:
@@ -83,7 +83,7 @@ def swept(machine: str | None = "synthetic-8") -> Analysis:
     return analyse(synthetic.swept(truth))
 
 
-def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
+def test_a_bimodal_configuration_is_not_tested_and_in_no_mean() -> None:
     analysis = swept()
     rows = analysis.comparisons.filter(quantity="time")
     cells = {
@@ -91,18 +91,18 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
         for row in rows.filter(level="cell").rows(named=True)
     }
     turned = cells["turning", "quicksort", 8]
-    assert (turned["verdict"], turned["two_states"], turned["p_corrected"]) == (
-        UNJUDGED,
+    assert (turned["verdict"], turned["is_bimodal"], turned["p_corrected"]) == (
+        UNTESTED,
         True,
         None,
     )
-    assert verdict(turned, analysis.sweep) == "not tested: bimodal"
-    judged = [
+    assert result_of(turned, analysis.sweep) == "not tested: bimodal"
+    tested = [
         cells["turning", "quicksort", 4],
         cells["turning", "tsp", 8],
         cells["steady", "quicksort", 8],
     ]
-    assert {(row["verdict"], row["two_states"]) for row in judged} == {(FASTER, False)}
+    assert {(row["verdict"], row["is_bimodal"]) for row in tested} == {(FASTER, False)}
     pooled = {
         (row["branch"], row["workload"]): row
         for row in rows.filter(level="workload").rows(named=True)
@@ -115,7 +115,7 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
 
 
-def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it() -> None:
+def test_a_mean_names_only_the_configurations_that_it_pools() -> None:
     comparisons = swept().comparisons.filter(quantity="time")
     threads = {
         row["branch"]: threads_of(comparisons, row)
@@ -127,28 +127,28 @@ def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it() -> No
         row["branch"]: " ".join(gained_and_lost(comparisons, row))
         for row in comparisons.filter(level="overall").rows(named=True)
     }
-    assert "1 of 4 cells are bimodal and left out" in told["turning"]
+    assert "1 of 4 configurations are bimodal and left out" in told["turning"]
     assert "left out" not in told["steady"]
 
 
-def test_a_baseline_of_two_states_leaves_nothing_to_judge_there() -> None:
+def test_with_a_bimodal_baseline_no_branch_is_tested() -> None:
     truth_of = analyse(swept().sweep, "turning")
     rows = truth_of.comparisons.filter(
         level="cell", quantity="time", workload="quicksort", threads=8
     )
-    assert set(rows["verdict"]) == {UNJUDGED}
-    assert rows["two_states"].all()
+    assert set(rows["verdict"]) == {UNTESTED}
+    assert rows["is_bimodal"].all()
 
 
 def test_builds_of_a_host_are_no_seeds() -> None:
-    assert not swept(None).comparisons["two_states"].any()
+    assert not swept(None).comparisons["is_bimodal"].any()
 
 
-def test_a_prediction_of_two_states_is_neither_right_nor_wrong() -> None:
+def test_a_bimodal_prediction_is_neither_right_nor_wrong() -> None:
     rows = differences(swept(), swept(None))
-    turned = rows.row(by_predicate=pl.col("two_states"), named=True)
+    turned = rows.row(by_predicate=pl.col("is_bimodal"), named=True)
     assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
     said = difference_sentence(rows, "packed")
-    assert said.startswith("**Validation passed**: of 7 cells")
-    assert said.endswith(" 1 more cell that is bimodal: not tested.")
+    assert said.startswith("**Validation passed**: in 7 configurations")
+    assert said.endswith(" Not tested, because bimodal: 1 configuration.")

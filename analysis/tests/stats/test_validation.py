@@ -64,7 +64,7 @@ def test_ratios_are_those_that_are_true_and_the_miss_is_named() -> None:
     assert found.mean_ratio == pytest.approx((1.1**2 * 1.5**2) ** (1 / 8))
     said = validation_sentences(found, simulated, measured)
     assert any("tsp" in line and "1.50 with `split-counters`" in line for line in said)
-    assert "6 of 8 cells within 20% (75%)" in said[-1]
+    assert "6 of 8 configurations within 20% (75%)" in said[-1]
     assert not any("quicksort" in line for line in said)
 
 
@@ -75,19 +75,19 @@ def test_a_prediction_made_afterwards_is_none() -> None:
     assert any("no prediction" in line for line in validation_sentences(found, simulated, measured))
 
 
-def test_cells_of_one_sweep_alone_are_counted_and_left_out() -> None:
+def test_configurations_of_one_sweep_alone_are_counted_and_left_out() -> None:
     simulated, measured = pair(threads=(1, 2, 4))
     found = validation(simulated, measured)
     assert (found.cells.height, found.unmatched) == (8, 4)
 
 
-def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused() -> None:
+def test_sweeps_in_the_wrong_order_or_without_a_common_configuration_are_refused() -> None:
     simulated, measured = pair(threads=(8,))
     with pytest.raises(InputError, match="it was measured"):
         validation(measured, simulated)
     with pytest.raises(InputError, match="simulated: here"):
         validation(simulated, simulated)
-    with pytest.raises(InputError, match="shares no cell"):
+    with pytest.raises(InputError, match="shares no configuration"):
         validation(simulated, measured)
 
 
@@ -100,7 +100,7 @@ def test_the_command_prints_a_table_and_writes_the_figure(
     assert main(["validate", *folders, "--format", "md", "--output", str(output)]) == 0
     told = capsys.readouterr().out
     assert "| simulated ms | measured ms |" in told
-    assert told.rstrip().splitlines()[-1].startswith("6 of 8 cells")
+    assert told.rstrip().splitlines()[-1].startswith("6 of 8 configurations")
     assert {file.name for file in output.iterdir()} >= {
         "validation.svg",
         "validation.csv",
@@ -129,7 +129,7 @@ def with_effects(effects: dict[tuple[str, str], float], machine: str | None) -> 
     return analyse(synthetic.swept(truth))
 
 
-def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_however_near_its_times(
+def test_a_simulation_with_a_branch_on_the_wrong_side_fails_however_near_its_times(
     tmp_path: Path,
 ) -> None:
     measured = with_effects({("split-counters", "tsp"): 0.9}, None)

@@ -1,1 +1,1 @@
-"""Pictures of frames. No statistics."""
+"""Draws pictures of frames, without statistics."""

@@ -1,4 +1,4 @@
-"""Draws what a branch costs: wall and CPU time against the baseline. No statistics."""
+"""Draws wall and CPU time of branches against the baseline. No statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sweep_analysis.read.labels import with_panel
 
 WIDTH = 250
 NARROWEST = 0.05
-"""The axis reaches at least so far to either side."""
+"""Least end of the axis on either side, as a relative change."""
 SPARE = 1.15
 TOGETHER = "all workloads together"
 
@@ -25,11 +25,9 @@ WALL, CPU = "wall time", "CPU time"
 
 
 def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
-    """Both comparisons as one frame.
+    """The pooled rows of both comparisons in one frame, with `panel` and `quantity`: workloads, then all together.
 
-    Pooled rows with `panel` and `quantity`, workloads first, then all together.
-
-    In: rows of `frames.COMPARISONS`, one frame by wall time and one by CPU time.
+    In: rows of `frames.COMPARISONS`, one frame in wall time and one in CPU time.
     """
     both = pl.concat(
         [
@@ -46,9 +44,9 @@ def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
 
 
 def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """One workload: a row per branch, wall time left, CPU time right, each with its interval.
+    """One workload: a row per branch, with wall time left and CPU time right, each with its interval.
 
-    The grey bar is the noise floor; full points are claims, hollow ones are inconclusive. An
+    The grey bar is the noise floor; full points are significant, hollow ones are inconclusive. An
     interval that leaves the axis ends in an arrow. In: rows of `cost_rows` of one panel.
     """
     theme = style.theme

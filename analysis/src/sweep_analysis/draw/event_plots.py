@@ -21,9 +21,9 @@ CHARTS_A_ROW = 4
 
 
 def event_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
-    """One workload: a small chart per event of `HEADLINE`, each per a handy number of units, its axis from zero.
+    """One workload: a small chart per event of `HEADLINE`, per a suitable number of units, with an axis from zero.
 
-    The bar at a point reaches from the least to the most of the trials. In: rows of
+    The bar at a point is the range of the trials. In: rows of
     `events.headline_rates` with `panel`, of one panel.
     """
     present = [event for event in HEADLINE if event in part["event"]]
@@ -67,7 +67,7 @@ def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerC
         scale=alt.Scale(domain=[0, max(1.0, *rows["per_unit_high"])]),
         axis=alt.Axis(
             tickCount=4, format=",~r", minExtent=38
-        ),  # all axes as wide, so that charts stand below each other
+        ),  # equal widths of axes align the charts
     )
     lines = branch_lines(base, names, style, {"y": y, "strokeDash": dash})
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")

@@ -1,7 +1,7 @@
-"""The list of figures, what each needs, and what they share.
+"""The list of figures, with the frames that each needs, and functions that figures share.
 
-A figure is one function under `figure`: page, folder, tables beside the page and notebooks take it
-from `LISTED`.
+A figure is one function with the decorator `figure`. Page, folder, tables and notebooks take it from
+`LISTED`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ Charts = dict[str, alt.TopLevelMixin]
 class Figure:
     """One figure of a report.
 
-    Attributes: title: what it shows, in a few words. about: how to read it. missing: what is
-        missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for. panels:
-        its charts by panel for the page; the name is empty if there is only one. whole: the same by
-        name for files, all panels in one chart. numbers: tables of its numbers for people, by
-        heading. legend: the branches that its lines stand for, if the page shows their key with it.
-        label: what the page and all its charts and tables say of it beside their titles; empty if
-        nothing. titled: whether its charts have titles of their own; else the page writes their
-        names above them. name: of its files, and its anchor on the page. needs: names of the frames
-        behind it, `Analysis.frame` has them.
+    Attributes:
+        title: a short title.
+        about: how to read it.
+        missing: a sentence on the missing data, if it cannot be drawn; else None. Then the attributes
+            below are not used.
+        panels: its charts by panel, for the page; the name is empty if there is only one.
+        whole: its charts by file name, with all panels in one chart.
+        numbers: tables of its numbers for people, by heading.
+        legend: the branches of its lines, if the page shows a legend.
+        label: a text beside all titles of its charts and tables; may be empty.
+        titled: whether its charts have titles of their own; else the page writes their names.
+        name: the name of its files, and its anchor on the page.
+        needs: names of its frames for `Analysis.frame`.
     """
 
     title: str
@@ -54,9 +58,9 @@ class Listed:
     """An entry of the list of figures.
 
     Attributes:
-        name: of its files, and its anchor on the page.
-        is_of_every_sweep: whether it stands beside an experiment's own figure, too.
-        make: makes it, drawn when asked for.
+        name: the name of its files, and its anchor on the page.
+        is_of_every_sweep: whether a report with an experiment's own figure has it, too.
+        make: makes the figure, which is drawn on demand.
     """
 
     name: str
@@ -71,7 +75,7 @@ LISTED: list[Listed] = []
 def figure(
     name: str, *needs: str, is_of_every_sweep: bool = False
 ) -> Callable[[Callable[[Analysis, ChartStyle], Figure]], Callable[[Analysis, ChartStyle], Figure]]:
-    """List what a function makes as the figure `name`, which shows the frames `needs` and no others."""
+    """Register a function that makes the figure `name`, which uses exactly the frames `needs`."""
 
     def listed(
         make: Callable[[Analysis, ChartStyle], Figure],
@@ -86,7 +90,7 @@ def figure(
 
 
 def labelled(figure: Figure, label: str) -> Figure:
-    """The figure with a label, on each of its charts, too; an empty one changes nothing."""
+    """The figure with a label, also on each of its charts; an empty label changes nothing."""
     if not label:
         return figure
 
@@ -97,14 +101,14 @@ def labelled(figure: Figure, label: str) -> Figure:
 
 
 def with_label(chart: alt.TopLevelMixin, label: str) -> alt.TopLevelMixin:
-    """A chart that says `label` below its title, or in its place."""
+    """The chart with `label` below its title, or as its title if it has none."""
     small: dict[str, Any] = {
         "fontSize": 11,
         "fontWeight": "normal",
         "color": LIGHT.faint_ink,
         "anchor": "start",
     }
-    drawn: Any = chart  # what all kinds of charts have in common, their type does not tell
+    drawn: Any = chart  # the type lacks attributes that all kinds of charts have
     whole = drawn.copy(deep=False)
     title = whole.title
     below = {
@@ -138,7 +142,7 @@ def by_panel(
 ) -> tuple[Callable[[], Charts], Callable[[], Charts]]:
     """`Figure.panels` and `Figure.whole` of a figure with a chart for each panel.
 
-    In: rows with `schema.PANEL`; what draws those of one panel, with or without a legend of its own.
+    In: rows with `schema.PANEL`; `draw` draws the rows of one panel, with or without a legend.
     """
     named = with_panel(frame)
 

@@ -1,4 +1,4 @@
-"""Draws what one branch changes in many programs as a forest plot of several sweeps. No statistics."""
+"""Draws changes of one branch in many programs as a forest plot of several sweeps. No statistics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import polars as pl
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ROW, SIGNED_PERCENT, finished, interval_layers
 from sweep_analysis.read.labels import without_size
-from sweep_analysis.stats.compare import FASTER, SLOWER, VERDICTS
+from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
-"""Of the part of a quantity in pixels: both and the names are about 460 wide, so that a narrow page shrinks letters little."""
+"""Width of one quantity in pixels. With both and the names the plot is about 460 wide, so a narrow page keeps it legible."""
 NAMES = 92
-"""Width of the programs' names, so that the blocks stand exactly under each other."""
+"""Width of the programs' names in pixels, equal in all blocks so that they are aligned."""
 LETTERS = 13
 """Height of the letters of names and titles in pixels."""
 ENDS = (-0.6, 0.3)
@@ -28,9 +28,10 @@ QUANTITIES = {"time": "wall time", "cpu": "CPU time"}
 class Part:
     """The programs of one sweep.
 
-    Attributes: title: what they are and where they ran, a line each. rows: of
-        `frames.COMPARISONS` with `panel`: one branch and baseline, level `workload`, and
-        `QUANTITIES`.
+    Attributes:
+        title: lines that name the programs and their host.
+        rows: rows of `frames.COMPARISONS` with `panel`: one branch and baseline, level `workload`, and
+            `QUANTITIES`.
     """
 
     title: Sequence[str]
@@ -38,10 +39,10 @@ class Part:
 
 
 def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
-    """A block for each part: a row for each program, wall time left and CPU time right.
+    """A block for each part, with a row for each program: wall time left and CPU time right.
 
-    Programs are in the order of their wall time, what takes longest last. The grey bar is the noise
-    floor. A full point is significant, a hollow one is inconclusive.
+    Programs are in the order of their change of wall time, from gains to losses. The grey bar is the
+    noise floor. A full point is significant, a hollow one is inconclusive.
     """
     blocks = [
         _block(part, theme).properties(
@@ -102,7 +103,7 @@ def _side(
         if has_names
         else None,
     )
-    colours = dict.fromkeys(VERDICTS, theme.ink)
+    colours = dict.fromkeys(RESULTS, theme.ink)
     colours |= {FASTER: theme.faster[2], SLOWER: theme.slower[2]}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     ink = alt.Color("verdict:N", legend=None, scale=scale)

@@ -1,7 +1,4 @@
-"""Draws how steady the host was: its clock by threads; times by moment, place and clock.
-
-No statistics.
-"""
+"""Draws the clock of the host by threads, and the drift of times. No statistics."""
 
 from __future__ import annotations
 
@@ -27,14 +24,12 @@ MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 CLOCK = (520, 190)
 DRIFT = (760, 190)
 SPREAD = (0.01, 0.99)
-"""Quantiles of the residuals that the axis shows; further points are arrows at its edge."""
+"""Quantiles of the residuals at the ends of the axis; points beyond are arrows at its edge."""
 _SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
 
 
 def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
-    """Measured clock by threads, a line for each mode.
-
-    The band reaches from the least to the most of the trials.
+    """Measured clock by threads, a line for each mode, with a band for the range of the trials.
 
     In: rows of `frames.CLOCKS` with a measured clock.
     """
@@ -74,7 +69,7 @@ def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
 
 
 def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """A point per block over the whole sweep, with the trend as a line.
+    """A point per block of the sweep, with the trend as a line.
 
     In: rows of `frames.RESIDUALS`.
     """
@@ -100,10 +95,7 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
 
 
 def _ends(changes: pl.Series) -> tuple[float, float]:
-    """The ends of the axis of changes of blocks.
-
-    A block further out than nearly all others is drawn as an arrow at the edge.
-    """
+    """The ends of the axis of changes of blocks; blocks beyond them are drawn as arrows at the edge."""
     low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
     widest = max(0.02, abs(low), abs(high)) * 1.2
     return -widest, widest

@@ -1,7 +1,4 @@
-"""Draws how long work waited: quantiles across, waits upwards, one line per branch.
-
-No statistics.
-"""
+"""Draws latencies: quantiles across, latency upwards, one line per branch. No statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ CHART = (205, 150)
 """Width and height of one chart in pixels."""
 CHARTS_A_ROW = 3
 LEAST_US = 0.1
-"""Least wait on an axis."""
+"""Least latency on an axis in µs."""
 MOST_LABELS = 8
 IN_WORDS = (
     "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "
@@ -32,12 +29,10 @@ IN_WORDS = (
 
 
 def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
-    """One workload: a chart for each kind of wait and thread count.
+    """One workload: a chart for each kind of latency and thread count; charts of one kind share their axis.
 
-    The charts of one kind share their axis.
-
-    The grey band reaches from the least to the most of the baseline's trials. In: rows of
-    `frames.LATENCIES` of one panel, with `panel`.
+    The grey band is the range of the baseline's trials. In: rows of `frames.LATENCIES` of one panel,
+    with `panel`.
     """
     drawn = part.filter(pl.col("branch").is_in(style.branches))
     kinds = [kind for kind in KINDS if kind in drawn["kind"]]
@@ -55,17 +50,14 @@ def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt
 
 
 def _ends(rows: pl.DataFrame, style: ChartStyle) -> list[float]:
-    """The axis of one kind: all lines, and the baseline's band. A logarithmic axis has no zero."""
+    """The ends of the axis of one kind, which fits all lines and the baseline's band, without zero."""
     bands = rows.filter(pl.col("branch") == style.baseline)
     waits = [*rows["wait_us"], *bands["wait_us_low"], *bands["wait_us_high"]]
     return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]
 
 
 def _steps(ends: list[float]) -> list[float]:
-    """1, 2, 5, 10 and so on between the ends.
-
-    Without the twos and fives where that gives too many labels.
-    """
+    """Labels 1, 2, 5, 10 and so on between the ends; only powers of 10 if there would be too many."""
     tens = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
     for factors in ((1, 2, 5), (1,)):
         found = [
@@ -90,7 +82,7 @@ def _chart(
     y = alt.Y(
         "wait_us:Q",
         scale=scale,
-        title="wait",
+        title="latency",
         axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)),
     )
     base = alt.Chart(rows)
@@ -100,9 +92,9 @@ def _chart(
         .encode(x=x, y=alt.Y("wait_us_low:Q", scale=scale), y2="wait_us_high:Q")
     )
     lines = branch_lines(base, names, style, {"x": x, "y": y, "color": colour, "strokeDash": dash})
-    crowded = " (over the CPUs)" if rows["oversubscribed"].any() else ""
+    oversubscribed = " (over the CPUs)" if rows["oversubscribed"].any() else ""
     title = alt.TitleParams(
-        [KINDS[rows["kind"][0]], f"{count(rows['threads'][0], 'thread')}{crowded}"],
+        [KINDS[rows["kind"][0]], f"{count(rows['threads'][0], 'thread')}{oversubscribed}"],
         fontSize=11,
         fontWeight="normal",
         color=theme.faint_ink,

@@ -1,7 +1,4 @@
-"""Draws where branches gain and lose, as maps: coloured cells with the change in per cent.
-
-No statistics.
-"""
+"""Draws gains and losses of branches as heat maps, whose cells have the change in per cent. No statistics."""
 
 from __future__ import annotations
 
@@ -30,29 +27,26 @@ STEP = (36, 20)
 NUMBER = 12
 """Height of the numbers in the cells, and of the names beside them."""
 WIDEST = 60
-"""Most width of a cell in pixels; few branches need no more."""
+"""Largest width of a cell of the heat map in pixels."""
 NARROW = 16
-"""Width of a cell that only has a colour."""
+"""Width of a cell without a number in pixels."""
 FIGURE_WIDTH = 860
-"""Width that maps beside each other share, labels included."""
+"""Width of all maps in one row, with labels, in pixels."""
 LABEL_WIDTH = 110
 LETTER = 7
-"""Width of a letter of a label in pixels, about."""
+"""Approximate width of a letter of a label in pixels."""
 HEAD = 12
-"""Height of a letter of a branch's name above its column, in pixels; a wider name is broken into lines."""
+"""Height of a letter of a branch's name above its column, in pixels."""
 HEAD_LETTERS = 17
-"""Most letters of a line of a branch's name, unless a single word is longer."""
+"""Most letters in a line of a branch's name, unless a single word is longer."""
 LEAST = 0.0005
-"""Changes that read as ±0.0 stay grey."""
+"""Smaller changes, which round to ±0.0 %, are grey."""
 WHOLE = 0.0995
-"""Changes from here on are written without a decimal place."""
+"""Larger changes are written without a decimal place."""
 
 
 def broken(name: str, letters: int) -> list[str]:
-    """A name in lines of at most so many letters, broken behind hyphens.
-
-    A longer word has a line of its own.
-    """
+    """A name in lines of at most `letters` letters, broken after hyphens; a longer word has its own line."""
     lines = [""]
     for word in re.split("(?<=-)", name):
         if lines[-1] and len(lines[-1] + word) > letters:
@@ -62,19 +56,17 @@ def broken(name: str, letters: int) -> list[str]:
 
 
 def _panels(shown: pl.DataFrame) -> list[str]:
-    """Workloads by letter, all of them together last."""
+    """Workloads in alphabetical order, then all together."""
     panels = shown["panel"].unique(maintain_order=True).sort().to_list()
     return [name for name in panels if name != TOGETHER] + [TOGETHER] * (TOGETHER in panels)
 
 
 def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt.HConcatChart:
-    """Which branch gains on which workload: branches across, workloads down.
+    """Gains by branch (across) and workload (down), with wall time left and CPU time right.
 
-    Wall time left, CPU time right.
-
-    Thread counts of several workers within the CPUs pooled. Cells inside the noise floor are grey, bold numbers are
-    claims; the last column is the baseline against itself. In: rows of `frames.COMPARISONS`, by
-    wall time and by CPU time.
+    Thread counts of several workers within the CPUs are pooled. Cells inside the noise floor are grey; bold
+    numbers are significant; the last column is the A/A control. In: rows of `frames.COMPARISONS`, in
+    wall time and in CPU time.
     """
     shown = _shown(without_size(cost_rows(wall, cpu)))
     order, panels = _order(shown, style), _panels(shown)
@@ -97,12 +89,10 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> al
 
 
 def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """Time, or CPU time, relative to the baseline, a map for each branch.
+    """Time, or CPU time, relative to the baseline, with a map for each branch and for the A/A control.
 
-    The A/A control is the baseline against itself.
-
-    Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A
-    band are grey, bold numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is
+    Workloads are down, threads across; thread counts in brackets exceed the CPUs. Cells inside the noise
+    floor are grey, bold numbers are significant. In: rows of `frames.COMPARISONS`; only level `cell` is
     drawn.
     """
     frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
@@ -148,15 +138,12 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
         columns=min(beside, len(order)),
         spacing={"row": 14, "column": 20},
-    ).resolve_axis(x="independent")  # else the axis of a short last row hangs under empty space
+    ).resolve_axis(x="independent")  # a shared axis would be far below a short last row
     return finished(faceted, style.theme)
 
 
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns that a cell is drawn from.
-
-    `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`.
-    """
+    """The columns for drawing: `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`."""
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
     kept = [name for name in ("panel", "threads", "branch", "quantity") if name in frame.columns]
@@ -169,13 +156,13 @@ def _shown(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _per_cent(change: float) -> str:
-    """A change in as few letters as it needs: `−2.5`, `+14`."""
+    """A short text of a change: `−2.5`, `+14`."""
     rounded = round(100 * change, 0 if abs(change) >= WHOLE else 1)
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded):.{0 if abs(change) >= WHOLE else 1}f}"
 
 
 def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
-    """The branches that are drawn in their order, those that are no branch of the style, as the A/A control, last."""
+    """The names in the order of drawing: the branches of the style, then others, such as the A/A control."""
     present = shown["branch"].unique(maintain_order=True).to_list()
     known = [branch for branch in style.branches if branch in present]
     return known + [branch for branch in present if branch not in known]
@@ -184,7 +171,7 @@ def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
 def _cells(
     shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written: bool
 ) -> list[alt.Chart]:
-    """Grey cells, coloured ones outside the band, and their numbers. In: rows of `_shown`."""
+    """Grey cells, coloured ones outside the noise floor, and their numbers. In: rows of `_shown`."""
     base = alt.Chart(shown)
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
     grey = base.mark_rect(color=theme.neutral_cell, **edge).encode(**place)
@@ -223,7 +210,7 @@ def _half(
     *,
     labelled: bool,
 ) -> alt.LayerChart:
-    """The gains in one quantity, with its name and the branches' above.
+    """The map of one quantity, with its name and the names of branches above.
 
     In: rows of `_shown`; branches and panels; the width of a cell.
     """
@@ -241,7 +228,7 @@ def _half(
     heads = pl.DataFrame({"branch": order, "text": ["\n".join(lines[name]) for name in order]})
     above = []
     for number in sorted({len(found) for found in lines.values()}):
-        # Lines of a name stand beside each other above the middle of its column.
+        # The rotated lines of a name are centred above its column.
         mine = heads.filter(
             pl.col("branch").is_in([name for name in order if len(lines[name]) == number])
         )

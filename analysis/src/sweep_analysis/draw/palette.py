@@ -1,10 +1,8 @@
-"""How every branch looks, everywhere.
+"""The colour and dash of every branch, for all figures.
 
-Colours that colour-blind readers tell apart, dashes that mean something.
-
-Colour stands for how the counters are kept, a dashed line for counters that share a cache line, so
-that ten branches need six colours. Colours are Okabe and Ito's, further branches get Paul Tol's
-muted ones.
+The colour shows the kind of counters, and a dashed line shows counters that share a cache line, so ten
+branches need six colours. Colour-blind readers can distinguish the colours, which are Okabe and Ito's;
+further branches get Paul Tol's muted colours.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of everything that is no branch. Ink is legible on every colour of a cell."""
+    """Colours of everything but branches. `ink` is legible on every colour of a heat map."""
 
     name: str
     paper: str
@@ -60,7 +58,7 @@ DARK = Theme(
 )
 
 _BASELINE = {"light": "#000001", "dark": "#fffffe"}
-"""Black and white, but for a trace that tells them from all other uses when one picture is recoloured."""
+"""Nearly black and white: a different code from other black or white parts lets us recolour only the baseline."""
 
 _STUDY = {
     "packed": Style("#cc79a7", dashed=True),
@@ -79,9 +77,9 @@ _FURTHER = ["#117733", "#882255", "#44aa99", "#999933", "#aa4499", "#332288", "#
 
 
 def pairs() -> dict[str, str]:
-    """Every colour of the light theme, the baseline's included, and what stands for it in the dark one.
+    """Every colour of the light theme, with the colour that replaces it in the dark theme.
 
-    No two are equal, so a picture drawn in light is recoloured by exchanging them.
+    No two are equal, so a text replacement turns a light picture into a dark one.
     """
     known = {_BASELINE[LIGHT.name]: _BASELINE[DARK.name]}
     for field in fields(Theme):
@@ -94,10 +92,7 @@ def pairs() -> dict[str, str]:
 
 
 def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str, Style]:
-    """Look of each of `branches`.
-
-    Fixed for the study's names, in order of the list for all others.
-    """
+    """Look of each of `branches`: fixed for the study's names, by order in the list for the others."""
     found = {}
     further = 0
     for branch in branches:

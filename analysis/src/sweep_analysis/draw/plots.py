@@ -31,7 +31,7 @@ _Chart = TypeVar(
 ARROW = 60
 """Area of an arrow at the edge of an axis, in square pixels."""
 THREADS = "threads"
-"""Title of every axis of thread counts: short, because axes of one or two counts stand close beside each other."""
+"""Title of every axis of thread counts, short because axes of one or two counts are close together."""
 PANEL_WIDTH = 208
 PANELS_A_ROW = 3
 ROW = 19
@@ -39,11 +39,11 @@ ROW = 19
 SMALLEST = 11
 """Height of the smallest letters of a chart, in pixels at the scale at which it is shown."""
 WORDS_SHARE = 0.28
-"""Share of a panel's width that the words `over N CPUs` take."""
+"""Share of a panel's width that the text `over N CPUs` takes."""
 WRITTEN_COLUMNS = 12
-"""Up to so many thread counts, cells of the heat map say their number; with more they only have a colour."""
+"""Most thread counts of a heat map whose cells have numbers; with more counts they have only colours."""
 COLOUR_STEPS = (0.03, 0.06)
-"""Changes of time at which a cell of a heat map gets its next stronger colour."""
+"""Changes of time at which a cell of a heat map gets a stronger colour."""
 SIGNED_PERCENT = (
     "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f') + '\N{NO-BREAK SPACE}%'"
 )
@@ -57,7 +57,7 @@ class ChartStyle:
     """Settings that all charts of one report share.
 
     Attributes:
-        branches: names in their order, the baseline first or wherever the manifest has it.
+        branches: names in the order of the manifest.
         baseline: the branch drawn in bold.
         cpus: CPUs of the host, or None if unknown; more threads than that are shaded.
         theme: colours.
@@ -73,12 +73,12 @@ def _as_they_are(parts: list[Any]) -> list[Any]:
     return list(parts)
 
 
-def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401 - whatever it is
+def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401 - Altair's type
     return params, list(parts)
 
 
-# To merge parameters that a reader may set, Altair copies each part of a chart with all of its own,
-# at every level. No chart here has any, and the copies would be half of the work of a large figure.
+# To merge interactive parameters, Altair copies each part of a chart at every level. Our charts have no
+# such parameters, and the copies would take half of the time of a large figure.
 api._remove_duplicate_params = _as_they_are  # type: ignore[assignment] # noqa: SLF001
 api._combine_subchart_params = _without_parameters  # type: ignore[assignment] # noqa: SLF001
 
@@ -86,7 +86,7 @@ api._combine_subchart_params = _without_parameters  # type: ignore[assignment] #
 def side_by_side(
     charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int
 ) -> alt.ConcatChart:
-    """Charts with axes of their own and one legend of branches."""
+    """Charts in rows, each with its own axes, and one legend of branches."""
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=min(columns, len(charts)), spacing=24)
         .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
@@ -113,7 +113,7 @@ def under_each_other(
 
 
 def thread_axis(threads: list[int]) -> alt.X:
-    """Threads across, ascending, on an axis of factors."""
+    """Threads across, ascending, on a logarithmic axis."""
     return alt.X(
         "threads:Q",
         scale=alt.Scale(
@@ -126,7 +126,7 @@ def thread_axis(threads: list[int]) -> alt.X:
 def branch_colours(
     names: list[str], style: ChartStyle, *, legend: bool
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """Colour and dash of `names`, by the column `branch`, with their legend in two columns if wanted."""
+    """Colour and dash of `names`, by the column `branch`, with a legend in two columns if `legend`."""
     looks = styles(style.branches, style.baseline, style.theme)
     key = (
         alt.Legend(
@@ -153,7 +153,7 @@ def branch_colours(
 
 
 def diverging_colours(theme: Theme) -> alt.Scale:
-    """Colours of changes of time: less is blue, more is orange, in steps."""
+    """The colour scale of changes of time: less is blue, more is orange, in steps."""
     return alt.Scale(
         type="threshold",
         domain=[-COLOUR_STEPS[1], -COLOUR_STEPS[0], 0, *COLOUR_STEPS],
@@ -185,12 +185,12 @@ def edge_arrows(
     across: tuple[str, alt.Scale, tuple[float, float]],
     encoding: dict[str, Any],
 ) -> list[alt.Chart]:
-    """An arrow at the edge of the axis for each row of which the least or the most lies beyond it.
+    """An arrow at the edge of the axis for each row whose range reaches beyond it.
 
-    Without it, what is cut off at the edge looks as if it ended there.
+    Without the arrow, a range that is cut off at the edge seems to end there.
 
-    In: names of the columns with the least and the most; `x` or `y`, its scale and its ends; the
-    other encodings.
+    In: names of the columns with the ends of the range; `x` or `y`, its scale and its ends; the other
+    encodings.
     """
     axis, scale, (low, high) = across
     least, most = columns
@@ -200,7 +200,7 @@ def edge_arrows(
     sides = [(f"datum.{least} < {low}", low, pl.col(least) < low, shapes[0])]
     sides.append((f"datum.{most} > {high}", high, pl.col(most) > high, shapes[1]))
     return [
-        # By a filter of the chart, because all layers of a facet have the same rows.
+        # The filter is in the chart, because all layers of a facet have the same rows.
         alt.Chart(frame)
         .transform_filter(beyond)
         .mark_point(shape=shape, filled=True, size=ARROW, opacity=1)
@@ -217,10 +217,10 @@ def interval_layers(
     ink: alt.Color,
     theme: Theme,
 ) -> alt.LayerChart:
-    """Changes with 95 % intervals, a row each: the noise floor in grey, and an arrow where one leaves the axis.
+    """Changes with 95 % intervals, one per row; the noise floor is grey, and an arrow ends a cut interval.
 
-    A point is full if it is significant, else hollow. In: rows of `frames.COMPARISONS`; the axis of
-    changes and its ends; the colour of a row.
+    A significant change is a full point, any other a hollow one. In: rows of `frames.COMPARISONS`; the
+    axis of changes and its ends; the colour of a row.
     """
     axis, ends = across
     scale = alt.Scale(domain=list(ends), clamp=True, nice=False)
@@ -251,28 +251,28 @@ def interval_layers(
 
 
 def beyond_in_brackets(threads: list[int], style: ChartStyle) -> str:
-    """Vega expression of the label of a thread count: in brackets if it exceeds the CPUs."""
+    """Vega expression for the label of a thread count, in brackets if it exceeds the CPUs."""
     most = style.cpus or threads[-1]
     return f"datum.value > {most} ? '(' + datum.value + ')' : datum.value"
 
 
 def ticks(threads: list[int]) -> list[int]:
-    """Thread counts to label: all while they fit, else the powers of two."""
+    """Thread counts with a label: all if they fit, else the powers of two."""
     powers = [count for count in threads if count & (count - 1) == 0]
     return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width
 
 
 def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
-    """A rule at the CPU count and a shade over everything with more threads."""
+    """A line at the number of CPUs, and a shade over larger thread counts."""
     if style.cpus is None or threads[-1] <= style.cpus:
         return []
-    start = max(style.cpus, threads[0])  # more threads than CPUs may be all there are
+    start = max(style.cpus, threads[0])  # all thread counts may exceed the CPUs
     edges = pl.DataFrame(
         {"start": [start], "end": [threads[-1]], "text": [f"over {count(style.cpus, 'CPU')}"]}
     )
     theme = style.theme
     base = alt.Chart(edges)
-    # The words stand in the shade, or before it where it is too narrow for them.
+    # The text is in the shade, or left of it if the shade is too narrow.
     share = (
         math.log2(threads[-1] / style.cpus) / math.log2(threads[-1] / threads[0])
         if threads[0] < style.cpus
@@ -294,11 +294,11 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
 
 
 MOST_POINTS = 3000
-"""A picture draws at most so many points. Of more, it draws a random sample of this size."""
+"""Most points of a picture. If there are more, it draws a random sample of this size."""
 
 
 def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
-    """At most `MOST_POINTS` rows, in their order."""
+    """All rows, or a random sample of `MOST_POINTS` rows in their order."""
     if points.height <= MOST_POINTS:
         return points
     lots = pl.int_range(pl.len()).shuffle(seed=2022) < MOST_POINTS
@@ -306,19 +306,19 @@ def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def lot_sentence(points: pl.DataFrame) -> str:
-    """The sentence beside a picture of `drawn_by_lot`; empty if all points are drawn."""
+    """The sentence on the sample of `drawn_by_lot`; empty if all points are drawn."""
     return (
-        f" Of {points.height} points {MOST_POINTS} are drawn, by lot."
+        f" The picture shows a random sample of {MOST_POINTS} of {points.height} points."
         if points.height > MOST_POINTS
         else ""
     )
 
 
 def finished(chart: _Chart, theme: Theme) -> _Chart:
-    """Paper, ink and fonts; only a chart that is not part of another can be finished."""
+    """The chart with colours and fonts, for a chart that is not part of another chart."""
     whole: _Chart = chart.copy(deep=False)
-    # In one step: each `configure_…` would copy the whole chart. Thousands of marks, each with a
-    # sentence of its own, tell a screen reader less than the table beside them.
+    # One assignment, because each `configure_…` would copy the whole chart. `aria` is off, because a
+    # screen reader reads the table of the figure more easily than thousands of points.
     whole.config = alt.Config(
         aria=False,
         background=theme.paper,
@@ -337,7 +337,7 @@ def finished(chart: _Chart, theme: Theme) -> _Chart:
             labelSeparation=6,
         ),
         title=alt.TitleConfig(color=theme.ink, fontSize=13, anchor="start", offset=8),
-        # Without a limit no word of a key is cut.
+        # No limit, so that no text of a legend is cut.
         legend=alt.LegendConfig(
             labelColor=theme.ink,
             titleColor=theme.faint_ink,

@@ -21,9 +21,9 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 
 PANEL_HEIGHT = 220
 LEAST_CEILING = 1e-6
-"""Of an axis, so that it has a length if no time is known."""
+"""Least upper end of an axis, so that it has a length without times."""
 FEW_BRANCHES = 2
-"""Up to so many branches in a panel, each shows its interval."""
+"""Most branches in a panel that all show their intervals."""
 
 
 def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.ConcatChart:
@@ -42,10 +42,10 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -
 def speedup_panel(
     part: pl.DataFrame, definition: str, style: ChartStyle, *, legend: bool
 ) -> alt.LayerChart:
-    """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
+    """One panel: threads across, speed-up upwards, one line per branch.
 
-    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are
-    at most two branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
+    Ten overlapping bands are illegible, so only the baseline has its interval, unless there are at most
+    two branches or no baseline. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
     part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
@@ -87,16 +87,14 @@ def speedup_panel(
 
 
 def _most_useful(threads: list[int], style: ChartStyle) -> int:
-    """The largest speed-up that this many threads can give on the host."""
+    """The ideal speed-up of the most threads on the host."""
     return min(threads[-1], style.cpus or threads[-1])
 
 
 def _ceiling(top: float, ideal: int) -> float:
-    """Upper end of the axis.
+    """Upper end of the axis, with room for text.
 
-    Leaves room for the words, and shows the ideal where it is in sight of the curves.
-
-    So panels of one host share their axis, unless a program stays far below the ideal.
+    It includes the ideal unless all curves are far below it. So most panels of one host have equal axes.
     """
     return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
 
@@ -104,10 +102,7 @@ def _ceiling(top: float, ideal: int) -> float:
 def _ideal(
     threads: list[int], ceiling: float, style: ChartStyle, y_scale: alt.Scale
 ) -> list[alt.Chart]:
-    """The line of ideal speed-up.
-
-    As many times faster as there are threads, and never more than CPUs.
-    """
+    """The line of ideal speed-up: the number of threads, up to the number of CPUs."""
     most = _most_useful(threads, style)
     points = sorted(
         {float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]}

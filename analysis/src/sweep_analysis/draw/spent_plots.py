@@ -1,4 +1,4 @@
-"""Draws where the time of a simulated machine's cores went. No statistics."""
+"""Draws the time of a simulated machine's cores by activity. No statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = 620
 ROW = 19
 """Height of a branch in pixels."""
 FEW_COLUMNS = 4
-"""Up to so many columns are wide enough for a label in the middle of their axes."""
+"""Most columns whose axes are wide enough for a label in the middle."""
 KEY_COLUMNS = 4
 COLOURS = {
     "work": "#4477aa",
@@ -25,11 +25,11 @@ COLOURS = {
     "waking": "#228833",
     "asleep": "#bbbbbb",
 }
-"""Paul Tol's bright colours, which no branch has."""
+"""Paul Tol's bright colours, which differ from those of branches."""
 
 
 def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """One workload: a column per thread count, a bar per branch, cut into what the cores did.
+    """One workload: a column per thread count, a bar per branch, divided by activity of the cores.
 
     In: rows of `frames.SPENT_SHARES` of one panel.
     """

@@ -17,14 +17,14 @@ SIDE = 420
 
 
 MOST_NAMED = 6
-"""So many workloads have their name in the figure."""
+"""Number of workloads with a label in the figure."""
 
 
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
-    """Simulated time upwards, measured time across, both in factors; a point per cell.
+    """Simulated time upwards, measured time across, on logarithmic axes, with a point per configuration.
 
-    On the line the prediction is right; in the shade it is near. The workloads that are farthest
-    off have a name.
+    A point on the line is an exact prediction; in the shade it is accurate. The least accurate workloads
+    have labels.
     """
     cells = with_panel(found.cells).with_columns(pl.col("threads").cast(pl.String))
     both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])
@@ -64,13 +64,13 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                 points.mark_point(filled=True, size=36, opacity=0.75).encode(
                     x=x,
                     y=y,
-                    # Of one scale's domain, so that colour and shape share a key.
+                    # Equal domains let colour and shape share a legend.
                     color=alt.Color("threads:N", legend=key).scale(
                         domain=threads, scheme="tableau10"
                     ),
                     shape=alt.Shape("threads:N", legend=key).scale(domain=threads),
                 ),
-                # Away from the line, or names on both of its sides stand on each other.
+                # Labels are on the side away from the line, so that they do not overlap.
                 names.transform_filter("datum.ratio <= 1").mark_text(align="left", dx=6, **small),
                 names.transform_filter("datum.ratio > 1").mark_text(align="right", dx=-6, **small),
             ]
@@ -79,7 +79,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
             height=SIDE,
             title=alt.TitleParams(
                 "simulated against measured time",
-                subtitle=f"shade: within {MARGIN * 100:.0f}\N{NO-BREAK SPACE}%; labels: the {MOST_NAMED} workloads that are farthest off",
+                subtitle=f"shade: within {MARGIN * 100:.0f}\N{NO-BREAK SPACE}%; labels: the {MOST_NAMED} least accurate workloads",
                 subtitleColor=theme.faint_ink,
             ),
         ),
@@ -88,9 +88,6 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
 
 
 def _named(cells: pl.DataFrame) -> pl.DataFrame:
-    """The worst cell of each of the workloads that are farthest off.
-
-    More names would lie on one another.
-    """
+    """The worst configuration of each of the least accurate workloads; more labels would overlap."""
     missed = cells.filter(~pl.col("is_near")).sort(pl.col("ratio").log().abs(), descending=True)
     return missed.unique("workload", keep="first", maintain_order=True).head(MOST_NAMED)

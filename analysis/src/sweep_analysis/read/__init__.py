@@ -1,4 +1,4 @@
 """Reads the records of a sweep into frames.
 
-The format of records, the readers, and the names of cells.
+The folder has the format of records, the readers, and the names of panels.
 """

@@ -1,4 +1,4 @@
-"""Reads the one fact about a workload that records lack: whether a clock sets its time."""
+"""Reads from `workloads.toml` whether a clock sets the time of a workload. Records lack only this fact."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from sweep_analysis.read.load import CHECKOUT
 
 FILE = CHECKOUT / "workloads" / "workloads.toml"
-"""Every workload, a row each; its first lines say what the fields mean."""
+"""The file with one row per workload; its first lines explain the fields."""
 
 
 def is_paced(workload: str, size: str, parameters: Mapping[str, str]) -> bool:
-    """Whether a clock sets how long an iteration takes, so that CPU time tells branches apart.
+    """Whether a clock sets the time of an iteration, so that branches differ in CPU time alone.
 
-    A workload that the catalogue of today does not have is not paced.
+    A workload that the current catalogue lacks is not paced.
     """
     row = _rows().get(workload, {})
     sized = row.get("sizes", {}).get(size, {})

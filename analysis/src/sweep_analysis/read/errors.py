@@ -1,4 +1,4 @@
-"""The one error a user can mend: what was wrong with the input, where, and what to do about it."""
+"""The error for bad input, which a user can correct. It names the place, the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ _CONTROL_BUT_COLOURS = re.compile(rf"(?!\x1b\[[0-9;]*m){_CONTROL.pattern}")
 
 
 def plain(text: str, *, keeps_colours: bool = False) -> str:
-    """A text that changes nothing on a terminal but its lines: it may quote what others wrote."""
+    """Replace control characters, so that text quoted from a file cannot control the terminal."""
     odd = _CONTROL_BUT_COLOURS if keeps_colours else _CONTROL
     return odd.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def check_regular(file: Path) -> None:
-    """Refuse what is no file with an end: a pipe would be waited for, a device may give zeros for ever.
+    """Refuse a path that is not a regular file: a read from a pipe may block, a device may never end.
 
     Raises:
-        OSError: it is not there.
-        InputError: it is a pipe, a folder or a device.
+        OSError: the path does not exist.
+        InputError: the path is a pipe, a folder or a device.
     """
     if not stat.S_ISREG(file.stat().st_mode):
-        raise InputError(file, "it is no regular file", "rename or remove it, or put back a copy")
+        raise InputError(
+            file, "it is not a regular file", "rename or remove it, or restore it from a copy"
+        )
 
 
 class InputError(Exception):
@@ -35,7 +37,7 @@ class InputError(Exception):
 
         Args:
             where: file or folder, with `:line` where a line is known.
-            what: the field, its value and what is wrong with it.
-            remedy: what the user can do.
+            what: the field, its value and the problem.
+            remedy: the action for the user.
         """
         super().__init__(plain(f"{where}: {what}; {remedy}"))

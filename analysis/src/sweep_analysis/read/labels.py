@@ -1,4 +1,4 @@
-"""Names panels by what tells them apart, and numbers in words that people read."""
+"""Names panels by the parameters in which they differ, and writes numbers as text for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.read.schema import PANEL
 
-HERE = "measured here"
+HERE = "measured in this laboratory"
 PUBLISHED = "published"
 
 QUANTITY_NAMES = {
@@ -20,7 +20,7 @@ QUANTITY_NAMES = {
     "cycles": "cycles",
     "memory": "peak memory",
 }
-"""Keys of `compare.QUANTITIES` in sentences, and memory, which only `say.user_program` compares."""
+"""Names of `compare.QUANTITIES` in sentences, and of memory, which only `say.user_program` compares."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ class Replicates:
 
     Attributes:
         unit: one sampling unit.
-        equal: units that differ by noise alone; the subject of a sentence.
+        equal: units of one branch, which differ only by noise; the subject of a sentence.
     """
 
     unit: str
     equal: str
 
 
-LAYOUTS = Replicates("layout", "equal builds")
+LAYOUTS = Replicates("build", "equal builds")
 SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column `panel`.
 
-    Workload and size, plus mode, placement, input and parameters where panels differ in them.
+    The name has workload and size, and mode, placement, input and parameters where panels differ in them.
 
     In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
-         Rows that have a `panel` keep it: a part of a frame would call its panels otherwise.
+         Rows that have a `panel` keep it, because a name depends on the other panels of the frame.
     """
     if "panel" in frame.columns:
         return frame
@@ -76,7 +76,7 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Shorten the names of panels if all have the same size: a figure would repeat it in every row.
+    """Remove the size from the names of panels if all have the same size.
 
     In: `panel`.
     """
@@ -98,7 +98,7 @@ def percent(ratio: float) -> str:
 
 
 def ranges(numbers: list[int]) -> str:
-    """Whole numbers in words, runs of three and more as ranges: `1–4, 8`."""
+    """Whole numbers as text, with runs of three or more as ranges: `1–4, 8`."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:
@@ -113,7 +113,7 @@ def ranges(numbers: list[int]) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number and its noun in the right form."""
+    """A number and its noun, singular or plural."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -123,18 +123,15 @@ def listed(names: list[str]) -> str:
 
 
 def capital(text: str) -> str:
-    """The beginning of a sentence.
-
-    Its first letter large, the others as they are, since names follow.
-    """
+    """The text with its first letter in upper case; the other letters are unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def parameter(name: str) -> pl.Expr:
-    """The value of one parameter from the column `parameters`; null where it is not there."""
+    """The value of one parameter from the column `parameters`; null where the parameter is absent."""
     return pl.col("parameters").cast(pl.String).str.extract(rf"(?:^| ){name}=(\S+)")
 
 
 def without(parameters: str, names: frozenset[str]) -> str:
-    """Parameters as `TRIALS` has them, those with the given names left out."""
+    """The text of the column `parameters` without the parameters of these names."""
     return " ".join(word for word in parameters.split() if word.partition("=")[0] not in names)

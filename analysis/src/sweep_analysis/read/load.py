@@ -1,4 +1,4 @@
-"""Reads a sweep's folder into frames, or says exactly which file, line and field is in the way."""
+"""Reads a sweep's folder into frames; an error names the file, line and field."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ SWEEPS = CHECKOUT / "results" / "sweeps"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Everything that was recorded in one sweep.
+    """All records of one sweep.
 
-    Attributes: path: the folder it was read from. manifest: `manifest.json` as it is; empty for the
-        study's layout. host: `host.json` as it is; empty for the study's layout. trials: rows of
-        `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
-        iterations: rows of `schema.ITERATIONS`, good trials only. branches: names in the order of
-        the manifest, the A/A control excluded. baseline: the branch that others are compared with, or
-        None if the sweep names none. counted: rows of `schema.TRIALS`, the trials of instrumented
-        builds, which have no times; `branch` is the branch
-            that was built so.
+    Attributes:
+        path: the folder of the sweep.
+        manifest: the contents of `manifest.json`; empty for files of the 2022 study.
+        host: the contents of `host.json`; empty for files of the 2022 study.
+        trials: rows of `schema.TRIALS`: all trials of timed builds, failed ones included.
+        iterations: rows of `schema.ITERATIONS`, good trials only.
+        branches: names in the order of the manifest, without the A/A control.
+        baseline: the branch that others are compared with, or None if the sweep names none.
+        counted: rows of `schema.TRIALS`: trials of instrumented builds, which have no times.
+            `branch` is the branch without the suffix of such builds.
         events: rows of `schema.EVENTS`, good counted trials only.
         metrics: rows of `schema.METRICS`, good timed trials only.
         spent: rows of `schema.SPENT`.
         line_waits: rows of `schema.LINE_WAITS`.
-        notes: what was set aside while reading, in sentences for the report.
+        notes: sentences for the report on records that the reader left out.
     """
 
     path: Path
@@ -56,16 +58,14 @@ class Sweep:
 
     @property
     def twin(self) -> str | None:
-        """Name that the A/A control of the baseline has, whether or not it was run."""
+        """Name of the A/A control of the baseline, whether or not the control ran."""
         return None if self.baseline is None else self.baseline + TWIN_SUFFIX
 
     @property
     def layouts(self) -> int:
-        """Builds per branch that differ only in where their functions lie.
+        """Number of builds per branch that differ only in link order; the trials alternate between them.
 
-        Trials take turns with them.
-
-        On a simulated machine: seeds.
+        On a simulated machine: number of seeds.
         """
         asked = self.manifest.get("asked")
         layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
@@ -73,16 +73,13 @@ class Sweep:
 
     @property
     def machine(self) -> str | None:
-        """Name of the simulated machine that the trials ran on.
-
-        None if they ran on the host itself.
-        """
+        """Name of the simulated machine; None if the trials ran on the host itself."""
         machine = _machine(self.manifest.get("asked"), "machine")
         return str(machine["name"]) if machine else None
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The machines of a box, the first being point 1; empty if the sweep is over none."""
+        """The machines of a box, the first being point 1; empty if the sweep is not over a box."""
         machine = _machine(self.manifest.get("asked"), "machine")
         return list(machine.get("points", [])) if machine else []
 
@@ -95,17 +92,15 @@ class Sweep:
 
     @property
     def replicates(self) -> Replicates:
-        """The sampling unit: seeds of a simulated sweep, layouts of a measured one."""
+        """The sampling unit: seeds of a simulated sweep, builds of a measured one."""
         return SEEDS if self.machine else LAYOUTS
 
 
 def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
-    """The folder that the command line means.
-
-    A path, a name below `sweeps` or the beginning of one, or `latest`.
+    """The folder that an argument names: a path, a name below `sweeps`, its beginning, or `latest`.
 
     Raises:
-        InputError: there is no such sweep, or several names begin so.
+        InputError: there is no such sweep, or several names have this beginning.
     """
     if asked.is_dir():
         return asked
@@ -119,7 +114,9 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
         return begun[0]
     if begun:
         raise InputError(
-            asked, "several sweeps begin so", f"such as {begun[0].name} and {begun[1].name}"
+            asked,
+            "several sweeps have this beginning",
+            f"type more of the name, such as {begun[0].name} or {begun[1].name}",
         )
     names = (
         ", ".join(folder.name for folder in known[-3:])
@@ -133,9 +130,9 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
 def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    The records may be compressed, by this runner or by one before. A torn last line (no newline at
-    its end: the sweep was killed while writing) is set aside and noted; with `leaves_out` likewise
-    every line that is no record.
+    The records may be compressed, by this runner or an older one. A note reports a torn last line (without
+    a newline, because the runner was killed while it wrote), which is left out. With `leaves_out`, so is
+    every line that is not a valid record.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -175,10 +172,10 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
 
 
 def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
-    """Sweeps that are compared or put together must all be measured, or all of one simulated machine.
+    """Refuse to compare or pool sweeps unless all are measured, or all are of one simulated machine.
 
     Raises:
-        InputError: they are not.
+        InputError: the sweeps are of several kinds.
     """
     first, *others = sweeps
     for other in others:
@@ -187,7 +184,7 @@ def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
                 f"{it.path.name} is {it.label or 'measured'}" for it in (first, other)
             )
             if first.machine == other.machine:
-                what += ", with other prices"
+                what += ", with other cost parameters"
             raise InputError(
                 where,
                 what,
@@ -196,13 +193,13 @@ def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
 
 
 def _identity(sweep: Sweep) -> str | None:
-    """The prices of the sweep's simulated machine; None if it was measured."""
+    """The hash of the cost parameters of the sweep's simulated machine; None if it was measured."""
     machine = _machine(sweep.manifest.get("asked"), "machine")
     return str(machine.get("sha256")) if machine else None
 
 
 def _machine(told: object, name: str) -> dict[str, Any] | None:
-    """The simulated machine that a manifest or a host's description has under `name`."""
+    """The simulated machine in the field `name` of a manifest or a host's description."""
     machine = told.get(name) if isinstance(told, dict) else None
     return machine if isinstance(machine, dict) and "name" in machine else None
 
@@ -210,10 +207,10 @@ def _machine(told: object, name: str) -> dict[str, Any] | None:
 def _refuse_mixed_trials(
     folder: Path, manifest: dict[str, Any], host: dict[str, Any], records: Records
 ) -> None:
-    """A sweep is measured, or of one simulated machine.
+    """Refuse a sweep whose files disagree on the simulated machine.
 
     Raises:
-        InputError: manifest, host and trials do not agree on that.
+        InputError: manifest, host and trials name different machines.
     """
     asked, ran = (
         machine and machine["name"]
@@ -223,15 +220,17 @@ def _refuse_mixed_trials(
     names = [name or "no simulated machine" for name in (asked, ran)]
     if asked != ran:
         raise InputError(
-            folder / "host.json", f"it is of {names[1]}, the manifest of {names[0]}", remedy
+            folder / "host.json",
+            f"it describes {names[1]}, but the manifest names {names[0]}",
+            remedy,
         )
     good = records.trials.filter(pl.col("outcome") == "ok").select("trial")
     simulated = records.spent.select("trial").unique()
     odd = simulated if asked is None else good.join(simulated, on="trial", how="anti")
     found = odd.collect()
     if found.height:
-        what = f"field `simulated` is {'there' if asked is None else 'missing'} in {count(found.height, 'trial')}"
-        raise InputError(file_of(folder), f"{what}, the manifest is of {names[0]}", remedy)
+        what = f"field `simulated` is {'present' if asked is None else 'missing'} in {count(found.height, 'trial')}"
+        raise InputError(file_of(folder), f"{what}, but the manifest names {names[0]}", remedy)
 
 
 def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:
@@ -248,7 +247,7 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
             return []
         mixed = f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
         return [
-            f"{mixed}, so what is said of the host may be wrong. Take the folder as the runner wrote it."
+            f"{mixed}, so facts about the host may be wrong. Take the folder as the runner wrote it."
         ]
     if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
         return []
@@ -265,8 +264,8 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
     if len(cpus) > 1:
         counts = ", ".join(str(number) for number in sorted(cpus, key=str))
         notes.append(
-            f"The merged machines have different numbers of CPUs ({counts}): a thread count may crowd one and not "
-            "another. Analyse the shards apart."
+            f"The merged machines have different numbers of CPUs ({counts}): the same thread count may oversubscribe "
+            "one machine and not another. Analyse each shard separately."
         )
     return notes
 
@@ -287,10 +286,7 @@ def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
-    """Names in the order of the manifest (else of appearance), without the A/A control.
-
-    And the baseline.
-    """
+    """The branches without the A/A control, in the order of the manifest or else of the records; the baseline."""
     listed = [
         entry
         for entry in manifest.get("branches") or []

@@ -1,4 +1,4 @@
-"""Where a table comes from: the sweep, the host, the builds, the clock. Every table carries it."""
+"""The provenance of a table: the sweep, the host, the builds and the clock. Every table names them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
 
 SHOWN = 12
-"""Digits of a commit or a hash that are shown."""
+"""Number of digits of a commit or a hash in a text."""
 
 
 def provenance(sweep: Sweep) -> dict[str, Any]:
-    """The provenance of this sweep's tables, so that a reader can trust or repeat them.
+    """The provenance of this sweep's tables, by which a reader can check or repeat them.
 
     Unknown facts are null.
     """
@@ -64,7 +64,7 @@ def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
 
 
 def sentence(found: dict[str, Any], rows: int) -> str:
-    """The same for people, below a table of so many `rows`."""
+    """The provenance as a sentence for people, below a table of `rows` rows."""
     host = found["host"]
     kind = kind_of_cpu(host, found["simulated"])
     cpus = count(host["cpus_usable"], kind) if host["cpus_usable"] else "an unknown number of CPUs"
@@ -74,13 +74,15 @@ def sentence(found: dict[str, Any], rows: int) -> str:
         " with changes" if found["has_uncommitted_changes"] else ""
     )
     trials = found["trials"]
-    crowded = f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs"
+    oversubscribed = (
+        f"more threads than CPUs at {beyond}" if beyond else "no more threads than CPUs"
+    )
     parts = [
         f"{count(rows, 'row')} from sweep {found['sweep']} (commit {commit})",
         f"{count(trials['good'], 'good trial')}, {trials['failed']} failed",
         f"{host['cpu'] or 'unknown CPU'} with {cpus}",
         f"clock {states}",
-        *([] if found["simulated"] else [crowded]),
+        *([] if found["simulated"] else [oversubscribed]),
     ]
     branches = ", ".join(f"{it['branch']} ({it['source']})" for it in found["branches"])
     return plain("; ".join(parts) + (f". Branches: {branches}." if branches else "."))

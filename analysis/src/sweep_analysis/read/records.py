@@ -43,20 +43,20 @@ else:
     from backports import zstd
 
 BATCH = 8 << 20
-"""Bytes of lines that are decoded before they become columns: a record of many iterations is long."""
+"""Bytes of lines in one batch, which are decoded and then become columns. A record of many iterations is long."""
 
 BUFFER = 1 << 20
-"""Bytes that are read from a file at a time."""
+"""Size in bytes of the buffer of a file."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of the decoder for a line that is no record: bytes that are no text, or deep nesting."""
+"""Errors of the decoder for a line that is not a record: bytes that are not text, or deep nesting."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
-"""How the records of a finished sweep are read, by the ending of their file; runners before wrote the second."""
+"""The reader for the records of a finished sweep, by file ending; only old runners wrote `.gz`."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Records:
     Attributes:
         trials: rows of `schema.TRIALS`, timed builds only.
         iterations: rows of `schema.ITERATIONS`.
-        counted: rows of `schema.TRIALS`, instrumented builds under the names of their branches.
+        counted: rows of `schema.TRIALS` of instrumented builds, under the names of their branches.
         events: rows of `schema.EVENTS`.
         metrics: rows of `schema.METRICS`.
         spent: rows of `schema.SPENT`.
         line_waits: rows of `schema.LINE_WAITS`.
-        notes: which records were set aside, in sentences.
+        notes: sentences on records that were left out.
     """
 
     trials: pl.LazyFrame
@@ -90,9 +90,9 @@ class Records:
 
 
 def file_of(folder: Path) -> Path:
-    """The file that holds the records of the sweep in `folder`: compressed if it is finished.
+    """The file with the records of the sweep in `folder`: compressed if the sweep is finished.
 
-    Both are there where the runner was killed while it compressed; the other then holds as much.
+    If the runner was killed while it compressed, both files exist; the uncompressed file is complete.
     """
     names = ("trials.jsonl", *(f"trials.jsonl{ending}" for ending in _OPEN))
     return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
@@ -101,11 +101,12 @@ def file_of(folder: Path) -> Path:
 def parse(file: Path, *, leaves_out: bool = False) -> Records:
     """Decode a whole file.
 
-    In: whether a line that is no record, or of a trial that is there already, is left out and noted.
+    With `leaves_out`, a note reports lines that are invalid or repeat a trial; they are left out.
 
     Raises:
-        InputError: the file has no record, a line is no valid record, or what is compressed is
-            damaged. OSError: it cannot be read.
+        InputError: the file has no record, a line is not a valid record, or the compression is
+            damaged.
+        OSError: the file cannot be read.
     """
     notes: list[str] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
@@ -133,8 +134,8 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
         _add(parts["line_waits"], _line_waits(timed))
     if broken:
         notes.append(
-            f"{count(broken, 'line')} of {file.name} {'is' if broken == 1 else 'are'} no record and left out; "
-            f"`cargo runner repair {file.parent.name}` sets such lines aside."
+            f"{count(broken, 'line')} of {file.name} {'is not a record' if broken == 1 else 'are not records'} and "
+            f"left out; `cargo runner repair {file.parent.name}` sets such lines aside."
         )
     if not parts["trials"]:
         raise InputError(
@@ -147,10 +148,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
 
 
 def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
-    """Keep rows in little memory.
-
-    Integers as short as they can be, columns without a value as such.
-    """
+    """Append rows in a form of little memory: the shortest integer types, and null columns for empty ones."""
     if not parts:
         parts.append(part.clear())  # For its types.
     if part.height:
@@ -161,7 +159,7 @@ def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
 
 
 def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
-    """All parts, as they are kept; a query gives the columns that it asks for their types again."""
+    """All parts in one frame; a query restores the types of the columns that it reads."""
     types = parts.pop(0).schema
     if not parts:
         return pl.LazyFrame(schema=types)
@@ -173,10 +171,7 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not empty, with their numbers.
-
-    A last line without a newline is noted and left out.
-    """
+    """The non-empty lines with their numbers; a note reports a last line without a newline, which is left out."""
     check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
@@ -191,11 +186,11 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
                     yield number, line
         except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
             where = f"cannot be read after line {number}: {error}"
-            raise InputError(file, where, "put back a copy of it") from error
+            raise InputError(file, where, "restore it from a copy") from error
 
 
 def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
-    """Lines with their numbers, of about `BATCH` bytes together."""
+    """Lines with their numbers, in batches of about `BATCH` bytes."""
     batch, size = [], 0
     for number, line in lines:
         batch.append((number, line))
@@ -208,7 +203,7 @@ def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, byt
 
 
 def _is_new_record(decoder: msgspec.json.Decoder[Trial], line: bytes, seen: set[str]) -> bool:
-    """Whether a line is the first record of its trial, which is added to those `seen`."""
+    """Whether a line is the first record of its trial; adds that trial to `seen`."""
     try:
         trial = _decode(decoder, line, "").trial
     except InputError:
@@ -230,7 +225,7 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
 
 
 def _refuse(line: bytes, where: str, error: Exception | None) -> NoReturn:
-    """Say what is wrong with a line: no JSON object, another version, or a field."""
+    """Raise the error for a bad line: not a JSON object, another version, or a bad field."""
     try:
         written = msgspec.json.decode(line, type=dict[str, Any])
     except _NO_JSON as broken:
@@ -245,7 +240,7 @@ def _refuse(line: bytes, where: str, error: Exception | None) -> NoReturn:
 
 
 def _check(record: Trial, where: str) -> None:
-    """Refuse fields that have no meaning beside each other."""
+    """Refuse fields that contradict each other."""
     instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
     is_ok = record.outcome == "ok"
     if is_ok and not record.iterations and not instrumented:
@@ -268,7 +263,7 @@ def _refuse_repeated(file: Path, trials: pl.Series) -> None:
         raise InputError(
             file,
             f"field `trial`: {repeated.len()} identities occur more than once, first `{repeated[0]}`",
-            "a trial is recorded once; two sweeps were mixed, so take the folder as the runner wrote it",
+            "a trial has one record, so two sweeps were mixed: take the folder as the runner wrote it",
         )
 
 
@@ -282,7 +277,7 @@ def _trials(records: list[Trial]) -> pl.DataFrame:
 
 
 def pairs(parameters: dict[str, str]) -> str:
-    """Parameters as `TRIALS` has them."""
+    """The text of the column `parameters` of `TRIALS`."""
     return _pairs(tuple(parameters.items()))
 
 

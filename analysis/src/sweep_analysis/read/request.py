@@ -1,4 +1,4 @@
-"""The sweep that the user asked the runner for, in the order of the tables, and the named experiment that it is."""
+"""The user's request to the runner, in the order of the tables, and the named experiment of a sweep."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 from sweep_analysis.read.records import pairs
 
 SPEEDUP_BY_BRANCH = "speedup-by-branch"
-"""Speed-up by threads, a panel for each workload: what every report shows."""
+"""The figure of every report: speed-up by threads, with a panel for each workload."""
 
 ANSWERS = "answers"
-"""A table: whether every branch gives the sequential program's answer."""
+"""The figure that is a table: whether every branch gives the sequential program's answer."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Experiment:
     Attributes:
         name: name in `experiments.toml`.
         shows: its purpose, in one line.
-        source: where it was published.
+        source: the publication that it repeats.
         figure: the kind of its figure.
-        sequential_ignores: parameters that mean nothing to the sequential program.
+        sequential_ignores: parameters that the sequential program ignores.
     """
 
     name: str
@@ -38,15 +38,14 @@ class Experiment:
 
     @property
     def has_own_figure(self) -> bool:
-        """Whether its figure, or table, takes the place of the figures of branches, which are not tested then."""
+        """Whether its figure or table replaces the figures of branches. Then branches are not tested."""
         return self.figure != SPEEDUP_BY_BRANCH
 
 
 def experiment_of(sweep: Sweep) -> Experiment | None:
-    """The experiment that a sweep is; None for a sweep started from a preset.
+    """The named experiment of a sweep; None for a sweep started from a preset.
 
-    A simulated sweep is never drawn beside what was published of hosts: its figures are those of
-    branches.
+    A simulated sweep has the figures of branches, because published numbers of hosts do not compare.
     """
     asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
     if asked is None:
@@ -60,7 +59,7 @@ def experiment_named(name: str) -> Experiment:
     """The experiment of `experiments.toml` with that name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no experiment has that name.
     """
     listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))[
         "experiment"
@@ -71,7 +70,7 @@ def experiment_named(name: str) -> Experiment:
 
 
 def newest_of(experiment: str) -> Sweep | None:
-    """The newest committed sweep of a named experiment that was measured; None if there is none."""
+    """The newest committed measured sweep of a named experiment; None if there is none."""
     for folder in sorted(SWEEPS.iterdir(), reverse=True):
         asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
         if (asked.get("experiment") or {}).get("name") == experiment and "machine" not in asked:
@@ -85,13 +84,13 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Load:
-    """A workload with all that selects its instance.
+    """A workload with its size and parameters.
 
     Attributes:
-        place: how its trials name it.
+        place: its name, size and parameters in trial records.
         parameters: by name.
-        telling: names of parameters that tell it from the other loads of its workload.
-        ignored: names of parameters that mean nothing to the sequential program.
+        telling: names of the parameters that distinguish it from other loads of its workload.
+        ignored: names of the parameters that the sequential program ignores.
     """
 
     place: Place
@@ -100,11 +99,11 @@ class Load:
     ignored: frozenset[str]
 
     def own(self, *, is_sequential: bool = False) -> str:
-        """The parameters that tell it from others of its workload, as `name=value`."""
+        """The parameters that distinguish it from other loads of its workload, as `name=value`."""
         return self._named(self.telling - (self.ignored if is_sequential else frozenset()))
 
     def way(self) -> str:
-        """Those of `own` that mean nothing to the sequential program."""
+        """The parameters of `own` that the sequential program ignores."""
         return self._named(self.telling & self.ignored)
 
     @property
@@ -118,14 +117,14 @@ class Load:
 
 @dataclass(frozen=True)
 class Request:
-    """The user's request, as the manifest has it.
+    """The user's request, from the manifest.
 
     Attributes:
         loads: in the order of the plan, each once.
-        conditions: pairs of frequency mode and placement, likewise.
+        conditions: pairs of frequency mode and placement, in the order of the plan.
         names: the baseline, its A/A control if it ran, the other branches.
-        branches: the names of branches, the control excluded, in the order of the plan.
-        is_about_answers: whether the result is agreement, not time.
+        branches: the names of branches without the control, in the order of the plan.
+        is_about_answers: whether the sweep checks answers, and not times.
     """
 
     loads: list[Load]
@@ -139,15 +138,15 @@ def request_of(sweep: Sweep) -> Request:
     """Reads the user's request from the manifest of a sweep.
 
     Raises:
-        InputError: the manifest has no request, as in the study's layout.
+        InputError: the manifest has no request, as for files of the 2022 study.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
     is_whole = all(asked.get(name) for name in ("workloads", "branches", "modes"))
     if not is_whole or sweep.baseline is None:
         raise InputError(
             sweep.path / "manifest.json",
-            "does not say what was asked",
-            "only a sweep of this runner has the table; see `speedup` and `compare`",
+            "it lacks the request of the sweep (`asked`)",
+            "only a sweep of this runner has this table; see `table SWEEP speedups` and `table SWEEP comparisons`",
         )
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()

@@ -1,7 +1,4 @@
-"""Columns, types and units of what the runner wrote.
-
-The record format of `runner/src/record/mod.rs`.
-"""
+"""Columns, types and units of the runner's records, whose format `runner/src/record/mod.rs` defines."""
 
 from __future__ import annotations
 
@@ -31,19 +28,19 @@ PINNED = "pinned"
 """Value of `placement` where worker i of the pool stays on the i-th CPU."""
 
 INSTRUMENTED_SUFFIX = "-instrumented"
-"""Suffix of the name of a branch's instrumented build. Its trials count events and have no times."""
+"""Suffix of the name of a branch's instrumented build, whose trials count events and have no times."""
 
 Outcome = Literal[
     "ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed"
 ]
-"""How a trial ended; only `ok` carries times."""
+"""The end of a trial; only trials with `ok` have times."""
 
 _MOST_NS = 10**16
-"""An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
+"""About four months in ns. Longer times, such as 2^63, come from a clock that was read wrongly."""
 _Ns = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_NS)]
 _Elapsed = Annotated[int, msgspec.Meta(ge=1, lt=_MOST_NS)]
 _MOST = (1 << 63) - 1
-"""The largest number of a column; a larger one is damaged."""
+"""The largest number that a column can have; a record with a larger one is damaged."""
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
@@ -58,7 +55,7 @@ class Iteration(msgspec.Struct, gc=False):
 
 
 class Usage(msgspec.Struct, gc=False):
-    """Resources that the process used over its whole life."""
+    """Resources that the process used from start to exit."""
 
     max_rss_bytes: _Count
     voluntary_switches: _Count
@@ -75,7 +72,7 @@ class Metric(msgspec.Struct, gc=False):
 
 
 class Events(msgspec.Struct):
-    """Events that an instrumented build counted inside the timed regions of one trial."""
+    """Events that an instrumented build counted during the timed iterations of one trial."""
 
     iterations: _Count
     work_units: _Positive
@@ -84,7 +81,7 @@ class Events(msgspec.Struct):
 
 
 class LineWait(msgspec.Struct):
-    """A line of source that waited for lines of memory which another, or the same, had written."""
+    """A source line that waited for cache lines which a source line (another or the same) had written."""
 
     at: str
     transfers: _Count
@@ -93,16 +90,16 @@ class LineWait(msgspec.Struct):
 
 
 class Simulated(msgspec.Struct):
-    """Where the time of a simulated machine went, in all timed iterations of one trial."""
+    """The time of a simulated machine by activity, in all timed iterations of one trial."""
 
     spent_ns: dict[str, _Count]
     waits: list[LineWait]
 
 
 class Trial(msgspec.Struct, gc=False):
-    """One line of `trials.jsonl`; a field of one value is a column of `TRIALS`, too.
+    """One line of `trials.jsonl`; a field with a single value is also a column of `TRIALS`.
 
-    Fields that the format gains later are ignored, never guessed.
+    Unknown fields of later formats are ignored.
     """
 
     schema: int
@@ -137,24 +134,26 @@ class Trial(msgspec.Struct, gc=False):
     load_before: float | None
     steal_ns: _Count | None
     events: Events | None = None
-    celsius_after: float | None = None  # this and the two below: only where the host shows them
+    celsius_after: float | None = (
+        None  # this and the two fields below: only where the host shows them
+    )
     throttles: _Count | None = None
     quota_throttled_ns: _Count | None = None
     layout: _Count | None = (
-        None  # the build, from 1; null in a sweep that has one build of each branch
+        None  # number of the build, from 1; null in a sweep that has one build of each branch
     )
-    ghz_before: float | None = None  # sweeps before the clock was measured have neither
+    ghz_before: float | None = None  # older sweeps lack this and the two fields below
     ghz_after: float | None = None
-    core_to_core_ns: float | None = None  # nor this
+    core_to_core_ns: float | None = None
     placement: Literal["free", "pinned"] = (
-        "free"  # or `PINNED`; sweeps before workers could be pinned do not say so
+        "free"  # older sweeps, which could not pin workers, lack the field
     )
     simulated: Simulated | None = None  # only on simulated machines
-    simulated_seed: _Count | None = None  # nor older sweeps of such
+    simulated_seed: _Count | None = None  # older simulated sweeps lack it
 
 
-# Words that many rows share are numbers to Polars: they take a fraction of the memory, and of the
-# time to group by and to join. So are the names of trials, which several frames share.
+# Polars stores categories as numbers, which saves memory, and time in group-bys and joins. The names
+# of trials are categories, too, because several frames share them.
 _KINDS = {
     bool: pl.Boolean(),
     int: pl.Int64(),
@@ -165,13 +164,13 @@ _KINDS = {
 
 
 def _columns(record: type[msgspec.Struct]) -> dict[str, pl.DataType]:
-    """The fields of a record that hold one value each, as columns; they may be null."""
+    """The fields of a record with a single value, as columns; they may be null."""
     kinds = {it.name: _plain(it.type) for it in msgspec.structs.fields(record)}
     return {name: _KINDS[kind] for name, kind in kinds.items() if kind in _KINDS}
 
 
 def _plain(kind: Any) -> Any:  # noqa: ANN401 - whatever the type of a field is
-    """The type of a field's value: without what else it may be, or what it may not be."""
+    """The type of a field's value, without `None` and without limits."""
     if get_origin(kind) is Literal:
         return str
     wraps = get_origin(kind) in (Union, UnionType, Annotated)
@@ -179,7 +178,7 @@ def _plain(kind: Any) -> Any:  # noqa: ANN401 - whatever the type of a field is
 
 
 USAGE = tuple(_columns(Usage))
-"""Columns of `TRIALS` that a record has under `usage`."""
+"""Columns of `TRIALS` from the field `usage` of a record."""
 
 TRIALS = pl.Schema(
     {name: kind for name, kind in _columns(Trial).items() if name != "schema"}
@@ -190,10 +189,10 @@ TRIALS = pl.Schema(
         "parameters": pl.Categorical(),  # `name=value` pairs, sorted, joined by spaces
     }
 )
-"""One row per line of `trials.jsonl`, failed ones included: every field of it that holds one value."""
+"""One row per line of `trials.jsonl`, failed trials included: every field with a single value."""
 
 WORDS = pl.col(pl.Categorical).cast(pl.String)
-"""All words as strings, as frames of few rows have them, which were made of trials."""
+"""Converts categories to strings, as frames with few rows have them."""
 
 ITERATIONS = pl.Schema(
     {
@@ -215,15 +214,15 @@ METRICS = pl.Schema(
         "unit": pl.String(),
     }
 )
-"""One row per good trial and quantity that it told beside its time; joins to `TRIALS` on `trial`."""
+"""One row per good trial and quantity that it reported beside its time; joins to `TRIALS` on `trial`."""
 
 EVENTS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "worker": pl.Int64(),  # index in its pool; null for all threads that are no workers
-        "event": pl.String(),  # what is counted, as the fork's instrument names it
+        "worker": pl.Int64(),  # index in its pool; null for all external threads together
+        "event": pl.String(),  # name of the event in the fork's feature `instrument`
         "count": pl.Int64(),
-        "work_units": pl.Int64(),  # done by the whole trial while it was counted
+        "work_units": pl.Int64(),  # work of the whole trial while events were counted
     }
 )
 """One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
@@ -235,30 +234,30 @@ SPENT = pl.Schema(
         "spent_ns": pl.Int64(),  # of all cores together, in all timed iterations
     }
 )
-"""One row per good trial on a simulated machine and what its cores did; joins to `TRIALS` on `trial`."""
+"""One row per good trial on a simulated machine and activity of its cores; joins to `TRIALS` on `trial`."""
 
 LINE_WAITS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "at": pl.String(),  # the access: `file:line:column`
-        "written_at": pl.String(),  # the write before it, or in brackets another cause; null if there was none
-        "transfers": pl.Int64(),  # how often a line of memory came from elsewhere
+        "at": pl.String(),  # source line of the access: `file:line:column`
+        "written_at": pl.String(),  # source line of the last write, or another cause in brackets; null if none
+        "transfers": pl.Int64(),  # number of transfers of a cache line from another core
         "waited_ns": pl.Int64(),  # of all cores together
     }
 )
-"""One row per good trial on a simulated machine and pair of lines of source; joins to `TRIALS` on `trial`."""
+"""One row per good trial on a simulated machine and pair of source lines; joins to `TRIALS` on `trial`."""
 
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
-"""Columns that one panel of a figure holds constant: all of a cell but program, branch and threads."""
+"""Columns that are constant in one panel of a figure: those of a configuration but program, branch and threads."""
 
 PLACE = [*PANEL, "threads"]
-"""Where branches are compared: a panel at one thread count."""
+"""Columns that are constant in a comparison of branches: a panel at one thread count."""
 
 POOL_CELL = [*PLACE, "branch"]
-"""A cell of the pool's program."""
+"""Columns of a configuration of the pool's program."""
 
 CELL_SET = ["program", *PLACE]
-"""The cells that differ only in branch; one block visits all of them once."""
+"""Columns of a set of configurations that differ only in branch; one block runs each of the set once."""
 
 CELL = [*CELL_SET, "branch"]
-"""A cell in this package's terms."""
+"""Columns of a configuration, which records call a configuration."""

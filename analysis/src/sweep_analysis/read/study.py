@@ -2,10 +2,10 @@
 
 Each row is a run: a `name` (the workload) and a time in a column `time_ns`, `time_us`, `time_ms` or
 `time_s`. The branch `sequential` is the program without a pool. Branches ran one after another, not
-in blocks: runs are paired by their number, which takes out no drift.
+in blocks. Runs are paired by their number, which does not remove drift.
 
-Blank lines are ignored. A file that is read in part would be a wrong result, so everything else that
-is odd is refused with its line: rows that differ in another column are no repeats of one run.
+Blank lines are ignored. All other unexpected lines are refused, because a file that is read in part gives a wrong
+result. So are further columns, because rows that differ in them are not repeats of one run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SHORTEST_NS, _LONGEST_NS = 0.5, 2**62
 _ROWS = {"workload": pl.String, "branch": pl.String, "threads": pl.Int64, "elapsed_ns": pl.Int64}
 _BASELINE = "master"
 _ORDER = (
-    "These are files of the study's layout: branches ran one after another, so what changed on the host between "
-    "them counts as a difference between branches."
+    "These are files of the 2022 study, whose branches ran one after another. So a change of the host between two "
+    "branches counts as a difference between them."
 )
 
 
@@ -43,7 +43,7 @@ def read_study(folder: Path) -> Sweep:
     """Read all files of the study in `folder`, each run as a trial of one iteration.
 
     Raises:
-        InputError: a file's name, columns or values are not as above.
+        InputError: the name, columns or values of a file differ from the form above.
     """
     rows = pl.concat(_read(file) for file in sorted(folder.glob(FILES)))
     branches = [name for name in rows["branch"].unique(maintain_order=True) if name != SEQUENTIAL]
@@ -91,8 +91,8 @@ def _read(file: Path) -> pl.DataFrame:
         raise InputError(file, f"its columns are {header}", remedy)
     more = [f"`{name}`" for name in header if name not in ("name", times[0])]
     if more:
-        what = f"it has also the columns {', '.join(more)}, whose rows may be no repeats of one run"
-        remedy = f"keep `name` and `{times[0]}` alone, and files for runs that differ in more"
+        what = f"it has also the columns {', '.join(more)}, so rows may not be repeats of one run"
+        remedy = f"keep only `name` and `{times[0]}`, and write one file per value of the others"
         raise InputError(file, what, remedy)
     rows = []
     for number, row in lines:
@@ -122,9 +122,11 @@ def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
         text = file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "export it as UTF-8 (in Excel: `CSV UTF-8`)"
-        raise InputError(file, "it is no text in UTF-8", remedy) from error
+        raise InputError(file, "it is not text in UTF-8", remedy) from error
     except OSError as error:
-        raise InputError(file, f"cannot be read ({error.strerror})", "mend that") from error
+        raise InputError(
+            file, f"cannot be read ({error.strerror})", "make the file readable"
+        ) from error
     for number, line in enumerate(text.split("\n"), 1):
         if _CONTROL.search(line):
             what = f"a control character in {line[:60]!r}"
@@ -138,5 +140,5 @@ def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
                 yield number, values
             number = reader.line_num + 1
     except csv.Error as error:
-        what = f"no line of a CSV file: {error}"
+        what = f"not a line of a CSV file: {error}"
         raise InputError(f"{file}:{number}", what, "close its quotes, or export it again") from None

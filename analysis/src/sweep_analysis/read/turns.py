@@ -1,4 +1,4 @@
-"""Runs of a program's builds in turns, which are no sweep: one line each, as rows of `frames.TIMES`."""
+"""Reads benchmark runs that alternate between builds, one JSON line each, into rows of `frames.TIMES`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sweep_analysis.read.schema import PARALLEL
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A run.
+    """One run of a benchmark.
 
     Attributes:
-        benchmark: what ran.
-        build: the build that ran it; the A/A control has the suffix of `schema.TWIN_SUFFIX`.
-        turn: the visit to the benchmark, in which each build runs once.
-        seconds: what it took, above zero.
+        benchmark: name of the benchmark.
+        build: name of the build; the A/A control has the suffix `schema.TWIN_SUFFIX`.
+        turn: number of the round, in which each build runs once.
+        seconds: wall time, above zero.
     """
 
     benchmark: str
@@ -30,24 +30,24 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_turns(file: Path) -> pl.DataFrame:
-    """The runs of a file of JSON lines.
+    """Read the runs in a file of JSON lines.
 
-    The turn takes the place of the link-order build (`layout`): it is what repeats.
+    The round is the sampling unit, so it fills the column `layout`.
 
     Raises:
-        InputError: the file cannot be read, or a line is no run.
+        InputError: the file cannot be read, or a line is not a run.
     """
     try:
         lines = file.read_bytes().splitlines()
         return times_of(msgspec.json.decode(line, type=Run) for line in lines)
     except (OSError, msgspec.DecodeError) as error:
         raise InputError(
-            file, str(error), "give lines that `cargo xtask upstream --demo` wrote"
+            file, str(error), "name a file that `cargo xtask upstream --demo` wrote"
         ) from error
 
 
 def times_of(runs: Iterable[Run]) -> pl.DataFrame:
-    """Rows of `frames.TIMES`, of one thread count; columns that no run tells are null."""
+    """Rows of `frames.TIMES` with one thread count; columns that runs lack are null."""
     kept = list(runs)
     names = dict.fromkeys(run.benchmark for run in kept)
     at = {name: number for number, name in enumerate(names)}

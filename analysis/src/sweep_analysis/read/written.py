@@ -1,4 +1,4 @@
-"""Which fields of `manifest.json` and `host.json` the analysis reads, and of which type each is."""
+"""The fields of `manifest.json` and `host.json` that the analysis reads, with their types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _MOST_SHOWN = 40
-"""So many characters of a value are shown."""
+"""Most characters of a value in an error message."""
 
 
 class _Point(msgspec.Struct):
@@ -42,7 +42,7 @@ class _Kernel(msgspec.Struct):
 
 
 class Host(msgspec.Struct):
-    """Fields of `host.json`; what the runner could not read is null."""
+    """Fields of `host.json`; facts that the runner could not read are null."""
 
     id: str | None = None
     cores: _Cpus | None = None
@@ -128,13 +128,13 @@ class Manifest(msgspec.Struct):
 
 
 def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
-    """All that such a file says, after a look at the type of each field that is read.
+    """Read a file after a check of the type of each field in `fields`.
 
-    Fields that it leaves out have their defaults, but for those that are null.
+    Absent fields get their defaults, unless the default is null.
 
     Raises:
-        OSError: it cannot be read.
-        InputError: it is no object of JSON, or a field is of another type.
+        OSError: the file cannot be read.
+        InputError: the file is not a JSON object, or a field has another type.
     """
     remedy = "restore the file as the runner wrote it"
     check_regular(file)
@@ -151,7 +151,7 @@ def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _completed(written: Any, known: Any) -> Any:  # noqa: ANN401 - whatever JSON has
-    """A value as it was written, with the defaults of the fields that `known` has beyond it."""
+    """The written value, plus the defaults of absent fields from `known`."""
     if isinstance(known, list):
         return [_completed(*pair) for pair in zip(written, known, strict=True)]
     if not isinstance(known, msgspec.Struct):
@@ -165,7 +165,7 @@ def _completed(written: Any, known: Any) -> Any:  # noqa: ANN401 - whatever JSON
 
 
 def wrong_field(error: msgspec.ValidationError, written: Any) -> str:  # noqa: ANN401 - whatever JSON has
-    """The field that an error of the decoder is about, its value, and what is wrong with it."""
+    """The message for an error of the decoder: the field, its value and the problem."""
     wrong, _, path = str(error).partition(" - at `$")
     value = written
     for name, index in _STEP.findall(path.partition("[...]")[0].rstrip("`")):

@@ -1,1 +1,1 @@
-"""The report of one sweep: which figures there are, the folder and the page; and the notebooks."""
+"""Writes the report of one sweep (figures, tables and page), the generated results of documents, and the notebooks."""

@@ -1,4 +1,4 @@
-"""The figures that compare branches: what each shows, what it needs, and the numbers behind it."""
+"""The figures that compare branches, with the frames and tables of each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ from sweep_analysis.stats.simulated import largest_threads
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 FLAT = 1.02
-"""Lines of speed-up that stay within this ratio of each other say nothing."""
+"""A panel whose speed-ups all lie within this ratio is not drawn."""
 MOST_LINES = 5
 """The page shows at most this many pairs of source lines for each branch and workload."""
-_NO_COMPARISON = (
-    "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
-)
-_NOT_SIMULATED = "Only a simulated machine tells: `cargo runner sweep --machine NAME`."
+_NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is no comparison."
+_NOT_SIMULATED = "Only simulated sweeps have these data: `cargo runner sweep --machine NAME`."
 
 
 @figure("gains", "comparisons")
@@ -40,13 +38,13 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Which branch gains on which workload",
-        "Change against the baseline in per cent, all thread counts of several workers within the CPUs pooled. Blue takes "
-        f"less, orange more, in steps of 3 %; grey is inside the noise floor, {_band(analysis)}, and everything where that is not "
-        "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
-        "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
-        "what counts."
+        "Change against the baseline in per cent, pooled over all thread counts of several workers within the CPUs. Blue is "
+        f"less, orange more, in steps of 3 %; grey is inside the noise floor ({_band(analysis)}), or the noise floor is "
+        "unknown. A bold number is significant after correction for the number of comparisons; other numbers outside "
+        "the noise floor may be chance. If a clock paces a program, its wall time does not depend on the pool, so compare "
+        "its CPU time."
         + (
-            f" {twin} is {style.baseline} itself, run a second time: its changes are noise."
+            f" {twin} is the A/A control, {style.baseline} run a second time: its changes are noise."
             if twin
             else ""
         ),
@@ -54,15 +52,15 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         panels=lambda: {"": map_plots.gains_figure(wall, cpu, style)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
         numbers={
-            "verdicts by wall time": _verdicts(analysis, wall, "cell", same=False).drop("threads"),
-            "verdicts by CPU time": _verdicts(analysis, cpu, "cell", same=False).drop("threads"),
+            "results in wall time": _results(analysis, wall, "cell", same=False).drop("threads"),
+            "results in CPU time": _results(analysis, cpu, "cell", same=False).drop("threads"),
         },
     )
 
 
 @figure("cost", "comparisons", "costs")
 def cost(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Wall time and CPU time with intervals, and in numbers how many CPUs stand idle."""
+    """Wall time and CPU time with intervals, and the number of idle CPUs."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
     costs = analysis.costs.filter(program=PARALLEL)
     is_drawn = _others(analysis).height > 0
@@ -74,14 +72,14 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         f"Wall time and CPU time relative to {style.baseline}"
         if style.baseline
         else "Wall time and CPU time",
-        "The same with intervals. Left of zero is less; the line is the 95 % interval, with an arrow where it leaves the "
-        f"picture. The grey bar is the noise floor: {_band(analysis)}. A full point is a claim, a hollow one is inconclusive against the "
-        "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
-        "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
+        "The same changes with intervals. Left of zero is less; the line is the 95 % interval, with an arrow where it leaves the "
+        f"picture. The grey bar is the noise floor: {_band(analysis)}. A full point is significant, a hollow one is inconclusive "
+        "against the baseline. In the numbers, `CPUs idle` is the smaller of threads and CPUs, minus the busy CPUs. Without idle "
+        "CPUs threads hardly sleep, so their counters matter little.",
         missing=None if is_drawn else _NO_COMPARISON,
         panels=panels,
         whole=whole,
-        numbers={"costs of every cell": tables.for_people(analysis, "costs", costs)},
+        numbers={"costs of every configuration": tables.for_people(analysis, "costs", costs)},
     )
 
 
@@ -104,14 +102,14 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
 
     return Figure(
         "Speed-up",
-        f"How many times faster than the reference each branch is ({DEFINITIONS.get(definition, '')}), by threads of "
-        "the pool. The dotted line is ideal: as many times faster as there are threads, up to the number of CPUs. "
+        f"The speed-up of each branch ({DEFINITIONS.get(definition, '')}), by threads of "
+        "the pool. The dotted line is ideal: the speed-up equals the number of threads, up to the number of CPUs. "
         + _of_hosts(analysis, "In the shaded part there are more threads than CPUs. ")
-        + f"The grey band is the 95 % interval of {style.baseline or 'each branch'}; those of all branches are in the "
-        "numbers. There, efficiency is speed-up over threads, and the Karp–Flatt fraction is the serial share that "
-        "would explain the speed-up: if it rises with the threads, something else holds the pool back."
+        + f"The grey band is the 95 % interval of {style.baseline or 'each branch'}; the numbers have the intervals of all "
+        "branches, efficiency (speed-up over threads), and the Karp–Flatt fraction, which is the serial share that "
+        "would explain the speed-up: if it rises with the threads, another cause limits the pool."
         + (
-            f" Not drawn, because no branch and no number of threads changes it by {FLAT * 100 - 100:.0f} %: "
+            f" Not drawn, because all their speed-ups are within {FLAT * 100 - 100:.0f} % of each other: "
             f"{', '.join(flat)}."
             if flat
             else ""
@@ -135,7 +133,7 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("map", "comparisons")
 def cells(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Every cell of every branch as a map."""
+    """A heat map of every configuration, for each branch."""
     both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
     drawn = {
         name: frame for name, frame in both.items() if frame.height and _others(analysis).height
@@ -144,16 +142,16 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Where each branch gains and loses, by threads",
-        "A map for each branch, workloads down, threads across. "
+        "A map for each branch has workloads down and threads across. "
         + _of_hosts(analysis, "Thread counts in brackets exceed the CPUs. ")
-        + "Colours and bold numbers as above, here of each cell.",
+        + "Colours and bold numbers have the meaning above, for each configuration.",
         missing=None if drawn else _NO_COMPARISON,
         panels=lambda: {name: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
         whole=lambda: {
             files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()
         },
         numbers={
-            f"every cell by {name}": _verdicts(
+            f"every configuration in {name}": _results(
                 analysis, frame.filter(pl.col("branch") != (twin or "")), "cell", same=True
             )
             for name, frame in drawn.items()
@@ -170,10 +168,10 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
     )
     return Figure(
         "Where the time went",
-        "The time of all cores together by activity and threads, a bar for each branch. Work is the program's own; "
-        "push and pop is what jobs cost on their own core; a core that searches has no job and looks for one; a core "
-        "that waits for a line of memory waits for another core; system is calls to the kernel. The thread that calls "
-        "the pool has a core, too, and sleeps on it: with one thread, that is up to half of all time.",
+        "The time of all cores together by activity and threads, with a bar for each branch. `work` is the program's own "
+        "work; `push and pop` is the cost of jobs on their own core; `search` is time without a job; `waiting for lines` "
+        "is time in which a core waits for a cache line of another core; `system` is calls to the kernel. The thread that "
+        "calls the pool has a core, too, and sleeps on it: with one thread, this is up to half of all time.",
         missing=None if shares.height else _NOT_SIMULATED,
         panels=panels,
         whole=whole,
@@ -185,18 +183,18 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("line-waits", "line-waits")
 def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Waits by source line. A table: names of lines are what one looks for."""
+    """Waits for cache lines by source line, as a table."""
     rates = largest_threads(analysis.line_waits.filter(pl.col("branch").is_in(style.branches)))
     rates = rates.group_by(POOL_CELL, maintain_order=True).head(MOST_LINES)
     return Figure(
         "Waits by source line",
-        f"The {MOST_LINES} pairs of lines of source that waited longest for lines of memory, of each workload and "
-        "branch with the most threads. A line waits because another core has written to the same line of memory, or "
-        "holds it: `written by` is the last write before. Shares are of all the time that cores waited for lines, "
+        f"The {MOST_LINES} pairs of source lines with the longest waits for cache lines, of each workload and "
+        "branch at the most threads. A source line waits because another core has written to the cache line, or "
+        "holds it: `written by` is the last write before. Shares are of all the time that cores waited for cache lines, "
         "and of all their time. Paths of the pool begin below `rayon-fork/src`. "
-        "`cargo runner analysis table SWEEP line-waits` prints all.",
+        "`cargo runner analysis table SWEEP line-waits` prints all pairs.",
         missing=None if rates.height else _NOT_SIMULATED,
-        numbers={"lines of source": tables.for_people(analysis, "line-waits", rates)}
+        numbers={"source lines": tables.for_people(analysis, "line-waits", rates)}
         if rates.height
         else {},
     )
@@ -204,7 +202,7 @@ def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("latency", "latencies")
 def latency(analysis: Analysis, style: ChartStyle) -> Figure:
-    """How long work waits."""
+    """Latencies by quantile."""
     waits = analysis.waits
     panels, whole = by_panel(
         "latency",
@@ -213,33 +211,33 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
         style,
     )
     return Figure(
-        "How long work waits",
-        "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
-        "waits are shorter than p50, one in a thousand is longer than p99.9. The grey band reaches from the least to "
-        f"the most of the trials of {style.baseline or 'the baseline'}. The wait before the call of the pool comes "
-        "from the host's timer, not from a branch; it is part of the wait until the work was done.",
+        "Latencies",
+        "Quantiles of the latencies that a trial reports, as the median over trials, on a logarithmic axis: 50 % of the "
+        "latencies are below p50, 0.1 % are above p99.9. The grey band is the range of "
+        f"the trials of {style.baseline or 'the baseline'}. The latency before the call of the pool comes "
+        "from the host's timer, not from a branch; it is part of the latency until the work was done.",
         missing=None
         if waits.height
-        else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
+        else "No workload of this sweep reports latencies; ticks, idle, burst, inject and others do.",
         panels=panels,
         whole=whole,
-        numbers={"waits in µs": tables.for_people(analysis, "latencies", waits)},
+        numbers={"latencies in µs": tables.for_people(analysis, "latencies", waits)},
         legend=drawn_branches(waits, style),
     )
 
 
 @figure("placement", "placements")
 def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """The effect of pinning workers. A table."""
+    """The effect of pinning workers, as a table."""
     placed = analysis.placements
     return Figure(
         "Effect of pinning workers",
-        "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each quantity "
-        "per unit of work, of all branches together with its 95 % interval. Where it is, a quantity of free workers "
-        "tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
+        "The change of each quantity per unit of work if worker i is pinned to the i-th CPU, against workers that the "
+        "kernel places, for all branches together with the 95 % interval. If it is significant, results of free workers "
+        "depend on the kernel's placement. If a clock paces a program, look at its latency, not at wall time.",
         missing=None
         if placed.height
-        else "Workers were either all free or all pinned: `--placement both` has this.",
+        else "All workers were free, or all were pinned: `--placement both` measures both.",
         numbers={"all branches together": tables.for_people(analysis, "placements", placed)}
         if placed.height
         else {},
@@ -258,29 +256,31 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
     )
     return Figure(
         "Writes of each cache line by the scheduler",
-        "Events of the scheduler for each unit of work, over all threads: counted by instrumented builds in trials of "
-        "their own, which are never timed. A write is a read-modify-write of a counter word, whether or not it "
-        "succeeded: it takes the word's cache line away from all other CPUs. Bars reach from the least to the most of "
-        "the trials. Only what happened inside the timed regions counts, so the way to sleep after the last job is "
-        "left out. In the numbers, counter words that share a cache line stand together: a write to one disturbs the "
+        "Events of the scheduler per unit of work, over all threads. Instrumented builds count them in trials of "
+        "their own, which are not timed. A write is a read-modify-write of a counter word, whether or not it "
+        "succeeded: it invalidates the word's cache line in all other CPUs. Bars show the range of "
+        "the trials. Only timed iterations count, so the search before workers sleep after the last job is "
+        "left out. The numbers group counter words that share a cache line, because a write to one delays the "
         "readers of all.",
         missing=None
         if drawn.height
-        else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",
+        else "This sweep has no counts of events; `cargo runner sweep --instrument` counts them.",
         panels=panels,
         whole=whole,
         numbers={
-            "every line of the counters": tables.for_people(analysis, "lines", analysis.lines),
-            "what the scheduler did": tables.event_table(with_panel(drawn)),
+            "every cache line of the counters": tables.for_people(
+                analysis, "lines", analysis.lines
+            ),
+            "events of the scheduler": tables.event_table(with_panel(drawn)),
         },
         legend=drawn_branches(drawn, style),
     )
 
 
 def _changing(speedups: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The speed-ups without panels of flat lines, as of programs paced by a clock; and those panels' names.
+    """The speed-ups without panels of flat lines, and the names of those panels.
 
-    If there were no others, all stay.
+    Programs that a clock paces have flat lines. If all panels are flat, all are kept.
     """
     named = with_panel(speedups)
     panel = ["definition", "panel"]
@@ -298,26 +298,26 @@ def _changing(speedups: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _others(analysis: Analysis) -> pl.DataFrame:
-    """Cells of the comparison with branches other than the A/A control."""
+    """Comparisons of single configurations, without the A/A control."""
     rows = analysis.comparisons.filter(pl.col("level") == "cell")
     return rows.filter(pl.col("branch") != (analysis.sweep.twin or ""))
 
 
 def _band(analysis: Analysis) -> str:
-    """A definition of the noise floor, in words."""
+    """The definition of the noise floor, as a part of a sentence."""
     least = f", and at least {LEAST_SIMULATED * 100:.0f} %" if analysis.sweep.machine else ""
-    return f"what {analysis.sweep.replicates.equal} show{least}"
+    return f"the range of differences between {analysis.sweep.replicates.equal}{least}"
 
 
 def _of_hosts(analysis: Analysis, sentence: str) -> str:
-    """A sentence about more threads than CPUs, which a simulated machine never has."""
+    """A sentence about more threads than CPUs; empty for a simulated machine, which has enough CPUs."""
     return "" if analysis.sweep.machine else sentence
 
 
-def _verdicts(
+def _results(
     analysis: Analysis, comparisons: pl.DataFrame, level: str, *, same: bool
 ) -> pl.DataFrame:
-    """The table of verdicts of one level, or of all but it."""
+    """The table of results of one level, or of all other levels."""
     rows = comparisons.filter((pl.col("level") == level) == same)
     named = with_panel(rows).sort("level", maintain_order=True)
-    return tables.verdict_table(named, f"{analysis.sweep.replicates.unit}s")
+    return tables.comparison_table(named, f"{analysis.sweep.replicates.unit}s")

@@ -1,7 +1,6 @@
-"""The list of all figures of a report.
+"""The list of all figures of a report, which page and folder share.
 
-Page and folder draw from this list, so a figure is added here and nowhere else. A figure without
-data stays in the list and says what is missing.
+A figure without data is kept in the list, with a sentence on the missing data.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import altair as alt
 from sweep_analysis.draw.figure import LISTED, Figure, labelled
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ChartStyle
-from sweep_analysis.report import branch_figures, host_figures  # noqa: F401 - they enter their figures in the list
+from sweep_analysis.report import branch_figures, host_figures  # noqa: F401 - they register their figures
 from sweep_analysis.services.results import experiment_figure
 from sweep_analysis.stats.analysis import Analysis
 
@@ -24,11 +23,11 @@ def chart_style(analysis: Analysis, theme: Theme) -> ChartStyle:
 
 
 def figures(analysis: Analysis) -> list[Figure]:
-    """All figures of a sweep in the order of the page, drawn in the light theme when asked for."""
+    """All figures of a sweep in the order of the page, drawn on demand in the light theme."""
     style = chart_style(analysis, LIGHT)
     experiment = analysis.experiment
     if experiment is not None and experiment.has_own_figure:
-        # A picture for each of its many sets of parameters would bury the one that it is about.
+        # Pictures of its many sets of parameters would hide the figure of the experiment.
         own = [experiment_figure(analysis, experiment)]
         return own + [listed.make(analysis, style) for listed in LISTED if listed.is_of_every_sweep]
     return [labelled(listed.make(analysis, style), analysis.sweep.label) for listed in LISTED]
@@ -47,5 +46,5 @@ def found(analysis: Analysis, name: str) -> tuple[str, alt.TopLevelMixin]:
 
 
 def drawn(analysis: Analysis, name: str) -> alt.TopLevelMixin:
-    """The chart alone, for notebooks."""
+    """The chart without its title, for notebooks."""
     return found(analysis, name)[1]

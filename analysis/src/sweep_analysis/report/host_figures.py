@@ -1,7 +1,4 @@
-"""The figures about the host and the trials themselves.
-
-Whether what was measured can be trusted.
-"""
+"""The figures about the host and the trials, which show the quality of a sweep."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ def clock(analysis: Analysis, style: ChartStyle) -> Figure:
     """The measured clock by threads."""
     measured = analysis.clocks.filter(pl.col("trials") > 0)
     return Figure(
-        "The clock that the CPUs had",
-        "Measured just before and just after each trial on as many CPUs at once as it has threads; the line is the "
-        "median over trials, the band reaches from the least to the most.",
+        "CPU clock",
+        "The runner measures the clock just before and just after each trial, on as many CPUs at once as the trial has "
+        "threads. The line is the median over trials, the band their range.",
         missing=None if measured.height else "The clock was not measured in this sweep.",
         panels=lambda: {"": host_plots.clock_figure(measured, style)},
         whole=lambda: {"frequency": host_plots.clock_figure(measured, style)},
@@ -31,18 +28,19 @@ def clock(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("drift", "residuals", is_of_every_sweep=True)
 def drift(analysis: Analysis, style: ChartStyle) -> Figure:
-    """How times moved over the sweep."""
+    """Drift of times over the sweep."""
     rows = analysis.residuals
     return Figure(
-        "How times moved over the sweep",
-        "Each point is a block, and how much more time it took than the other blocks of the same cells; on a steady "
-        "host the points lie around zero all along. The orange line is the trend. Branches are compared inside blocks "
-        "and hardly suffer; speed-ups compare blocks and do." + lot_sentence(rows),
-        missing="Nothing drifts on a simulated machine."
+        "Drift of times over the sweep",
+        "Each point is a block, with the change of its time against the other blocks of the same configurations. On a "
+        "steady host the points lie around zero. The orange line is the trend. Drift nearly cancels in comparisons of "
+        "branches, which are within blocks, but not in speed-ups, which compare blocks."
+        + lot_sentence(rows),
+        missing="Simulated times do not drift."
         if analysis.sweep.machine
         else None
         if rows.height
-        else "No cell was measured in more than one block, so a drift could not be seen.",
+        else "Each configuration has only one block, so a drift would not show.",
         panels=lambda: {"": host_plots.drift_figure(rows, analysis.trend, style.theme)},
         whole=lambda: {"drift": host_plots.drift_figure(rows, analysis.trend, style.theme)},
     )
@@ -50,12 +48,9 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("ledger", "ledger", is_of_every_sweep=True)
 def ledger(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """Everything that the figures leave out.
-
-    A table, because a list of reasons has no useful picture.
-    """
+    """Data that figures leave out, as a table of reasons."""
     return Figure(
         "Data left out of figures",
-        "Everything that a figure leaves out, why, and how much of it.",
-        numbers={"what was left out": tables.for_people(analysis, "ledger", analysis.ledger)},
+        "The data that figures leave out, with reasons and amounts.",
+        numbers={"data left out": tables.for_people(analysis, "ledger", analysis.ledger)},
     )

@@ -1,4 +1,4 @@
-"""Results of the hosts that `cargo runner on-this-host` measured: a row for each."""
+"""The table of hosts that `cargo runner on-this-host` measured, with a row for each."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import in_words
-from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.validation import MARGIN, validation
 
 HOSTS = CHECKOUT / "results" / "hosts"
-"""Where the records of hosts are, a folder each."""
+"""The folder of the records of hosts, with one folder per host."""
 
-NOBODY = "No host is here yet."
-"""Replaces the table while no host was measured."""
+NOBODY = "No host has been measured yet."
+"""The text without hosts."""
 
 COMPARED = ("champion", "split-counters-cache-padded")
 """Branches whose change over all programs the table shows."""
@@ -32,9 +32,9 @@ STEPS = ("predict", "study", "classics", "validate")
 
 
 def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Path], str]) -> str:
-    """A row a host in Markdown, in the order in which they were begun; one that only tried the command out is none.
+    """The table in Markdown, one row per host in order of start; it leaves out hosts of `--quick`.
 
-    `analysis` analyses the sweep in a folder; `link` says how a path is written into the file.
+    `analysis` analyses the sweep in a folder; `link` formats a path for the file.
 
     Raises:
         InputError: a record is damaged, or a sweep that it names is missing.
@@ -47,8 +47,8 @@ def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Pa
             if not record["is_quick"]:
                 rows[record["begun_at"]] = _row(file, record, doctor, analysis, link)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            what = f"no record of a host: {error!r}"
-            raise InputError(file.parent, what, "put back a copy of it") from error
+            what = f"not a record of a host: {error!r}"
+            raise InputError(file.parent, what, "restore the folder from a copy") from error
     return tables.markdown(pl.DataFrame([rows[at] for at in sorted(rows)])) if rows else NOBODY
 
 
@@ -63,7 +63,7 @@ def _row(
     sweeps = {step: made[step] for step in STEPS if step in made}
     for sweep in sweeps.values():
         if not sweep.is_dir():
-            raise InputError(file, f"its sweep {sweep.name} is missing", "merge its file again")
+            raise InputError(file, f"its sweep {sweep.name} is missing", "merge its bundle again")
     found = [it for it in doctor["findings"] if it["severity"] != "note"]
     is_unfit = any(it["severity"] == "unfit" for it in found)
     kind = "virtual CPU" if record["is_virtual"] else "CPU"
@@ -90,16 +90,16 @@ def _near(predicted: Analysis, measured: Analysis) -> str:
     found = validation(predicted.sweep, measured.sweep)
     near = found.cells.height - found.missed.height
     when = "" if found.is_prediction else "; simulated AFTER it was measured"
-    return f"{near} of {found.cells.height} cells{when}"
+    return f"{near} of {found.cells.height} configurations{when}"
 
 
 def _change(analysis: Analysis, branch: str) -> str:
-    """Time and CPU time over all programs."""
+    """The change of time and CPU time over all programs."""
     rows = analysis.decisions.rows.filter(level="overall", branch=branch).sort("quantity")
     told = [
         "; ".join(
             [
-                f"{in_words(row)}, {verdict(row, analysis.sweep)}",
+                f"{in_words(row)}, {result_of(row, analysis.sweep)}",
                 *beside_the_mean(analysis.decisions.comparisons, row),
             ]
         )

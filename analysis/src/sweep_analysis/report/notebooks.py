@@ -1,4 +1,4 @@
-"""Runs the notebooks in place, on one sweep, so that their committed outputs can be read without running anything."""
+"""Runs the notebooks in place on a sweep, so that their committed outputs can be read without Python."""
 
 from __future__ import annotations
 
@@ -26,26 +26,24 @@ from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 NOTEBOOKS = CHECKOUT / "analysis" / "notebooks"
 
 COLOURS = 128
-"""Colours of a picture; the rest are shades between them at the edges of letters and lines."""
+"""Number of colours of a picture; further colours are only shades at the edges of letters and lines."""
 
 SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
 """Environment variable with the folder of the sweep that notebooks show."""
 
 
 def chosen_sweep(name: str) -> Sweep:
-    """The sweep that a notebook shows.
-
-    The folder in `SWEEP_ANALYSIS_SWEEP`, else the committed one called `name`.
+    """The sweep of a notebook: the folder in `SWEEP_ANALYSIS_SWEEP`, or else the committed sweep `name`.
 
     Raises:
-        InputError: there is none.
+        InputError: the sweep does not exist.
     """
     chosen = os.environ.get(SWEEP_VARIABLE)
     return read_sweep(Path(chosen) if chosen else SWEEPS / name)
 
 
 def draw_pictures(scale: float) -> None:
-    """Keep charts as pictures, so that any viewer shows them, of `scale` pixels per pixel and of few bytes."""
+    """Render charts as small PNG pictures, which any viewer shows, at a magnification of `scale`."""
 
     def small(spec: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle, sizes = spec_to_mimebundle(
@@ -62,19 +60,18 @@ def draw_pictures(scale: float) -> None:
 
 
 def _with_palette(png: bytes) -> str:
-    """A picture with its most frequent colours, in base 64.
+    """A picture with only its most frequent colours, in base 64, which takes 10 % of the bytes.
 
-    Charts have few, and so it takes a tenth of the bytes. They are kept as they are: a mean of
-    several colours would give a line in a key another colour than the points that it stands for.
+    These colours stay exact. With averaged colours, a line in a legend would differ from its points.
     """
     with Image.open(io.BytesIO(png)) as picture:
         pixels = np.asarray(picture.convert("RGB")).astype(np.int64)
-    # As one number, which is sorted far faster than three.
+    # One number per pixel is sorted much faster than three.
     packed = (pixels << np.array([16, 8, 0])).sum(axis=2)
     numbers, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
     colours = (numbers[:, None] >> np.array([16, 8, 0])) & 255
     kept = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
-    # Pillow finds the nearest colour only about: white paper would be grey.
+    # Pillow's search for the nearest colour is inexact, and would make white paper grey.
     nearest = np.array([np.abs(kept - colour).sum(axis=1).argmin() for colour in colours])
     few = Image.fromarray(nearest[places].astype(np.uint8).reshape(packed.shape))
     few.putpalette(kept.flatten().tolist())
@@ -84,10 +81,10 @@ def _with_palette(png: bytes) -> str:
 
 
 def execute_all(sweep: Path | None = None) -> None:
-    """Run every notebook in place, on `sweep` or on the committed one that it names itself.
+    """Run every notebook in place, on `sweep` or on the committed sweep that the notebook names.
 
     Raises:
-        Exception: whatever a cell raises.
+        Exception: any error of a notebook cell.
     """
     files = sorted(NOTEBOOKS.glob("*.ipynb"))
     print(f"running {', '.join(file.name for file in files)}", file=sys.stderr)
@@ -96,10 +93,10 @@ def execute_all(sweep: Path | None = None) -> None:
 
 
 def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat.NotebookNode]:
-    """Run notebooks, one after another, on `sweep` or on their own; the files stay as they are.
+    """Run notebooks one after another, on `sweep` or on their own sweeps, without a change of the files.
 
     Raises:
-        Exception: whatever a cell raises.
+        Exception: any error of a notebook cell.
     """
     told = {} if sweep is None else {SWEEP_VARIABLE: str(sweep.resolve())}
     with mock.patch.dict(os.environ, told):
@@ -107,10 +104,7 @@ def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat
 
 
 def _execute(file: Path) -> nbformat.NotebookNode:
-    """A notebook with what its cells show, run in this process.
-
-    A kernel for each would read all packages anew.
-    """
+    """A notebook with the outputs of its cells, run in this process, because a kernel would import all packages again."""
     settings = Config()
     settings.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=settings)

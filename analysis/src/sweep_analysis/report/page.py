@@ -1,6 +1,6 @@
-"""Writes a folder that shows one sweep: figures, tables, and the page.
+"""Writes the report of one sweep as a folder: figures, tables, and the page.
 
-The page is one HTML file that loads nothing, says what to do first, and has its numbers inside.
+The page is one HTML file without external resources. It begins with the recommendation and includes its numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from sweep_analysis.read.provenance import provenance
 from sweep_analysis.read.request import Experiment
 from sweep_analysis.report.figures import chart_style, figures
 from sweep_analysis.say import tables
-from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.facts import facts, hypotheses
@@ -35,32 +34,33 @@ from sweep_analysis.say.findings import (
     claims_sentence,
     counter_sentences,
     noise_sentences,
-    verdict_sentences,
+    result_sentences,
 )
 from sweep_analysis.say.headline import headline
+from sweep_analysis.say.recommendation import Recommendation, recommendation
 from sweep_analysis.services.results import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 FIRST_CAUTIONS = 3
-"""So many cautions stand in the first screen; all of them below."""
+"""Number of cautions at the top of the page; the section on limits has all of them."""
 MANY_PICTURES = 9
-"""Of a figure of more pictures one is open at a time."""
+"""If a figure has more pictures, one is open at a time."""
 BESIDE = 790
-"""Pictures of at most so many pixels stand beside the words about them, or half of the page would be empty."""
+"""A picture of at most this width in pixels is placed beside its text; otherwise half of the page would be empty."""
 TWO_A_ROW = 560
-"""Several pictures that are wider stand under each other."""
+"""Wider pictures are placed below each other."""
 MANY_SENTENCES = 12
-"""A longer list of sentences is, too."""
+"""A longer list of sentences is folded."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A figure as the page shows it.
+    """A figure with its pictures for the page.
 
     Attributes:
         figure: the entry of the list of figures.
-        pictures: SVG that follows the page's colours, by panel.
-        is_beside: whether its pictures, in one column, leave room for the words beside them.
+        pictures: SVG in the page's colours, by panel.
+        is_beside: whether the text is placed beside the pictures, which are in one column.
     """
 
     figure: Figure
@@ -74,9 +74,9 @@ _WIDTH = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 def render_page(
     analysis: Analysis, listed: Iterable[Figure], found: list[str] | None = None
 ) -> str:
-    """The page as HTML, with all figures of `listed`; `found` are its `cautions`, if they are there.
+    """The page as HTML, with all figures of `listed`; `found` are its `cautions`, if already computed.
 
-    It loads nothing, reads in light and dark; without scripts only sorting fails.
+    The page loads no resources and has a light and a dark theme. Without scripts only sorting fails.
     """
     sweep = analysis.sweep
     shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
@@ -90,11 +90,11 @@ def render_page(
         .render(
             sweep=sweep,
             facts=facts(analysis),
-            advice=_own_advice(experiment)
+            recommendation=_own_recommendation(experiment)
             if experiment is not None and own
-            else advice(analysis.decisions),
+            else recommendation(analysis.decisions),
             headline=headline(analysis.decisions),
-            verdicts=[] if own else verdict_sentences(analysis),
+            results=[] if own else result_sentences(analysis),
             plain=analysis.decisions.plain,
             counters=[] if own else counter_sentences(analysis),
             noise=[] if own else noise_sentences(analysis),
@@ -122,10 +122,7 @@ def render_page(
 
 
 def environment() -> jinja2.Environment:
-    """The template environment of all pages.
-
-    It has templates, filters, and colours that follow the reader's choice.
-    """
+    """The template environment of all pages, with templates, filters, and colours of both themes."""
     made = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -134,15 +131,13 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("sweep_analysis.report", "templates"),
     )
     made.filters["code"] = with_code
-    made.policies["json.dumps_kwargs"] = {
-        "separators": (",", ":")
-    }  # the order of keys is that of the reader
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # JSON keeps the order of keys
     made.globals["variables"] = svg.variables_by_name()
     return made
 
 
 def source(name: str) -> str:
-    """A style sheet or a script of the templates, which stands in the page as it is."""
+    """The text of a style sheet or script, which the page includes unchanged."""
     return (
         resources.files("sweep_analysis.report")
         .joinpath(f"templates/{name}")
@@ -152,14 +147,14 @@ def source(name: str) -> str:
 
 @dataclass(frozen=True)
 class ClaimShown:
-    """A claim as the page shows it.
+    """A pre-registered hypothesis on the page.
 
     Attributes:
-        branch: whose it is.
-        words: what was claimed.
-        verdict: what became of it.
-        change: of all its cells together, with interval; or why it was not tested.
-        details: the same by workload; None if it was not tested.
+        branch: its branch.
+        words: the text of the hypothesis.
+        result: its result.
+        change: the change over all its configurations, with interval; or the reason why it was not tested.
+        details: the results by workload; None if it was not tested.
     """
 
     branch: str
@@ -177,7 +172,7 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
         own = details.filter(claim=claim["claim"]).drop("claim", "branch")
         change = claim["reason"] or ""
         if claim["time_ratio"] is not None:
-            told = in_words(claim, place=f"over {count(claim['cells'], 'cell')}")
+            told = in_words(claim, place=f"over {count(claim['cells'], 'configuration')}")
             change = f"{told}; {change}" if change else told
         words = tables.claim_in_words(claim, names)
         shown.append(
@@ -202,7 +197,7 @@ def section(figure: Figure) -> Section:
 
 
 def words_in(frame: pl.DataFrame) -> list[int]:
-    """Numbers, from 1, of the columns that are read from the left: those that hold a word."""
+    """Numbers, from 1, of the columns that are aligned to the left: those with words."""
     return [
         number
         for number, column in enumerate(frame, 1)
@@ -211,25 +206,22 @@ def words_in(frame: pl.DataFrame) -> list[int]:
     ]
 
 
-def _own_advice(experiment: Experiment) -> Advice:
-    """Replaces the recommendation in a sweep that asks another question."""
-    answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
+def _own_recommendation(experiment: Experiment) -> Recommendation:
+    """Replaces the recommendation in a sweep of an experiment with a figure of its own."""
+    answer = f"No recommendation: this sweep is the experiment {experiment.name}, about {experiment.shows}."
     repeats = (
         "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
     )
-    return Advice(None, answer, [f"Its figure is below{repeats}."], [])
+    return Recommendation(None, answer, [f"Its figure is below{repeats}."], [])
 
 
 def with_code(text: object) -> Markup:
-    """A sentence for the page, with text between backticks as code."""
+    """A sentence for the page, with text in backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:
-    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is.
-
-    Returns the page.
-    """
+    """Write figures, tables and `index.html` into `output`, with progress on stderr; returns the page's path."""
 
     def begin(step: int, what: str) -> None:
         print(f"[{step}/4] {what}", file=sys.stderr)
@@ -240,12 +232,12 @@ def write_report(sweep: Sweep, output: Path) -> Path:
     output.mkdir(parents=True, exist_ok=True)
     begin(2, "writing tables")
     write_tables(analysis, output / "tables")
-    # The library that draws keeps much memory, so what looks at all trials comes before.
+    # The drawing library keeps much memory, so cautions, which read all trials, are computed before.
     found = cautions(analysis)
     page = output / "index.html"
     with debug_mode(
         arg=False
-    ):  # checking every part of hundreds of charts takes longer than drawing them; tests do
+    ):  # the check of every part of hundreds of charts takes longer than drawing them; tests check
         begin(3, "drawing figures")
         write_figures(listed, output / "figures")
         begin(4, "drawing the page")
@@ -257,7 +249,7 @@ def write_report(sweep: Sweep, output: Path) -> Path:
 def write_tables(
     analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES
 ) -> None:
-    """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
+    """Write every frame in each of the formats, and `provenance.json` with their provenance."""
     frames = {name: analysis.frame(name) for name in FRAMES}
     points = points_of(analysis)
     if points is not None:
@@ -271,10 +263,7 @@ def write_tables(
 
 
 def write_figures(listed: Iterable[Figure], folder: Path) -> None:
-    """Write every figure as SVG in light and dark.
-
-    Figures without data are left out.
-    """
+    """Write every figure with data as SVG in light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
     for figure in listed:
         for name, chart in figure.whole().items() if figure.missing is None else ():

@@ -1,4 +1,4 @@
-"""The request of a statement: its sweeps and its words."""
+"""The request of a generated result in a document: its sweeps and its words."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 LONGEST = 8
-"""Most rows of a table that stays open: more do not fit on a screen beside the answer that they are for."""
+"""Most rows of a table that is not folded; a longer table does not fit on a screen with its text."""
 
 PICTURES = CHECKOUT / "results" / "figures"
-"""Where the pictures of statements are."""
+"""The folder of the pictures of generated results."""
 
 Made = tuple[str, dict[Path, str]]
-"""A text in Markdown, and the pictures that it shows."""
+"""A text in Markdown, and its pictures by path."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement.
+    """One generated result, as its comment in a document requests it.
 
     Attributes:
-        where: the file and the statement's words, for errors.
+        where: the file and the words of the comment, for errors.
         folder: the file's folder, from which links start.
-        sweeps: those that are named, in their order.
+        sweeps: the named sweeps, in their order.
         words: the other words.
-        is_open: whether its table stays open, however long it is.
-        mode: of the CPU frequency, to which its rows are confined; empty: all.
-        analysis: what analyses the sweep in a folder, for kinds that find sweeps by themselves.
+        is_open: whether a long table is not folded.
+        mode: the CPU frequency mode of its rows; empty: all.
+        analysis: analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
 
     where: str
@@ -58,11 +58,11 @@ class Statement:
 
     @property
     def comparisons(self) -> pl.DataFrame:
-        """The comparisons of the first sweep's decisions, those in the asked mode."""
+        """The comparisons of the first sweep in the requested mode."""
         return self.of_mode(self.sweep.decisions.comparisons)
 
     def of_mode(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows in the mode that is asked for, and those over several. In: rows with `mode`."""
+        """The rows in the requested mode, and those over several modes. In: rows with `mode`."""
         return (
             rows.filter(pl.col("mode").eq_missing(self.mode) | pl.col("mode").is_null())
             if self.mode
@@ -70,20 +70,20 @@ class Statement:
         )
 
     def refused(self, problem: str, remedy: str) -> InputError:
-        """The error to raise if the statement cannot be made."""
+        """The error to raise if the result cannot be generated."""
         return InputError(self.where, problem, remedy)
 
     def table(self, frame: pl.DataFrame, holds: str) -> str:
-        """A frame in Markdown, folded if it is long; `holds` describes its contents in plain words."""
+        """A frame in Markdown, folded if it is long; `holds` describes its contents."""
         made = tables.markdown(frame)
         if self.is_open or frame.height <= LONGEST:
             return made
-        # Without blank lines around it, a table would not be one.
+        # Markdown needs blank lines around a table.
         summary = escape(f"Table: {count(frame.height, 'row')}, {holds}", quote=False)
         return f"<details><summary>{summary}</summary>\n\n{made.strip()}\n\n</details>\n"
 
     def picture(self, name: str, title: str, chart: alt.TopLevelMixin) -> Made:
-        """A chart as files of this name; `title` is what a screen reader says in its place."""
+        """A chart as files of this name; `title` is its text for a screen reader."""
         drawn = svg.draw(chart)
         light, dark = (PICTURES / f"{name}{theme}.svg" for theme in ("", "-dark"))
         text = (
@@ -95,11 +95,11 @@ class Statement:
         return text, {light: drawn, dark: svg.dark(drawn)}
 
     def link(self, target: Path) -> str:
-        """A path as the file links to it."""
+        """The path of a link from the file to `target`."""
         return os.path.relpath(target, self.folder)
 
     def each_link(self) -> list[str]:
-        """The sweeps as links, each by the time that it was begun at."""
+        """The sweeps as links, each named by its start time."""
         return [
             f"[`{moment(analysis)}`]({self.link(CHECKOUT / 'results' / 'sweeps' / analysis.sweep.path.name)})"
             for analysis in self.sweeps
@@ -112,25 +112,25 @@ class Statement:
         return f"{noun} {listed(self.each_link())}; {'; '.join(hosts)}"
 
     def source(self) -> str:
-        """The same in brackets, as the end of a sentence."""
+        """The sweeps and their hosts in brackets, as the end of a sentence."""
         return f"({self.sources()})"
 
 
 def moment(analysis: Analysis) -> str:
-    """When its sweep was begun, which is how documents name it."""
+    """The start time of a sweep, by which documents name it."""
     return analysis.sweep.path.name[: len("2026-11-20T181745Z")]
 
 
 def host(analysis: Analysis) -> str:
-    """The host or simulated machine of its sweep, in a few words."""
-    if analysis.sweep.points:  # Each has cores of its own.
+    """A short name of the host or simulated machine of a sweep."""
+    if analysis.sweep.points:  # The machines of a box differ in their number of cores.
         return analysis.sweep.label
     if analysis.sweep.machine:
         return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    # A virtual machine may hide part of the processor's name; the rest then fits several
-    # generations, so the family is added.
+    # A virtual machine may hide part of the processor's name, so that the name fits several generations.
+    # So the text adds the family.
     family = (
         f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
     )

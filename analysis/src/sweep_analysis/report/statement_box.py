@@ -1,4 +1,4 @@
-"""Statements about signs over a box of simulated machines."""
+"""Generated results on signs over a box of simulated machines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sweep_analysis.stats.analysis import analyse
 
 
 def _box(asked: Statement) -> str:
-    """A row for each workload, thread count and branch: on which share of machines it is faster.
+    """A row for each workload, thread count and branch, with the share of machines on which it is faster.
 
-    Words: branches; without any, all.
+    Words: branches; without words, all branches.
     """
     rows = _rows(asked, str(asked.sweep.baseline))
     shown = box_table(rows.filter(pl.col("branch").is_in(asked.words)) if asked.words else rows)
@@ -23,7 +23,7 @@ def _box(asked: Statement) -> str:
 
 
 def _box_signs(asked: Statement) -> str:
-    """The signs of branches that hold over the box, and those that do not: a sentence each, without sizes.
+    """A sentence per branch on the signs that hold over the box, and those that do not, without sizes.
 
     Words: the branches; `against=NAME` for another baseline; `brief` leaves out the sweep.
     """
@@ -47,10 +47,11 @@ def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
     for analysis in asked.sweeps:
         if not analysis.sweep.points:
             raise asked.refused(
-                f"{analysis.sweep.path.name} is over no box of machines", "name a sweep of `--box`"
+                f"{analysis.sweep.path.name} is not over a box of machines",
+                "name a sweep of `--box`",
             )
     return pl.concat([analyse(analysis.sweep, baseline).box for analysis in asked.sweeps])
 
 
 BOXES: dict[str, Callable[[Statement], str]] = {"box": _box, "box-signs": _box_signs}
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

@@ -1,4 +1,4 @@
-"""Statements on what branches change, as the decision rule finds them, and on what a sweep could have found."""
+"""Generated results on changes of branches, by the decision rule, and on detectable changes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import builds, in_words, interval, place_of, pooled_counts
-from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
-from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, SLOWER, TESTED, UNCLEAR, UNTESTED
 from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
 def _change(asked: Statement) -> str:
-    """The change of one branch in one quantity, and the parts that its mean hides.
+    """The change of one branch in one quantity, and the parts behind its mean.
 
-    Words: as for `changes`, and a quantity.
-
-    Several sweeps are pooled, with the spread between them.
+    Words: as for `changes`, and a quantity. Several sweeps are pooled; the interval includes the variance
+    between them.
     """
     row, against, place = _one(asked)
     hidden = _hidden(asked, row)
@@ -40,11 +39,11 @@ def _change(asked: Statement) -> str:
 
 
 def _effect(asked: Statement) -> str:
-    """A change in a few words, for a cell of a table.
+    """A change as a short text, for a cell of a table.
 
     Words: a workload as in `_asked_of` or `all`, the baseline, the branch, and a quantity (`time`).
-    After them, `brief`: the change and its interval alone, where the text around it names the place.
-    Its brackets are square, since it mostly stands in round ones.
+    A last word `brief` leaves out the place, for use where the text around it names the place. Then its
+    brackets are square, because it is often inside round brackets.
     """
     if asked.words[-1:] == ["brief"]:
         row, _, _ = _one(replace(asked, words=asked.words[:-1]))
@@ -58,10 +57,7 @@ def _effect(asked: Statement) -> str:
 
 
 def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
-    """The parts that a mean hides.
-
-    The parts of each sweep; of the first sweep also the largest parts, and each thread count.
-    """
+    """The parts behind a mean: counts of each sweep; for the first sweep also the largest parts and thread counts."""
     parts = _parts(asked, row)
     rest = rest_of_the_mean(asked.comparisons, row)
     if parts and rest and len(asked.sweeps) > 1:
@@ -70,19 +66,19 @@ def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
 
 
 def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
-    """Of a row over all workloads: how many gain and lose, and the median, in each sweep."""
-    judged = [asked.comparisons, *(it.decisions.comparisons for it in asked.sweeps[1:])]
-    each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
+    """The counts of gains and losses, and the median, of a row over all workloads, for each sweep."""
+    tested = [asked.comparisons, *(it.decisions.comparisons for it in asked.sweeps[1:])]
+    each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in tested]
     if len(each) == 1:
         return [told for told in each if told]
     return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
 
 
 def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
-    """The one comparison that a statement names, what it is with, and its place in words.
+    """The comparison that a generated result names, its baseline, and its place as text.
 
     Raises:
-        InputError: it names several.
+        InputError: the words name several comparisons.
     """
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"
@@ -95,7 +91,7 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
         )
     if rows.is_empty():
         raise asked.refused(
-            f"`{workload}` has no `{quantity}`", f"name one of {', '.join(JUDGED)} that it has"
+            f"`{workload}` has no `{quantity}`", f"name one of {', '.join(TESTED)} that it has"
         )
     row = rows.row(0, named=True)
     place = place_of(asked.comparisons, row | {"panel": None}, code=True)
@@ -110,15 +106,12 @@ def _code(name: str) -> str:
 
 
 def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep, pooled with all others; then their days.
-
-    And what doubt is left.
-    """
+    """A row of the first sweep pooled with all others; the text of its sweeps; why it is not significant, if so."""
     if len(asked.sweeps) == 1:
         return (
             row,
             "",
-            verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
+            result_of(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNTESTED) else "",
         )
     comparisons = [asked.of_mode(it.decisions.comparisons) for it in asked.sweeps]
     apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
@@ -127,11 +120,13 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
     sweep = asked.sweep.sweep
     pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
     if pooled is None:
-        raise asked.refused("a sweep does not test that", "name sweeps that all do")
+        raise asked.refused(
+            "a sweep does not test this comparison", "name sweeps that all test the comparison"
+        )
     each = listed([_alone(ratio, said) for ratio, said in pooled["each"]])
     on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
     number = count(len(asked.sweeps), "sweep")
-    doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
+    doubt = result_of(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNTESTED) else ""
     commits = {of_fork for it in asked.sweeps if (of_fork := _fork_at(it.sweep, row))}
     code = f", {len(commits)} commits of the fork" if len(commits) > 1 else ""
     return pooled, f"{number} on {count(len(on), 'day')}{code}: {each}", doubt
@@ -145,14 +140,14 @@ def _fork_at(sweep: Sweep, row: dict[str, Any]) -> str:
 
 
 def _alone(ratio: float, said: str) -> str:
-    """The ratio in one of several sweeps, and the verdict of that sweep alone."""
+    """The change in one of several sweeps, and the result of only that sweep."""
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
 def _changes(asked: Statement) -> str:
-    """Rows of branches on one workload: change, interval, band and verdict.
+    """Rows of branches on one workload: change, interval, noise floor and result.
 
-    Words: the workload as for `_changed`, what the branches are compared with, and the branches.
+    Words: the workload as for `_changed`, the baseline, and the branches.
     """
     workload, against, *branches = asked.words
     *_, threads = _asked_of(workload)
@@ -166,7 +161,7 @@ def _changes(asked: Statement) -> str:
             "95 % interval": interval(row) or "none",
             "seeds" if asked.sweep.sweep.machine else "builds": builds(row),
             "noise floor": _band(row),
-            "verdict": verdict(row, asked.sweep.sweep),
+            "result": result_of(row, asked.sweep.sweep),
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
@@ -186,11 +181,11 @@ def _changes(asked: Statement) -> str:
 def _changed(asked: Statement, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is as in `_asked_of`, or `all` for all together. A thread count that the row without one
-    pools alone is that row: one comparison has one verdict, however it is called.
+    `workload` is as in `_asked_of`, or `all` for all together. If the row without a thread count pools only
+    the named thread count, that row is used, so that one comparison has one result under both names.
 
     Raises:
-        InputError: there are none.
+        InputError: there are no such comparisons.
     """
     name, parameters, threads = _asked_of(workload)
     told = asked.comparisons.filter(pl.col("baseline") == against, pl.col("branch").is_in(branches))
@@ -213,20 +208,19 @@ def _changed(asked: Statement, workload: str, against: str, branches: list[str])
         rows = rows.filter(threads=int(threads))
     if rows.is_empty():
         raise asked.refused(
-            f"nothing is compared with `{against}` there", "name a workload and branches it has"
+            f"no branch is compared with `{against}` there",
+            "name a workload and branches of the sweep",
         )
     return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort(
-        "branch", pl.col("quantity").cast(pl.Enum(JUDGED))
+        "branch", pl.col("quantity").cast(pl.Enum(TESTED))
     )
 
 
 def _asked_of(workload: str) -> tuple[str, list[str], str]:
-    """The name, the parameters by which one of several is meant, and the number of threads.
-
-    Without it, all of them.
+    """The name, the parameters and the number of threads of a workload in a comment; empty threads mean all.
 
     In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`; a size
-    may stand in place of a parameter.
+    may replace a parameter.
     """
     place, _, threads = workload.partition("@")
     name, *parameters = place.split("+")
@@ -243,7 +237,7 @@ def _band(row: dict[str, Any]) -> str:
 
 
 def _calibration(asked: Statement) -> str:
-    """A row a sweep: `packed` over the baseline, and the cells that are equivalent, and different."""
+    """A row per sweep: `packed` over the baseline, and the equivalent and different configurations."""
     made = []
     for analysis in asked.sweeps:
         row = {"sweep": f"`{moment(analysis)}`"}
@@ -253,7 +247,7 @@ def _calibration(asked: Statement) -> str:
             )
             if found is None:
                 raise asked.refused(
-                    "`packed` shares no cell with the baseline", "name another sweep"
+                    "`packed` shares no configuration with the baseline", "name another sweep"
                 )
             mean = found.mean.row(0, named=True)
             interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
@@ -279,4 +273,4 @@ CHANGES: dict[str, Callable[[Statement], str]] = {
     "changes": _changes,
     "calibration": _calibration,
 }
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

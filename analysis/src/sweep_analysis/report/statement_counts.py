@@ -1,4 +1,4 @@
-"""Statements on hangs, and on any table of a sweep."""
+"""Generated results on hangs and on days of sweeps, and any table of a sweep."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sweep_analysis.stats.hangs import hangs
 
 
 def _hangs(asked: Statement) -> str:
-    """A row a branch: the thread that fences for a push, how many runs hung, and in how much finished work, for each sweep.
+    """A row per branch: the thread that fences for a push; for each sweep the runs that hung, and the finished work.
 
-    Words: the branches; none: all. With `brief` the one branch in all sweeps together, for a cell of
-    a table.
+    Words: the branches; without words, all. With `brief`, a short text on one branch in all sweeps
+    together, for a cell of a table.
     """
     branches = [word for word in asked.words if word != "brief"]
     each = {moment(analysis): hangs(analysis.sweep) for analysis in asked.sweeps}
@@ -40,18 +40,18 @@ def _hangs(asked: Statement) -> str:
             of_branch[f"hung, `{name}`"] = f"{row['hung']} of {runs} runs, {units}"
     shown = pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured")
     aside = int(every["set_aside"].sum())
-    left_out = f"{count(aside, 'other run')} ran out of time or failed: their work is unknown.\n"
+    left_out = (
+        f"The table leaves out {count(aside, 'run')} of unknown work, which timed out or failed.\n"
+    )
     table = asked.table(shown, "how often each branch hung")
     return f"{table}\n{left_out}" if aside else table
 
 
 def _hung_in(rows: pl.DataFrame) -> str:
-    """In: rows of `frames.HANGS`."""
+    """The number of runs that hung, as text. In: rows of `frames.HANGS`."""
     hung, runs, units = (int(rows[name].sum()) for name in ("hung", "runs", "units"))
     often = (
-        f"hung in {hung} of {count(runs, 'run')}"
-        if hung
-        else f"hung in none of {count(runs, 'run')}"
+        f"hung in {hung} of {count(runs, 'run')}" if hung else f"hung in 0 of {count(runs, 'run')}"
     )
     return f"{often}, in {units / 1e6:.1f} million {rows['unit'].drop_nulls()[0]}"
 
@@ -59,7 +59,7 @@ def _hung_in(rows: pl.DataFrame) -> str:
 def _table(asked: Statement) -> str:
     """A table of the sweep, as `cargo runner analysis table` prints it for people.
 
-    Words: its name, `COLUMN=VALUE` for the rows, and `first=N` for the first rows alone.
+    Words: its name, `COLUMN=VALUE` for the rows, and `first=N` for only the first rows.
     """
     name, *conditions = asked.words
     if name not in FRAMES:
@@ -77,7 +77,7 @@ def _table(asked: Statement) -> str:
 
 
 def _rows_of(asked: Statement, where: dict[str, str]) -> str:
-    """Where the rows of a table are from."""
+    """The sentence with the provenance of a table's rows."""
     only = ", ".join(f"{column} {value}" for column, value in where.items())
     return f"Rows with {only} of {asked.sources()}." if only else f"Of {asked.sources()}."
 
@@ -85,7 +85,7 @@ def _rows_of(asked: Statement, where: dict[str, str]) -> str:
 def _days(asked: Statement) -> str:
     """The days of all committed sweeps that were measured, as `20 to 27 November 2026`."""
     if asked.words:
-        raise asked.refused(f"`{asked.words[0]}` is one word too many", "leave it out")
+        raise asked.refused(f"unexpected word `{asked.words[0]}`", "remove it")
     days = sorted(
         date.fromisoformat(manifest["created_at"][:10])
         for path in SWEEPS.glob("*/manifest.json")
@@ -98,4 +98,4 @@ def _days(asked: Statement) -> str:
 
 
 COUNTS: dict[str, Callable[[Statement], str]] = {"hangs": _hangs, "table": _table, "days": _days}
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

@@ -1,4 +1,4 @@
-"""Statements on what branches gain and lose: parts, cells, gains beside losses, and proposals."""
+"""Generated results on gains and losses of branches, of their parts, and of proposals."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ from sweep_analysis.say.comparison import (
     threads_of,
 )
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED, kind_of_cell
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED, kind_of_cell
 
 LEAST_TOLD = 0.005
-"""Change below which no document shows a difference. A program that a clock paces varies so little that a thousandth is
-significant, which is of no use to anybody."""
+"""Documents do not list smaller changes. If a clock paces a program, its time varies so little that a change of 0.1 % is
+significant, but a change that small has no practical use."""
 
 RELEASE = "1.13.0"
-"""The release of rayon-core that edits were measured on; they have a script for upstream's main, too."""
+"""The release of rayon-core on which edits were measured; the edits also have a script for upstream's main."""
 
 SWEEPS = CHECKOUT / "results" / "sweeps"
-"""Where the committed sweeps are."""
+"""The folder of the committed sweeps."""
 
 MOST_TOLD = 6
-"""Rows of gains and losses that a reader takes in at a glance."""
+"""Most rows of a table of gains and losses."""
 
 
 def _parts(asked: Statement) -> str:
-    """Changes of branches against one of them: a row for each branch, a column for each workload.
+    """Changes of branches against a baseline: a row for each branch, a column for each workload.
 
-    Bold is significant.
+    Significant changes are bold.
 
     Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
-    out a workload. `pooled` shows each workload's own row, which pools several workers within the
-    CPUs, and says how many these are.
+    out a workload. `pooled` shows each workload's row over the thread counts of several workers within
+    the CPUs, and names these thread counts.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
     is_pooled = threads == "pooled"
     if not is_pooled and not threads.isdecimal():
-        raise asked.refused(f"`{threads}` is no number of threads", "name one, or `pooled`")
+        raise asked.refused(f"`{threads}` is not a number of threads", "name one, or `pooled`")
     found = without_size(with_panel(asked.comparisons)).filter(
         pl.col("level") == ("workload" if is_pooled else "cell"),
         pl.col("baseline") == against,
@@ -72,7 +72,8 @@ def _parts(asked: Statement) -> str:
         found = found.filter(threads=int(threads))
     if found.is_empty():
         raise asked.refused(
-            f"nothing is compared with `{against}` there", "name branches and threads that it has"
+            f"no branch is compared with `{against}` there",
+            "name branches and threads of the sweep",
         )
     rows = found.rows(named=True)
     pooled = list(dict.fromkeys(threads_of(asked.comparisons, row) for row in rows))
@@ -91,13 +92,11 @@ def _parts(asked: Statement) -> str:
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
 
 
-def _balance(asked: Statement) -> str:
-    """Where a branch is significantly faster, and where slower, side by side.
+def _gains_and_losses(asked: Statement) -> str:
+    """The places where a branch is significantly faster and slower, and the largest losses that are not ruled out.
 
-    And where it may lose, how much.
-
-    A cell stands by itself unless the row of its workload pools it and says the same. Words: the
-    branch, and what it is compared with.
+    A configuration has a row of its own unless the row of its workload pools it and has the same result.
+    Words: the branch, and the baseline.
     """
     branch, against = asked.words
     own = without_size(with_panel(asked.comparisons)).filter(
@@ -106,7 +105,7 @@ def _balance(asked: Statement) -> str:
     if own.is_empty():
         raise asked.refused(
             f"`{branch}` is not compared with `{against}`",
-            "name a branch and a baseline that it has",
+            "name a branch and a baseline of the sweep",
         )
     sides = {
         "gains (workload on threads)": significant(own, FASTER),
@@ -114,10 +113,10 @@ def _balance(asked: Statement) -> str:
     }
     gains, loses = sides.values()
     most = max(len(gains), len(loses))
-    rest = "; the largest of each are below" if most > MOST_TOLD else ""
+    rest = "; the table has the largest of each" if most > MOST_TOLD else ""
     told = (
         f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}{_small(own)}. {_excluded(own)}"
+        f"slower in {_places(loses)}{rest}{_small(own)}. {_non_inferior(own)}"
     )
     if not most:
         return told
@@ -132,7 +131,7 @@ def _places(cells: list[str]) -> str:
 
 
 def _small(own: pl.DataFrame) -> str:
-    """How many places have significant changes that are all too small to be named."""
+    """The number of places with significant changes that are too small for the table."""
     small = {
         verdict: len(significant(own, verdict, 0)) - len(significant(own, verdict))
         for verdict in (FASTER, SLOWER)
@@ -148,7 +147,7 @@ def _small(own: pl.DataFrame) -> str:
 def significant(own: pl.DataFrame, verdict: str, least: float = LEAST_TOLD) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
-    All quantities of one place stand together. In: its rows of workloads and cells, with `panel`.
+    Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
     """
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
@@ -157,7 +156,7 @@ def significant(own: pl.DataFrame, verdict: str, least: float = LEAST_TOLD) -> l
 
 
 def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = LEAST_TOLD) -> list[str]:
-    """These rows by workload and threads, the largest first. In: of the rows of one branch, `own`."""
+    """Texts of these rows by workload and threads, the largest first; `own` has all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= least)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
@@ -167,9 +166,9 @@ def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = LEAST_TOLD) 
 
 
 def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame) -> pl.DataFrame:
-    """The cells that none of these rows of workloads pools. In: all rows of one branch."""
+    """The configurations that no row of `workloads` pools. In: `own`, all rows of one branch."""
     place = ["quantity", *PANEL]
-    every = own.filter(pl.col("level") == "cell", ~pl.col("two_states"))
+    every = own.filter(pl.col("level") == "cell", ~pl.col("is_bimodal"))
     kind = kind_of_cell()
     pooled = every.filter(kind == kind.min().over(place))
     theirs = pooled.join(workloads, on=place, how="semi", nulls_equal=True)
@@ -177,22 +176,22 @@ def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame)
 
 
 def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
-    """The rows without the cells that are the only one of their workload's row.
+    """The rows without configurations that are the only one of their workload's row.
 
-    The stricter margin, that of workloads, holds for these.
+    These have the stricter margin, that of workloads.
     """
     workloads = own.filter(level="workload")
     alone = _but_pooled(own.filter(level="cell"), own, workloads.filter(cells=1))
     return pl.concat([workloads, alone])
 
 
-def _excluded(own: pl.DataFrame) -> str:
-    """In how many comparisons one branch is non-inferior, and how large a loss may be elsewhere.
+def _non_inferior(own: pl.DataFrame) -> str:
+    """A sentence with the number of non-inferior comparisons of one branch, and the largest possible losses.
 
-    In: its rows of workloads and cells, with `panel`.
+    In: its rows of levels `workload` and `cell`, with `panel`.
     """
     rows = _counted_once(own)
-    number = rows.select(_is_excluded().sum()).item()
+    number = rows.select(_is_non_inferior().sum()).item()
     margins = [f"{100 * (margin - 1):.0f}\N{NO-BREAK SPACE}%" for margin in (MARGIN, CELL_MARGIN)]
     told = (
         f"Non-inferior (margin {margins[0]} on a workload, {margins[1]} at one thread count) in {number} of "
@@ -202,19 +201,19 @@ def _excluded(own: pl.DataFrame) -> str:
     return f"{told}{'; the largest upper bounds of the rest: ' if largest else ''}{largest}."
 
 
-def _is_excluded() -> pl.Expr:
-    """Whether a loss beyond the margin is excluded."""
+def _is_non_inferior() -> pl.Expr:
+    """Whether a row is non-inferior: its interval rules out a loss beyond the margin."""
     margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
     is_below = (pl.col("ratio_high") < margin) & pl.col("band").is_not_null()
     return is_below.fill_null(value=False)
 
 
 def _largest_open(own: pl.DataFrame) -> list[str]:
-    """The largest loss that is not excluded in each quantity, at any number of threads.
+    """The largest loss in each quantity that is not ruled out, at any thread count.
 
-    In: rows of workloads and cells of one branch, with `panel`.
+    In: rows of levels `workload` and `cell` of one branch, with `panel`.
     """
-    rest = _counted_once(own).filter(~_is_excluded()).drop_nulls("ratio_high")
+    rest = _counted_once(own).filter(~_is_non_inferior()).drop_nulls("ratio_high")
     order = rest.sort("ratio_high", descending=True)
     return [
         f"{percent(row['ratio_high'])} {name} on {row['panel']} with {threads_of(own, row)}"
@@ -224,10 +223,10 @@ def _largest_open(own: pl.DataFrame) -> list[str]:
 
 
 def _losses(asked: Statement) -> str:
-    """Where a branch is significantly slower in any committed sweep that was measured: a row a sweep.
+    """The places where a branch is significantly slower, with a row per committed measured sweep.
 
-    It finds the sweeps by itself, so that no sweep's losses are left out. Sweeps of one build judge
-    nothing, and have no row. Words: the branch, and what it is compared with.
+    The function finds the sweeps by itself, so that it lists all losses. A sweep of one build tests
+    no branch, and has no row. Words: the branch, and the baseline.
     """
     branch, against = asked.words
     made = []
@@ -240,7 +239,7 @@ def _losses(asked: Statement) -> str:
         own = without_size(with_panel(analysis.decisions.comparisons)).filter(
             baseline=against, branch=branch
         )
-        if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
+        if own.filter(pl.col("verdict") != UNTESTED).is_empty():
             continue
         of_sweep = Statement(asked.where, asked.folder, [analysis], [])
         made.append(
@@ -261,9 +260,9 @@ def _losses(asked: Statement) -> str:
 def _lost(own: pl.DataFrame) -> list[str]:
     """Every place in which one branch is significantly slower, the largest first.
 
-    A workload's row over several cells stands only where no cell of the workload does: its mean hides
-    the largest of them. A mean over all programs stands at each thread count, unless one cell is
-    all of it. In: rows of one branch, with `panel`.
+    A workload's row over several configurations is listed only if none of its configurations is, because
+    its mean hides the largest loss. A mean over all programs is listed for each thread count, unless it
+    is over one configuration. In: rows of one branch, with `panel`.
     """
     said = own.filter(verdict=SLOWER)
     workloads = said.filter(level="workload")
@@ -272,7 +271,7 @@ def _lost(own: pl.DataFrame) -> list[str]:
     means = workloads.filter(pl.col("cells") > 1).join(
         cells, on=["quantity", *PANEL], how="anti", nulls_equal=True
     )
-    # The row over all is that of a thread count if it pools no other.
+    # The overall row repeats the row of a thread count if it pools only that count.
     over_all = (
         said.filter(pl.col("level").is_in(["overall", "threads"]), pl.col("cells") > 1)
         .unique(["quantity", "cells", "time_ratio"], keep="first", maintain_order=True)
@@ -282,10 +281,10 @@ def _lost(own: pl.DataFrame) -> list[str]:
 
 
 def _proposals(asked: Statement) -> str:
-    """Gains and losses of each branch with edits against the baseline, and losses not excluded.
+    """Gains and losses of each branch with edits against the baseline, and losses that are not ruled out.
 
-    A row for each branch. No words. Lines are those of our text without comments, by the edits as
-    they are now, which may lie elsewhere than when they were measured.
+    The table has a row for each branch. It takes no words. It counts lines of our text without comments,
+    from the edits of the current checkout, whose path may differ from that in the sweep.
     """
     decisions = asked.sweep.decisions
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
@@ -310,7 +309,7 @@ def _proposals(asked: Statement) -> str:
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(significant(own, FASTER)),
                 "largest loss": _largest(significant(own, SLOWER)),
-                "largest losses not excluded": "; ".join(_largest_open(own)) or "none",
+                "largest losses not ruled out": "; ".join(_largest_open(own)) or "none",
             }
         )
     if not made:
@@ -319,7 +318,7 @@ def _proposals(asked: Statement) -> str:
 
 
 def _largest(cells: list[str]) -> str:
-    """The first of these places, and how many others there are."""
+    """The first of these places, and the number of the others."""
     if not cells:
         return "nowhere significant"
     more = f"; {count(len(cells) - 1, 'more place')}" if len(cells) > 1 else ""
@@ -327,7 +326,7 @@ def _largest(cells: list[str]) -> str:
 
 
 def _lines(asked: Statement) -> str:
-    """How many lines of ours a proposal has, for a cell of a table.
+    """The number of our lines in a proposal, for a cell of a table.
 
     Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
@@ -338,7 +337,7 @@ def _lines(asked: Statement) -> str:
 
 
 def own_lines(edits: Path) -> tuple[int, int]:
-    """Lines of code in the text of edits of the release that was measured: those of its code, and of tests."""
+    """Numbers of lines of code and of tests in the text of edits of the measured release."""
     lines = {False: 0, True: 0}
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
         if RELEASE not in script["sha256"]:
@@ -353,15 +352,15 @@ def own_lines(edits: Path) -> tuple[int, int]:
 
 
 def _with_interval(row: dict[str, Any]) -> str:
-    """A change with its interval, for a column that says of what."""
+    """A change with its interval, for a column whose heading names the quantity."""
     return f"{marked(row)} ({interval(row)})" if interval(row) else marked(row)
 
 
 GAINS: dict[str, Callable[[Statement], str]] = {
     "parts": _parts,
-    "balance": _balance,
+    "balance": _gains_and_losses,
     "losses": _losses,
     "proposals": _proposals,
     "lines": _lines,
 }
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

@@ -1,8 +1,8 @@
-"""The kinds of statements: each makes one sentence, one table or one picture of committed sweeps.
+"""The kinds of generated results: each writes one sentence, one table or one picture from committed sweeps.
 
-Those that are about one thing stand together in a `statement_….py` beside this file; here are the
-others, and the list. Sentences end with where the number is from: the sweep, as a link, and its
-host. Tables stand beside an `evidence`.
+Each `statement_….py` in this folder has kinds on one topic; this file has the other kinds, and the list.
+Sentences end with their provenance: the sweep, as a link, and its host. A table needs an `evidence` in the
+same document.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from sweep_analysis.report.statement_users import forest_of, host_cost
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say import tables
 from sweep_analysis.say.comparison import counted_once
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
+from sweep_analysis.stats.compare import UNCLEAR, UNTESTED, WAITS
 
 _PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
 """The files that list all programs."""
 
 
 def _evidence(asked: Statement) -> str:
-    """A row a sweep: what it has, where and when it was measured, and the command that measures it again."""
+    """A row per sweep: its host, commit, builds and trials, and the command that repeats it."""
     rows = []
     for analysis in asked.sweeps:
         sweep = analysis.sweep
@@ -54,7 +54,7 @@ def _evidence(asked: Statement) -> str:
                 "commit": f"`{sweep.manifest['checkout']['commit'][:7]}`",
                 "each branch in": count(sweep.layouts, unit),
                 "trials": f"{trials}{f', {failed} failed' if failed else ''}",
-                "again": _command(sweep),
+                "command": _command(sweep),
             }
         )
     return tables.markdown(pl.DataFrame(rows))
@@ -63,9 +63,8 @@ def _evidence(asked: Statement) -> str:
 def _command(sweep: Sweep) -> str:
     """The command that repeats a sweep.
 
-    It names a single build, because one build was once the runner's default.
-
-    If a file, a branch or a program of the command is gone, the command names the sweep's commit.
+    If the sweep has one build per branch, the command says so, because that was an earlier default. If a
+    file, a branch or a program of the command no longer exists, the text adds the sweep's commit.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
     words += (
@@ -90,12 +89,9 @@ def _names(*files: str) -> frozenset[str]:
 
 
 def _tally(asked: Statement) -> str:
-    """How many comparisons with the baseline say anything, in one sentence.
-
-    With the word `brief` for a cell of a table.
-    """
+    """A sentence with the number of significant comparisons with the baseline; `brief`: for a cell of a table."""
     decisions = asked.sweep.decisions
-    rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNJUDGED))
+    rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNTESTED))
     if asked.words == ["brief"]:
         return _told(rows)
     claims = rows.filter(pl.col("verdict") != UNCLEAR)
@@ -107,7 +103,8 @@ def _tally(asked: Statement) -> str:
     overall = claims["workload"].null_count()
     where = [f"{overall or 'none'} over all programs together"] if claims.height else []
     where += [f"{claims.height - overall} on {listed(names)}"] if names else []
-    quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
+    has_latency = rows["quantity"].is_in(WAITS).any()
+    quantities = "wall time, CPU time and latency" if has_latency else "wall and CPU time"
     told = ": ".join([_told(rows), *([", ".join(where)] if where else [])])
     return f"{capital(branches)} against `{decisions.baseline}` on {workloads}, {quantities}: {told} {asked.source()}."
 
@@ -119,10 +116,7 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Statement) -> str:
-    """Results of all hosts of `results/hosts`: a row for each.
-
-    Names no sweep.
-    """
+    """The results of all hosts in `results/hosts`, one row per host; names no sweep."""
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
@@ -160,7 +154,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
     "figure": _figure,
     "forest": forest_of,
 }
-"""By name. The docstring of each says which words it takes besides sweeps."""
+"""The functions by kind. The docstring of each explains its words besides sweeps."""
 
 SEVERAL_MACHINES = {
     *BOXES,
@@ -170,13 +164,13 @@ SEVERAL_MACHINES = {
     "published",
     "replays",
 }
-"""Kinds that may name sweeps of several machines, as they say of each number which it is."""
+"""Kinds that may name sweeps of several machines, because they name the machine of each number."""
 
 WITHOUT_BOX = {"evidence", "validated", "published", "replays"}
-"""Kinds that may speak of one simulated machine, as they set it beside what was measured."""
+"""Kinds that may be about one simulated machine, because they compare it with measurements."""
 
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}
-"""Tables that may do so: who waits for whom, and what the cores do."""
+"""Tables that may be about one simulated machine: source lines that wait, and activities of cores."""
 
 WITHOUT_SWEEPS = {"days", "hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

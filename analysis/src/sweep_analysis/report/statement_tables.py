@@ -1,4 +1,4 @@
-"""The statement that sets times of many cells side by side, by threads."""
+"""The generated result that lists times or latencies of many configurations by threads."""
 
 from __future__ import annotations
 
@@ -29,33 +29,34 @@ def named(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 SHORT_US = 100
-"""Where every wait in a table is shorter than this, it shows tenths."""
+"""If all latencies of a table are below this, the table shows tenths."""
 
 
 def _by_threads(asked: Statement) -> str:
-    """Medians in µs: a row for each workload and branch, a column for each number of threads.
+    """Medians in µs: a row for each workload and branch, a column for each thread count.
 
-    Where a cell is bimodal, both modes; so of builds of a measured sweep.
+    A bimodal configuration shows both modes, of seeds, or of builds in a measured sweep.
 
-    Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or
+    Words: `time`, `cpu`, or KIND/QUANTILE of a latency; the branches; `-WORKLOAD` or
     `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is the target of
     the last branch. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
-    goals = _goals(rest)
-    branches, left_out = named([word for word in rest if not _GOAL.fullmatch(word)])
+    targets = _targets(rest)
+    branches, left_out = named([word for word in rest if not _TARGET.fullmatch(word)])
     trials = without_size(
         with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))
     ).filter(pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out)))
     if trials.is_empty():
         raise asked.refused(
-            "nothing to show", "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep"
+            "no trial has these data",
+            "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep",
         )
     medians = trials.group_by(_ROW).agg(us=pl.col("us").median())
     digits = int(
         what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US
     )
-    rows = pl.concat([medians, goals]).with_columns(
+    rows = pl.concat([medians, targets]).with_columns(
         pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64)
     )
     in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
@@ -69,19 +70,19 @@ def _by_threads(asked: Statement) -> str:
         pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads
     )
     kind, _, quantile = what.partition("/")
-    name = QUANTITY_NAMES.get(what) or f"wait {KINDS.get(kind, kind)}, {quantile},"
+    name = QUANTITY_NAMES.get(what) or f"latency {KINDS.get(kind, kind)}, {quantile},"
     table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
-    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
+    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(targets, medians, branches[-1])}\n\n{table}"
 
 
-_GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
+_TARGET = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
 _ROW = ["panel", "branch", "threads"]
 _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 
-def _goals(words: list[str]) -> pl.DataFrame:
-    """Targets of a branch, as rows of a branch `goal`."""
-    found = [goal for goal in map(_GOAL.fullmatch, words) if goal]
+def _targets(words: list[str]) -> pl.DataFrame:
+    """Targets, as rows of a branch `target`."""
+    found = [goal for goal in map(_TARGET.fullmatch, words) if goal]
     each = [
         (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
     ]
@@ -95,11 +96,11 @@ def _goals(words: list[str]) -> pl.DataFrame:
     )
 
 
-def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
-    """Where a branch takes longer than it should, as a sentence."""
-    if goals.is_empty():
+def _missed(targets: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
+    """A sentence on the targets that a branch misses."""
+    if targets.is_empty():
         return ""
-    aims = goals.select("panel", "threads", aim="us")
+    aims = targets.select("panel", "threads", aim="us")
     above = (
         medians.filter(branch=branch)
         .join(aims, on=["panel", "threads"])
@@ -120,7 +121,7 @@ def _threads(numbers: list[int]) -> str:
 
 
 def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
-    """Good trials of the pool's program, with `us`: what a table by threads shows."""
+    """Good trials of the pool's program, with `us`: the quantity of the table in µs."""
     if what in ("time", "cpu"):
         busy = pl.col("cpus_busy") if what == "cpu" else pl.lit(1.0)
         told = analysis.times.filter(program=PARALLEL).with_columns(
@@ -146,9 +147,9 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
 def _with_states(
     rows: pl.DataFrame, trials: pl.DataFrame, digits: int, *, measured: bool
 ) -> tuple[pl.DataFrame, str]:
-    """`rows` with both medians where a cell is bimodal, and what to say of that.
+    """`rows` with both medians where a configuration is bimodal, and a clause that says so.
 
-    In: trials with `us`. Those of a measured sweep are summarised by build.
+    In: trials with `us`. Trials of a measured sweep are summarised by build.
     """
     by_build = trials.group_by([*_ROW, "program", "layout"], maintain_order=True)
     seen = by_build.agg(pl.col("us").median()) if measured else trials
@@ -164,4 +165,4 @@ def _with_states(
 
 
 TABLES: dict[str, Callable[[Statement], str]] = {"by-threads": _by_threads}
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

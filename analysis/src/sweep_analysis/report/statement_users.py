@@ -1,4 +1,4 @@
-"""Statements for somebody who may use a branch: one picture of all programs, and what a call costs on a host."""
+"""Generated results for users of a branch: one picture of all programs, and costs of operations on a host."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sweep_analysis.report.statement import Made, Statement, host
 from sweep_analysis.say.comparison import threads_of
 
 NANOSECONDS = 1000.0
-"""From so many on, a cost is told in microseconds."""
+"""Costs of at least this many nanoseconds are written in microseconds."""
 
 
 def forest_of(asked: Statement) -> Made:
     """A forest plot of one branch against another: wall and CPU time of every program of every sweep.
 
-    Words: the other branch, the branch, and what the programs of each sweep are, one word a sweep.
+    Words: the other branch, the branch, and for each sweep one word that names its programs.
     """
     against, branch, *kinds = asked.words
     if len(kinds) != len(asked.sweeps):
         raise asked.refused(
             f"{count(len(kinds), 'word')} for the programs of {count(len(asked.sweeps), 'sweep')}",
-            "say in one word for each sweep what its programs are",
+            "name the programs of each sweep by one word",
         )
     parts, threads = [], set()
     for kind, analysis in zip(kinds, asked.sweeps, strict=True):
@@ -37,7 +37,7 @@ def forest_of(asked: Statement) -> Made:
         )
         if rows.is_empty():
             raise asked.refused(
-                f"`{branch}` is nowhere compared with `{against}` in {analysis.sweep.path.name}",
+                f"`{branch}` is not compared with `{against}` in {analysis.sweep.path.name}",
                 "name branches that each sweep has",
             )
         told = {threads_of(analysis.decisions.comparisons, row) for row in rows.rows(named=True)}
@@ -58,11 +58,11 @@ def forest_of(asked: Statement) -> Made:
 
 
 def host_cost(asked: Statement) -> str:
-    """A cost of the model, as it was measured on a host. Words: the host, and the key of `here.toml`."""
+    """A cost parameter that was measured on a host. Words: the host, and the key in its `here.toml`."""
     name, key = asked.words
     file = HOSTS / name / "here.toml"
     if not file.exists():
-        raise asked.refused(f"no host `{name}` was calibrated", f"name a folder of {HOSTS.name}/")
+        raise asked.refused(f"host `{name}` was not calibrated", f"name a folder of {HOSTS.name}/")
     costs = [
         table[key] for table in tomllib.loads(file.read_text()).values() if key in (table or {})
     ]

@@ -1,4 +1,4 @@
-"""Statements on how near a simulation came to what was measured."""
+"""Generated results on the accuracy of simulations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
 
 MOST_NAMED = 4
-"""If more prices turn a comparison, they are counted; the report of the sweep names them."""
+"""If more cost parameters flip the sign of a comparison, the text has only their number; the report names them."""
 
 
 def _validated(asked: Statement) -> str:
-    """How near a prediction of a host is, and where it misses: of times, and of gains and losses.
+    """The accuracy of a prediction for a host, and its misses: of times, and of gains and losses.
 
-    Two sweeps: simulated, measured.
+    It names two sweeps: simulated, measured.
     """
     simulated, measured = (analysis.sweep for analysis in asked.sweeps)
     found = validation(simulated, measured)
@@ -33,11 +33,11 @@ def _validated(asked: Statement) -> str:
         with_panel(found.cells)
         .group_by("workload", "threads")
         .agg(
-            pl.col("is_near").sum().alias("near"),
-            pl.len().alias("cells"),
+            pl.col("is_near").sum().alias("accurate"),
+            pl.len().alias("configurations"),
             ratio.log().mean().exp().round(2).alias("simulated over measured"),
         )
-        .filter(pl.col("near") < pl.col("cells"))
+        .filter(pl.col("accurate") < pl.col("configurations"))
         .sort("workload", "threads")
     )
     sentence = validation_sentences(found, simulated, measured)[-1]
@@ -45,18 +45,15 @@ def _validated(asked: Statement) -> str:
     apart = with_panel(differences(*asked.sweeps))
     missed = apart.filter(~pl.col("is_near") | ~pl.col("is_right").fill_null(value=True))
     of_branches = asked.table(
-        tables.differences_table(missed), "branches whose simulated and measured gains are apart"
+        tables.differences_table(missed), "branches whose simulated and measured changes differ"
     )
-    times = f"Times {simulated.label}, beside measured ones: {sentence}\n\n{table}"
+    times = f"Predicted times ({simulated.label}) against measured times: {sentence}\n\n{table}"
     said = difference_sentence(apart, str(asked.sweep.baseline))
-    return f"{times.rstrip()}\n\nWhether branches gain and lose where the simulation said: {said}\n\n{of_branches}"
+    return f"{times.rstrip()}\n\nPredicted gains and losses of branches: {said}\n\n{of_branches}"
 
 
 def _published(asked: Statement) -> str:
-    """Published figures beside simulated ones, and whether validation passed.
-
-    In: the sweeps of all machines.
-    """
+    """Published figures beside simulated ones, and the result of the validation; names the sweeps of all machines."""
     told = published.read()
     every = published.beside(told, asked.sweeps)
     observed = published.seen(told, asked.sweeps)
@@ -66,15 +63,19 @@ def _published(asked: Statement) -> str:
     met, of = score.within[0], score.figures
     gains = int(seen["is_right"].sum())
     right, pairs = score.order
-    passes = met / of >= told.mark.share and pairs == right and gains == seen.height
+    passes = met / of >= told.threshold.share and pairs == right and gains == seen.height
     states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
-    rest = f"{states} bimodal ones are not tested" if states else "None is seen to be bimodal"
-    few = f"; {untold} have too few seeds to tell" if untold else ""
+    rest = (
+        f"{count(states, 'bimodal figure')} are not tested"
+        if states
+        else "No figure is known to be bimodal"
+    )
+    few = f"; {untold} have too few seeds to show two modes" if untold else ""
     sentence = (
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.mark.factor:g} of what was published (the threshold is {told.mark.share:.0%}), {right} of {pairs} pairs "
-        f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
-        f"mark is all of both). {rest}{few}. {every.height - rows.height} further figures and "
+        f"{told.threshold.factor:g} of what was published (the threshold is {told.threshold.share:.0%}), {right} of {pairs} pairs "
+        f"of a series have the published order, and {gains} of {seen.height} programs have the published sign (the "
+        f"threshold is all of both). {rest}{few}. {every.height - rows.height} further figures and "
         f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
         f"{every.filter(~is_scored, 'is_met').height} and "
         f"{observed.filter(~is_scored, 'is_right').height} of them would be met."
@@ -83,9 +84,9 @@ def _published(asked: Statement) -> str:
         {
             "figures": [f"{it.name}, {it.source}" for it in told.series],
             "program": [it.program for it in told.series],
-            "machine told": [it.machine_told for it in told.series],
-            "governor told": [it.governor_told for it in told.series],
-            "clock simulated": [it.clock for it in told.series],
+            "stated machine": [it.machine_told for it in told.series],
+            "stated governor": [it.governor_told for it in told.series],
+            "simulated clock": [it.clock for it in told.series],
         }
     ).filter(pl.col("program") != "")
     wrong = pl.concat(
@@ -97,14 +98,14 @@ def _published(asked: Statement) -> str:
         tables.markdown(_scores(rows, seen)),
         tables.markdown(_figures(rows).drop("why")),
         tables.markdown(_signs(seen).drop("why")),
-        asked.table(how, "what was told of each series"),
+        asked.table(how, "the publisher's facts on each series"),
         asked.table(_struck(wrong), "not scored, and why"),
     ]
     return "\n\n".join(part.rstrip() for part in parts)
 
 
 def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
-    """The scores of all figures, of those of the machine with most, and of the others."""
+    """The scores of all figures, of those of the machine with most figures, and of the others."""
     most = rows["machine"].mode().sort()[0]
     parts = {
         "all": rows,
@@ -121,7 +122,7 @@ def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _score(score: published.Score) -> dict[str, str]:
-    """Scores as people read them, by name."""
+    """Scores as texts, by name."""
     near = {}
     for factor, met, constant in zip(published.FACTORS, score.within, score.constant, strict=True):
         near[f"within {factor:g}"] = _of(met, score.figures)
@@ -139,11 +140,11 @@ def _of(part: int, whole: int) -> str:
 
 
 def _figures(rows: pl.DataFrame) -> pl.DataFrame:
-    """A line a figure."""
+    """One row per figure."""
     simulated = pl.col("simulated").list.eval(
         pl.element().map_elements(_digits, return_dtype=pl.String)
     )
-    mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
+    result = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
     return rows.with_columns(
         pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated
     ).select(
@@ -154,15 +155,15 @@ def _figures(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("ratio").round(2).alias("simulated over published"),
         pl.when(pl.col("is_met").is_null())
         .then(pl.lit("not tested: bimodal"))
-        .otherwise(mark)
-        .alias("mark"),
+        .otherwise(result)
+        .alias("result"),
         pl.format("`{}`", "machine").alias("machine"),
         pl.col("not_scored").alias("why"),
     )
 
 
 def _signs(seen: pl.DataFrame) -> pl.DataFrame:
-    """A line a program of which only the sign is known."""
+    """One row per program of which only the sign is known."""
     verdict = {True: "right", False: "wrong"}
     answer = {True: "gains", False: "does not gain"}
     return seen.select(
@@ -170,14 +171,14 @@ def _signs(seen: pl.DataFrame) -> pl.DataFrame:
         pl.format("`{}`", "workload").alias("of"),
         pl.col("gains").replace_strict(answer, return_dtype=pl.String).alias("published"),
         pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("simulated"),
-        pl.col("is_right").replace_strict(verdict, return_dtype=pl.String).alias("mark"),
+        pl.col("is_right").replace_strict(verdict, return_dtype=pl.String).alias("result"),
         pl.format("`{}`", "machine").alias("machine"),
         pl.col("not_scored").alias("why"),
     )
 
 
 def _struck(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lines struck through, but for why."""
+    """Rows struck through, except the column `why`."""
     struck = [
         pl.format("~~{}~~", pl.col(name).cast(pl.String)).fill_null("").alias(name)
         for name in rows.columns
@@ -193,17 +194,19 @@ def _digits(value: float) -> str:
 def _replays(asked: Statement) -> str:
     """Times that replays predict beside the times of the programs.
 
-    In: the sweep of the programs, then those of all replays.
+    It names the sweep of the programs, then the sweeps of all replays.
     """
     own, *replayed = asked.sweeps
     if not {analysis.sweep.machine is None for analysis in replayed} == {True, False}:
-        raise asked.refused("replays of one kind alone", "name measured and simulated ones")
+        raise asked.refused(
+            "all replays are measured, or all are simulated", "name measured and simulated replays"
+        )
     found = replays.replays(own, replayed)
     kinds = {"native": "natively", "simulated": "in simulation"}
     told = []
     for kind, how in kinds.items():
         near = found.filter(replays.is_near(kind))["workload"]
-        verdict = "passed" if near.len() >= replays.MARK * found.height else "failed"
+        verdict = "passed" if near.len() >= replays.THRESHOLD * found.height else "failed"
         missed = [f"`{name}`" for name in found["workload"] if name not in near]
         rest = f"; misses {listed(missed)}" if missed else ""
         told.append(
@@ -226,32 +229,34 @@ def _sensitivity(asked: Statement) -> str:
     """
     against, branch = asked.words
     if asked.sweep.baseline != against:
-        raise asked.refused(f"its baseline is `{asked.sweep.baseline}`", "name that one first")
+        raise asked.refused(
+            f"the baseline of the sweep is `{asked.sweep.baseline}`", "name that branch first"
+        )
     rows = with_panel(asked.sweep.sensitivity).filter(branch=branch, quantity="time")
     if rows.is_empty():
         raise asked.refused(
-            f"no price was changed for `{branch}`",
+            f"no cost parameter was changed for `{branch}`",
             "sweep `--experiment sensitivity` with that branch",
         )
-    judged = rows.filter(~pl.col("two_states"))
+    tested = rows.filter(~pl.col("is_bimodal"))
     small = math.log1p(LEAST_SIMULATED)
-    whole = judged.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
+    whole = tested.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
     groups = {
-        "takes less time under all of them on": whole.filter(pl.col("log") <= -small),
-        "takes more under all on": whole.filter(pl.col("log") >= small),
-        f"differs by less than {LEAST_SIMULATED:.0%} under all on": whole.filter(
+        "takes less time under all changes on": whole.filter(pl.col("log") <= -small),
+        "takes more time under all changes on": whole.filter(pl.col("log") >= small),
+        f"differs by less than {LEAST_SIMULATED:.0%} under all changes on": whole.filter(
             pl.col("log").abs() < small
         ),
-        "depends on a cost parameter on": judged.filter(pl.col("flips") != ""),
+        "depends on a cost parameter on": tested.filter(pl.col("flips") != ""),
     }
     told = [
         f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
         for what, of in groups.items()
         if of.height
     ]
-    states = rows.filter("two_states")
+    states = rows.filter("is_bimodal")
     rest = (
-        f" Not tested, as it is bimodal: {listed(states['workload'].to_list())}."
+        f" Not tested, because bimodal: {listed(states['workload'].to_list())}."
         if states.height
         else ""
     )
@@ -278,4 +283,4 @@ VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "replays": _replays,
     "sensitivity": _sensitivity,
 }
-"""These statements, by kind."""
+"""The functions of these generated results, by kind."""

@@ -1,12 +1,11 @@
-"""Fills the statements of Markdown files from committed sweeps, so that nobody types a measured number.
+"""Writes the generated results of Markdown files from committed sweeps, so that no measured number is typed.
 
-A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything
-between the two is written here, and so are the pictures that it shows. `KIND` is one of
-`statement_kinds.KINDS`, `SWEEP` a name below `results/sweeps` or the beginning of one; some kinds
-take several, and some none. Other words follow the sweeps. A long table is folded; with the word
-`open` it stays open, for where it is the answer itself. The words `fixed` and `dynamic` choose one
-mode of the CPU frequency. Without line breaks around it, a statement is a part of a sentence or a
-cell.
+A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
+module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`; `SWEEP` is a name below
+`results/sweeps` or its beginning; some kinds take several sweeps, and some none. Other words follow the
+sweeps. A long table is folded; the word `open` keeps it open. The words `fixed` and `dynamic` choose one
+mode of the CPU frequency. Without line breaks around it, the text is a part of a sentence or of a table
+row.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FILES = [
     CHECKOUT / "rayon-fork/README.md",
     *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),
 ]
-"""The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
+"""The files with generated results, and without other measured numbers: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
     r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)",
@@ -49,7 +48,7 @@ _NO_PROSE = re.compile(
     r"""
     ^(?P<fence>```|~~~).*?^(?P=fence)  # code
     | `[^`\n]+`
-    | \]\([^)\n]*\)                    # where a link leads
+    | \]\([^)\n]*\)                    # targets of links
     | <[^>\n]*>                        # tags
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
@@ -58,17 +57,17 @@ _NAMES = re.compile(
     r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b"
     r"|\b95.% intervals?|\bmargin of 2.%"
 )
-"""Names that hold digits: versions, years, levels."""
+"""Names with digits: versions, years, levels."""
 
 _RESULT = re.compile(
     r"[+−±]\d|\d+\.\d|\d\s?(?:%|‰|\u00d7|[nµum]s\b|s\b|[kMG]?Hz\b|[KMG]i?B\b)|\bhung \d",
     re.IGNORECASE,
 )
-"""A number that somebody measured: it has a sign, a fraction or a unit."""
+"""A measured number: it has a sign, a fraction or a unit."""
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
-    """Parses a statement's comment into its kind and its request.
+    """Parse the comment of a generated result into its kind and its request.
 
     `where` and `folder` are those of `Statement`.
     """
@@ -85,20 +84,17 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
 
 
 def made(file: Path) -> dict[Path, str]:
-    """The texts that the statements of `file` make.
-
-    The file itself with all statements filled, and the pictures that it shows.
+    """The file with all generated results, and its pictures, as texts by path.
 
     Raises:
-        InputError: a statement is of no known kind, or its sweep cannot be read, or lacks the data
-            that it asks for.
+        InputError: a kind is unknown, a sweep cannot be read, or a sweep lacks the data of a result.
     """
     texts: dict[Path, str] = {}
 
     def fill(found: re.Match[str]) -> str:
-        where = f"{file}: statement `{found['words']}`"
+        where = f"{file}: generated result `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
-        # `SEVERAL_MACHINES` names the sweep of each line or number; `WITHOUT_SWEEPS` names no sweep.
+        # Kinds of `SEVERAL_MACHINES` name the sweep of each number; those of `WITHOUT_SWEEPS` have none.
         if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in asked.sweeps], where)
         _refuse_without_box(kind, asked)
@@ -116,30 +112,30 @@ def made(file: Path) -> dict[Path, str]:
 
 
 def _refuse_without_box(kind: str, asked: Statement) -> None:
-    """A simulated statement needs its box, since its size hangs on prices that nobody knows exactly.
+    """Refuse a simulated size without a box, because it depends on cost parameters that are not exact.
 
     Raises:
-        InputError: `kind` says how large something is on one simulated machine.
+        InputError: `kind` states a size on one simulated machine.
     """
     named = [it.sweep for it in asked.sweeps if it.sweep.machine]
     is_table = kind == "table" and bool(TABLES_WITHOUT_BOX.intersection(asked.words))
     if named and not is_table and kind not in {*BOXES, *WITHOUT_BOX}:
         raise asked.refused(
             f"`{kind}` of {named[0].path.name}: a simulated size without its box cannot be printed",
-            f"sweep with `--box`, and state {' or '.join(f'`{it}`' for it in BOXES)}",
+            f"sweep with `--box`, and use {' or '.join(f'`{it}`' for it in BOXES)}",
         )
 
 
 @cache
 def _analysis(folder: Path) -> Analysis:
-    """A committed sweep never changes, and several files speak of it."""
+    """The analysis of a committed sweep, cached because several files use it."""
     return analyse(read_sweep(folder))
 
 
 def typed_numbers(text: str) -> list[str]:
-    """Lines that hold a result outside statements, code and addresses.
+    """Lines with a measured number outside generated results, code and addresses.
 
-    Counts, sizes and numbers of threads may be typed: they are no measurements.
+    Counts, sizes and numbers of threads may be typed, because they are not measurements.
     """
     prose = _STATEMENT.sub("", text)
     prose = _NAMES.sub("", _NO_PROSE.sub("", prose))
@@ -147,7 +143,7 @@ def typed_numbers(text: str) -> list[str]:
 
 
 def words(text: str, *, tables: bool = True) -> int:
-    """How many words a reader of a page reads: those of code, comments and addresses are none."""
+    """The number of words of a document, without code, comments and addresses."""
     read = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     read = re.sub(r"^(```|~~~).*?^\1", "", read, flags=re.DOTALL | re.MULTILINE)
     read = re.sub(r"\]\([^)\n]*\)|<[^>\n]*>", "", read)

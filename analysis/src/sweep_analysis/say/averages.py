@@ -1,7 +1,4 @@
-"""Describes the workloads behind a mean.
-
-The median workload, how many gain and lose, and how much of the mean is due to a few.
-"""
+"""Describes the workloads behind a mean: the median, the numbers of gains and losses, and the largest shares."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ from sweep_analysis.say.comparison import detectable_of
 from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
 
 LARGEST = 4
-"""So many workloads are named as those that make most of a mean."""
+"""Number of workloads that a text names as the largest shares of a mean."""
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
     """The parts behind a pooled row of `frames.COMPARISONS`, a part of a sentence each.
 
-    Empty for a row of a cell.
+    Empty for a row of level `cell`.
 
     In: all rows of the decisions, and one of them.
     """
@@ -31,7 +28,7 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def rest_of_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """The same without how many gain and lose: which few make most of it, and each thread count."""
+    """The largest shares of the mean, and the change at each thread count; a part of a sentence each."""
     own = comparisons.filter(
         baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     )
@@ -46,7 +43,7 @@ def rest_of_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str
 
 @dataclass(frozen=True)
 class Parts:
-    """The configurations that a mean is over: how many of them differ, and the median ratio.
+    """The configurations behind a mean: how many of them differ, and the median ratio.
 
     A configuration that is not tested counts as inconclusive.
     """
@@ -56,10 +53,10 @@ class Parts:
     inconclusive: int
     median: float
     detectable: str
-    """The change that the inconclusive ones could have shown, in brackets."""
+    """The detectable change of the inconclusive configurations, in brackets."""
 
     def __str__(self) -> str:
-        """How many are faster, slower and inconclusive, and the change that could have been found."""
+        """The numbers of faster, slower and inconclusive configurations, and the detectable change."""
         return (
             f"{self.faster} faster, {self.slower} slower, {self.inconclusive} inconclusive"
             f"{self.detectable}"
@@ -67,7 +64,7 @@ class Parts:
 
 
 def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
-    """The parts of a row over all workloads, at its thread count if it has one; None if it is over one."""
+    """The parts of a row over all workloads; None if the row is over a single workload."""
     own = comparisons.filter(
         baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     )
@@ -85,10 +82,7 @@ def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """Of a row over all workloads: how many gain and lose, the median, and what the mean leaves out.
-
-    A part of a sentence each.
-    """
+    """The counts, the median and the exclusions of a row over all workloads; a part of a sentence each."""
     parts = parts_of(comparisons, row)
     if parts is None:
         return []
@@ -96,7 +90,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """How many cells of a row over all workloads are bimodal, and so are in no mean."""
+    """The number of bimodal configurations that a row over all workloads leaves out."""
     cells = comparisons.filter(
         level="cell", baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     ).with_columns(kind=kind_of_cell())
@@ -105,12 +99,12 @@ def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
         if row["threads"] is None
         else cells.filter(threads=row["threads"])
     )
-    number = int(cells["two_states"].sum())
-    return [f"{number} of {cells.height} cells are bimodal and left out"] if number else []
+    number = int(cells["is_bimodal"].sum())
+    return [f"{number} of {cells.height} configurations are bimodal and left out"] if number else []
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:
-    """How much of the mean is due to a few. In: the workloads' rows of one branch and quantity."""
+    """The share of a few workloads in the mean. In: the workloads' rows of one branch and quantity."""
     if parts.height <= LARGEST:
         return []
     logs = parts.with_columns(log=pl.col("time_ratio").log())
@@ -123,12 +117,12 @@ def _largest(parts: pl.DataFrame) -> list[str]:
 
 
 def _by_threads(rows: pl.DataFrame) -> list[str]:
-    """Each thread count apart. In: a row each."""
+    """The change at each thread count. In: one row per thread count."""
     each = rows.sort("threads")
     if each.height < 2:  # noqa: PLR2004 - the row itself
         return []
-    crowded = each.filter("oversubscribed")["threads"].to_list()
-    beyond = f" ({ranges(crowded)} exceed the CPUs)" if crowded else ""
+    oversubscribed = each.filter("oversubscribed")["threads"].to_list()
+    beyond = f" ({ranges(oversubscribed)} exceed the CPUs)" if oversubscribed else ""
     threads = ", ".join(str(number) for number in each["threads"])
     changes = ", ".join(percent(ratio) for ratio in each["time_ratio"])
     return [f"with {threads} threads{beyond}: {changes}"]

@@ -34,14 +34,14 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
             "control_faster",
             "control",
         ).alias("A/A control"),
-        pl.struct("verdict", "price", "rho", "turns_at")
-        .map_elements(_verdict, return_dtype=pl.String)
+        pl.struct("verdict", "price", "rho", "flips_at")
+        .map_elements(_result, return_dtype=pl.String)
         .alias("result"),
     )
 
 
 def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
-    """The signs of a branch that hold over the box, and those that do not. No size.
+    """A sentence on the signs of a branch that hold over the box, and those that do not, without sizes.
 
     In: rows of `frames.BOX`.
     """
@@ -68,27 +68,27 @@ def _holds(row: dict[str, Any]) -> str:
 
 
 def _open(row: dict[str, Any]) -> str:
-    turns = _turns(row)
+    flips = _flips(row)
     told = f"faster on {row['faster']} of {row['machines']}"
-    return f"{_cell(row)} ({told}{f'; {turns}' if turns else ''})"
+    return f"{_cell(row)} ({told}{f'; {flips}' if flips else ''})"
 
 
-def _verdict(row: dict[str, Any]) -> str:
-    turns = _turns(row)
-    return str(row["verdict"]) + (f"; {turns}" if turns and row["verdict"] == UNDECIDED else "")
+def _result(row: dict[str, Any]) -> str:
+    flips = _flips(row)
+    return str(row["verdict"]) + (f"; {flips}" if flips and row["verdict"] == UNDECIDED else "")
 
 
-def _turns(row: dict[str, Any]) -> str:
-    """`turns where wake-ns > 6 µs`: there the branch is the slower one."""
-    if row["turns_at"] is None:
+def _flips(row: dict[str, Any]) -> str:
+    """The cost parameter and the values at which the branch is slower; empty if no sign flips."""
+    if row["flips_at"] is None:
         return ""
     side = "above" if row["rho"] > 0 else "below"
     return f"slower where {row['price'].removesuffix('-ns')} is {side} {_value(row)}"
 
 
 def _value(row: dict[str, Any]) -> str:
-    """The price where the sign turns, with two digits."""
-    value, unit = row["turns_at"], ""
+    """The value of the cost parameter at which the sign flips, with two digits and its unit."""
+    value, unit = row["flips_at"], ""
     if row["price"].endswith("-ns"):
         size, unit = next(
             (it for it in ((_MS, " ms"), (_US, " µs")) if value >= it[0]), (1.0, " ns")

@@ -1,6 +1,6 @@
-"""Limits of the conclusions from a sweep, with reasons: read them before you quote a number.
+"""Limits of the conclusions from a sweep, with reasons. Read them before you quote a number.
 
-Some cautions void the whole sweep. `voids` returns these alone, and every verdict shows them.
+Some cautions void the whole sweep. `voids` returns only these, and every recommendation shows them.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 STUDY_THREADS = 32
-"""Threads, each on a core of its own, up to which the 2022 study measured."""
+"""Most threads of the 2022 study, each on a core of its own."""
 COARSE = 0.005
-"""Step of a clock, relative to what it measured, from which the reader is warned: small changes need a fine one."""
+"""Least step of a clock, relative to the measured time, that leads to a warning: small changes need a fine clock."""
 FEWEST_READINGS = 10
-"""Readings of one cell from which on their steps say something about the clock."""
+"""With fewer readings in a configuration, the step of the clock is not estimated."""
 QUIET_CPU_SHARE = 0.97
-"""CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
-and more. A load average would not tell, because trials with more threads than CPUs raise it themselves."""
+"""If a single busy thread has less CPU time over wall time than this, other processes used the CPU. On a quiet host
+the share is at least 0.99. A load average does not show this, because oversubscribed trials raise it themselves."""
 MOST_LOST = 0.1
-"""Share of CPU time that others took from which on a sweep is void. A guess: on quiet hosts a hundredth is lost, and
-the changes that are looked for are a few hundredths."""
+"""If other processes took more than this share of CPU time, the sweep is void. A guess: quiet hosts lose 1 %, and
+the changes of interest are a few per cent."""
 FAR = 1.3
-"""How many times as far from each other as mostly CPUs must be, or as near, for a trial to count as one at another
-distance. Where the CPUs stay in place, nearly all trials are within a few per cent."""
+"""Least factor, either way, between a trial's core-to-core latency and the median that counts as a moved CPU. On hosts
+that do not move CPUs, nearly all trials are within a few per cent of the median."""
 FEWEST_MOVED = 0.02
-"""Share of such trials from which the reader is warned: an interrupt may spoil a measurement now and then."""
+"""Least share of such trials that leads to a warning: an interrupt may disturb a few measurements."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
 
 def voids(sweep: Sweep) -> list[str]:
-    """The cautions that void a sweep, whatever its verdicts are, a sentence or two each.
+    """The cautions that void a sweep, whatever its results are, a sentence or two each.
 
-    Empty if it may be tested.
+    Empty if branches may be tested.
     """
     if sweep.machine:
-        return []  # what else the host does changes no virtual time
+        return []  # other load of the host does not change virtual time
     useless = "This sweep shows that the tool works, not which branch is better."
     found = []
     got = _cpu_share(sweep)
@@ -59,7 +59,7 @@ def voids(sweep: Sweep) -> list[str]:
         .collect()
         .row(0)
     )
-    # Time is stolen from each CPU; a quota stops all threads at once.
+    # Stolen time adds up over CPUs; a quota stops all threads at once.
     cpus = sweep.host.get("cpus_usable")
     if stolen is not None and isinstance(cpus, int) and stolen > MOST_LOST * cpus:
         found.append(
@@ -98,14 +98,14 @@ def cautions(analysis: Analysis) -> list[str]:
         shown = ", ".join(f"{branch} {number}" for branch, number in failed)
         total = analysis.failures.height + analysis.times.height
         found.append(
-            f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times; "
-            "what remains may be the lucky ones."
+            f"{analysis.failures.height} of {count(total, 'trial')} failed ({shown}). Failed trials have no times, "
+            "so the other trials may be a biased sample."
         )
     if analysis.uncounted.height:
         reasons = ", ".join(sorted(set(analysis.uncounted["outcome"])))
         found.append(
-            f"{analysis.uncounted.height} of {count(counted, 'counted trial')} failed ({reasons}); nothing "
-            "of theirs is in the counts."
+            f"{analysis.uncounted.height} of {count(counted, 'counted trial')} failed ({reasons}); the counts "
+            "leave them out."
         )
     return found
 
@@ -113,9 +113,9 @@ def cautions(analysis: Analysis) -> list[str]:
 def simulated_caution(machine: str) -> str:
     """The caution that every simulated sweep has."""
     return (
-        f"Simulated: nothing here was measured on such a machine. The cost of each access is in "
-        f"`machines/{machine}.toml`, with its source. Costs are not exact: no "
-        f"difference under {LEAST_SIMULATED * 100:.0f} % is called one. Trust ranks and crossovers before magnitudes."
+        f"Simulated: no number of this sweep was measured on such a machine. The cost of each access is in "
+        f"`machines/{machine}.toml`, with its source. Costs are not exact, so no "
+        f"difference under {LEAST_SIMULATED * 100:.0f} % is significant. Ranks and crossovers are more reliable than sizes."
     )
 
 
@@ -133,15 +133,15 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             frozenset({"dynamic"}): "it was left to the host",
         }.get(frozenset(states), f"recorded as {', '.join(sorted(states))}")
         found.append(
-            f"The CPU frequency was not held still ({reason}): clocks that fall as more CPUs work flatten every "
-            "curve. Branches are compared within a block, so the ratios suffer less than the curves."
+            f"The CPU frequency was not fixed ({reason}). A clock that falls as more CPUs work flattens the speed-up "
+            "curves. Branches are compared within a block, so the ratios depend less on the clock."
         )
     if cpus is not None and threads and max(threads) > cpus:
         found.append(
-            f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
-            "oversubscribed, not how they scale."
+            f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show oversubscribed pools, not "
+            "scaling."
         )
-    # A user who compares their own tree asks about that tree and not about the study.
+    # A user who compares their own tree is not interested in the study.
     is_of_study = not analysis.sweep.manifest.get("is_ad_hoc", False)
     if is_of_study and cpus is not None and cpus < STUDY_THREADS:
         found.append(
@@ -151,20 +151,20 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     share = _cpu_share(analysis.sweep)
     if share is not None and 1 - MOST_LOST <= share < QUIET_CPU_SHARE:
         found.append(
-            f"The host did some other work: programs with a single thread got only {share * 100:.0f} % of a CPU. That "
-            "adds noise to every number."
+            f"The host did some other work: programs with a single thread got only {share * 100:.0f} % of a CPU, "
+            "which adds noise to every number."
         )
     trend = analysis.trend
     if trend is not None and trend.p_value < DRIFT_ALPHA:
         word = "rose" if trend.ratio > 1 else "fell"
         found.append(
-            f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. Branches are "
-            "compared within blocks and hardly suffer; speed-ups compare blocks and do."
+            f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. This drift nearly "
+            "cancels in comparisons of branches, which are within blocks, but not in speed-ups, which compare blocks."
         )
     found += _moved_cpus(analysis.sweep)
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
         found.append(
-            "The host is a virtual machine: neighbours that cannot be seen may have taken time."
+            "The host is a virtual machine: other virtual machines may have used its CPUs, unseen."
         )
     return found
 
@@ -186,21 +186,18 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
     if share is None or share < FEWEST_MOVED:
         return []
     told = (
-        f"The CPUs were not always equally far from each other: a cache line took {mostly:.0f} ns to get from one to "
-        f"another, but in {100 * share:.0f} % of the trials more or less ({least:.0f} to {most:.0f} ns), as happens "
-        "where a hypervisor moves them. Shared data costs that much more or less: loads that share much "
-        "have several typical times, and a branch can be ahead at one distance and behind at another."
+        f"The latency between CPUs changed. The transfer of a cache line took {mostly:.0f} ns in the median, but far "
+        f"more or less in {100 * share:.0f} % of the trials ({least:.0f} to {most:.0f} ns), as if a hypervisor moved "
+        "the CPUs. The cost of shared data changes with it: programs that share much data have several typical times, "
+        "and a branch can be faster at one latency and slower at another."
     )
     return [told]
 
 
 def _cpu_share(sweep: Sweep) -> float | None:
-    """CPU time over wall time of all single-threaded iterations together.
+    """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
-    None if none was recorded.
-
-    Programs that wait for a clock or for requests, and tell how long, are idle by design and left
-    out.
+    Programs that report latencies wait for a clock or for requests, so they are idle by design and left out.
     """
     waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
         sweep.trials, on="trial"
@@ -223,7 +220,7 @@ def _design_cautions(analysis: Analysis) -> list[str]:
     found += [] if analysis.sweep.machine else _coarse_clocks(analysis.sweep)
     if analysis.comparisons.height and not analysis.decisions.has_twin:
         found.append(
-            "The baseline did not run a second time (no A/A control), so the noise is unknown and no verdict is given."
+            "The baseline did not run a second time (no A/A control), so the noise is unknown and no branch is tested."
         )
     absent = [
         text
@@ -247,22 +244,21 @@ def _design_cautions(analysis: Analysis) -> list[str]:
             f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared."
         )
     if analysis.times.height and analysis.sweep.layouts == 1 and analysis.sweep.machine:
-        found.append("Each cell ran with one seed, so chance is unknown and no branch is tested.")
+        found.append(
+            "Each configuration ran with one seed, so the effect of chance is unknown and no branch is tested."
+        )
     elif analysis.times.height and analysis.sweep.layouts == 1:
         found.append(
-            "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory, "
-            "so no branch is tested; intervals of speed-ups and costs hold for these very builds."
+            "Each branch was built once. The link order of its code may change its speed by a few per cent, so no "
+            "branch is tested; intervals of speed-ups and costs hold only for these builds."
         )
     return found
 
 
 def _coarse_clocks(sweep: Sweep) -> list[str]:
-    """Where times take only a few values, because the clock counts in large steps.
-
-    Empty if none does.
-    """
+    """A caution for each quantity whose clock has large steps, so that times take only a few values."""
     found = []
-    # One number stands for the cell, as it comes to stand beside every iteration.
+    # One number replaces the columns of the configuration, because every iteration carries it.
     numbered = sweep.trials.select("trial", *CELL).with_row_index("at")
     cells = numbered.select("trial", pl.col("at").first().over(CELL))
     readings = (
@@ -285,7 +281,7 @@ def _coarse_clocks(sweep: Sweep) -> list[str]:
                 pl.col(name).n_unique().alias("distinct"),
                 (pl.col(name).unique().sort().diff().min() / pl.col(name).median()).alias("step"),
             )
-            # Equal readings are what a coarse clock shows; a fine one never reads the same twice.
+            # A coarse clock shows equal readings; a fine clock hardly ever reads the same twice.
             .filter(
                 (pl.col("readings") >= FEWEST_READINGS)
                 & (pl.col("distinct") <= pl.col("readings") // 2)
@@ -295,12 +291,12 @@ def _coarse_clocks(sweep: Sweep) -> list[str]:
             .collect()
         )
         if steps.height:
-            # Of equally coarse cells the first of the sweep is told.
+            # Of equally coarse configurations, the text names the first of the sweep.
             order = pl.col("step").fill_null(1.0)
             worst = steps.sort(order, "at", descending=[True, False]).row(0, named=True)
             found.append(
-                f"The clock of {what} is coarse: in {count(steps.height, 'cell')} it shows few different times (on "
-                f"{worst['workload']}, {worst['distinct']} in {worst['readings']} readings). Differences below its "
-                "step cannot be seen, and intervals there are too narrow."
+                f"The clock of {what} is coarse: in {count(steps.height, 'configuration')} it shows few different times "
+                f"(on {worst['workload']}, {worst['distinct']} in {worst['readings']} readings). Differences below its "
+                "step cannot be found, and intervals there are too narrow."
             )
     return found

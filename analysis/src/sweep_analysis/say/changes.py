@@ -1,8 +1,7 @@
-"""Improvements and regressions of a branch, as pull requests of compilers report them.
+"""Counts improvements and regressions of a branch, as pull requests of compilers report them.
 
-Its table stands below that of a sweep of one or two branches. It has a row for each result of a
-test, with the mean, the range and the count of configurations. Inconclusive ones have the
-detectable change.
+The table is printed below the table of a sweep of one or two branches. It has a row for each result, with
+the mean, the range and the number of configurations. The inconclusive row has the detectable change.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import polars as pl
 from sweep_analysis.read.labels import QUANTITY_NAMES, percent
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.comparison import size
-from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, SLOWER, TESTED, UNCLEAR, UNTESTED
 from sweep_analysis.stats.decisions import Decisions
 
 MOST_BRANCHES = 2
-"""With more branches the table would be longer than the one above it."""
+"""With more branches the table would be longer than the table above it."""
 
 KINDS = {
     "improvements": (FASTER,),
@@ -25,23 +24,23 @@ KINDS = {
     "inconclusive": (UNCLEAR,),
     "all": (FASTER, SLOWER, UNCLEAR),
 }
-"""Rows of the table, by the verdicts that they are of. Rows that are not tested are in none."""
+"""Rows of the table, with the results that each counts. Configurations that are not tested are left out."""
 
 
 def changes(decisions: Decisions, look: Look) -> str:
-    """The tables, a heading each; empty if no branch is tested, or more than `MOST_BRANCHES` are."""
-    cells = decisions.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
+    """The tables with their headings; empty if no branch is tested, or more than `MOST_BRANCHES` are."""
+    cells = decisions.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNTESTED)
     branches = cells["branch"].unique(maintain_order=True).to_list()
     if not 0 < len(branches) <= MOST_BRANCHES:
         return ""
     columns = [
         Column("result", is_number=False),
         *(Column(title) for title in ("mean", "range", "count")),
-        Column("detectable (median, most)"),
+        Column("detectable (median, largest)"),
     ]
     text = ""
     for branch in branches:
-        for quantity in JUDGED:
+        for quantity in TESTED:
             own = cells.filter(branch=branch, quantity=quantity)
             if own.is_empty():
                 continue
@@ -66,6 +65,6 @@ def _row(kind: str, of_kind: pl.DataFrame) -> list[str]:
         if kind == UNCLEAR and could.len()
         else ""
     )
-    # A table prints what its cells hold, and takes no space that does not break.
+    # A terminal table escapes non-breaking spaces.
     cells = [kind, mean, least_and_most, str(ratios.size), found]
     return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]

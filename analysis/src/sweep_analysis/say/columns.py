@@ -1,4 +1,4 @@
-"""A table whose columns are chosen, and not made of a frame: for a terminal, or as Markdown."""
+"""A table of given columns and texts, for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 GAP = "  "
-"""Between columns in a terminal."""
+"""The space between columns in a terminal."""
 
 MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
 """Begin and end of a marked cell."""
 
 NARROWEST = 12
-"""Columns that a column of words keeps: narrower, it would have a word a line."""
+"""Least width of a column of words in characters; a narrower column would have one word per line."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Look:
     """How a table is printed.
 
     Attributes:
-        columns: those of the terminal; None if lines may be as long as they are.
-        has_colour: whether a terminal shows colours.
-        is_markdown: for a document, not for a terminal.
+        columns: width of the terminal in characters; None if lines may have any length.
+        has_colour: whether the output is a terminal that shows colours.
+        is_markdown: whether the output is a document, and not a terminal.
     """
 
     columns: int | None = None
@@ -31,7 +31,7 @@ class Look:
     is_markdown: bool = False
 
     def heading(self, text: str, level: int) -> str:
-        """A line above tables."""
+        """The line of a heading above tables."""
         return f"{'#' * level} {text}\n\n" if self.is_markdown else f"{text}\n"
 
 
@@ -41,8 +41,8 @@ class Column:
 
     Attributes:
         title: its heading.
-        is_number: whether it stands to the right.
-        least: characters that it has at least, so that tables below each other line up.
+        is_number: whether its texts are aligned to the right.
+        least: least width in characters, which aligns tables below each other.
     """
 
     title: str
@@ -51,7 +51,7 @@ class Column:
 
 
 def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[int]) -> str:
-    """The table; the last cell of the rows numbered in `marked` has a colour."""
+    """The table as text; the last cell of the rows with numbers in `marked` is coloured."""
     cells = [[plain(cell) for cell in row] for row in rows]
     titles = [column.title for column in columns]
     if look.is_markdown:
@@ -77,9 +77,9 @@ def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[
 
 
 def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> list[int]:
-    """As wide as what stands in them, but no wider together than a terminal.
+    """Widths that fit the texts, but together no more than the terminal's.
 
-    For that the widest column of words is narrowed; its cells are broken at spaces and dashes.
+    If needed, the widest column of words becomes narrower; its texts are broken at spaces and dashes.
     """
     widths = [
         max(len(column.title), column.least, *(len(row[index]) for row in cells))
@@ -94,5 +94,5 @@ def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> 
 
 
 def plain(text: str) -> str:
-    """A text that changes nothing on a terminal: it may quote what others wrote."""
+    """Escape unprintable characters, so that text quoted from a file cannot control the terminal."""
     return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)

@@ -1,6 +1,6 @@
-"""Writes one comparison in words, with its builds and the change that could have been found: the only place that does.
+"""Writes one comparison as text, with its builds and the detectable change.
 
-Terminal, page and documents show these words, so that a comparison reads the same everywhere.
+Terminal, page and documents all use this module, so that a comparison has the same words everywhere.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sweep_analysis.read.schema import PANEL
 from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, UNCLEAR, kind_of_cell
 
 FEW_COUNTS = 3
-"""Of more thread counts the first and the last are named."""
+"""If a row pools more thread counts, its text names only the first and the last."""
 _SAYS = {"p50": ("has", "lower", "higher"), "p99": ("has", "lower", "higher")}
-"""Verb and directions of a quantity; time and CPU time are taken."""
+"""Verb and directions of latencies; the verb of time and CPU time is `takes`."""
 _UNCHANGED = percent(1.0)
 
 
@@ -37,13 +37,13 @@ def in_words(
     name: Callable[[str], str] = str,
     which: str = "",
 ) -> str:
-    """One comparison: what changes, where, and its 95 % interval.
+    """One comparison: the change, its place, and its 95 % interval.
 
-    In: a row of `frames.COMPARISONS`, or of two pooled. `notes` stand beside the interval.
+    In: a row of `frames.COMPARISONS`, or of several sweeps pooled. `notes` follow the interval.
 
-    Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With the branch that it is compared with,
-    a clause: `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where
-    `name` writes the names of branches. `which` says what the interval is, where nothing else does.
+    Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With `against`, a clause:
+    `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where `name`
+    formats the names of branches. `which` names the interval if the context does not.
     """
     what, change = QUANTITY_NAMES[row["quantity"]], percent(row["time_ratio"])
     where = f" {place}" if place else ""
@@ -66,7 +66,7 @@ def interval(row: dict[str, Any]) -> str:
 
 
 def marked(row: dict[str, Any]) -> str:
-    """The change alone, for a cell of a table; bold if it is significant."""
+    """The change without its interval, for a cell of a table; bold if significant."""
     change = percent(row["time_ratio"])
     return f"**{change}**" if row["verdict"] in (FASTER, SLOWER) else change
 
@@ -85,7 +85,7 @@ def place_of(comparisons: pl.DataFrame, row: dict[str, Any], *, code: bool = Fal
 
 
 def panel_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
-    """The name of a row's workload, as `labels.with_panel` tells it from the others."""
+    """The name of a row's workload from `labels.with_panel`."""
     if row.get("panel"):
         return str(row["panel"])
     named = without_size(with_panel(comparisons))
@@ -93,9 +93,9 @@ def panel_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 
 
 def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
-    """Over how many programs a row goes, and over how many configurations of these.
+    """The numbers of programs and of configurations that a row pools.
 
-    A program with other parameters is another configuration, and no other program.
+    A program with other parameters is another configuration of the same program.
     """
     own = _own(comparisons, row)
     at = (
@@ -111,25 +111,25 @@ def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 
 
 def threads_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
-    """The threads of a row, those that it pools if it is of several, in words."""
-    numbers, crowd = pooled_counts(comparisons, row)
+    """The thread count of a row, or those that it pools, as text."""
+    numbers, is_oversubscribed = pooled_counts(comparisons, row)
     if not numbers:
         return ""
     named = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > FEW_COUNTS else ranges(numbers)
-    beyond = ", more than CPUs" if crowd and row["threads"] is None else ""
+    beyond = ", more than CPUs" if is_oversubscribed and row["threads"] is None else ""
     return f"{named} {'thread' if numbers == [1] else 'threads'}{beyond}"
 
 
 def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[int], bool]:
-    """The thread counts that a row pools, and whether these are more than the CPUs."""
+    """The thread counts that a row pools, and whether they exceed the CPUs."""
     if row["threads"] is not None:
         return [int(row["threads"])], bool(row["oversubscribed"])
     cells = _own(comparisons, row).filter(level="cell")
     if row["level"] == "workload":
-        # A bimodal cell is in no mean; if each is, the row says so of all.
+        # A mean leaves out bimodal configurations; if all are bimodal, the row names all.
         cells = cells.filter(_here(row))
-        judged = cells.filter(~pl.col("two_states"))
-        cells = cells if judged.is_empty() else judged
+        tested = cells.filter(~pl.col("is_bimodal"))
+        cells = cells if tested.is_empty() else tested
     cells = cells.with_columns(kind=kind_of_cell()).filter(pl.col("kind") == pl.col("kind").min())
     if cells.is_empty():
         return [], False
@@ -139,7 +139,7 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
 def counted_once(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.COMPARISONS`, each comparison once.
 
-    A row that pools one cell is that cell, at whatever level it stands.
+    A row that pools one configuration repeats its row of level `cell`.
     """
     return rows.filter((pl.col("level") == "cell") | (pl.col("cells") > 1))
 
@@ -160,20 +160,17 @@ def _in_brackets(notes: list[str]) -> str:
 
 
 MOST_TOLD = 10
-"""Ratio from which on the words say no size, but that it is above this."""
+"""A detectable ratio above this is written as a bound, without its size."""
 
 
 def detectable(row: dict[str, Any]) -> str:
-    """The change that would have been found, for a row of `frames.COMPARISONS` without a verdict.
-
-    Empty if that is not known.
-    """
+    """The detectable change of an inconclusive row of `frames.COMPARISONS`; empty if unknown."""
     ratio = row["detectable"]
     return f"detectable: {size(ratio)}" if ratio else ""
 
 
 def detectable_of(rows: pl.DataFrame) -> str:
-    """The same of all inconclusive rows, as the end of a sentence in brackets."""
+    """The median and the largest detectable change of all inconclusive rows, in brackets."""
     known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
     if known.is_empty():
         return ""
@@ -183,12 +180,12 @@ def detectable_of(rows: pl.DataFrame) -> str:
 
 
 def detectable_column() -> pl.Expr:
-    """The change that would be found in each row, as a column of a table."""
+    """The detectable change of each row, as a column of a table."""
     return pl.col("detectable").map_elements(size, return_dtype=pl.String)
 
 
 def builds(row: dict[str, Any]) -> str:
-    """The least and the most of the builds of a row, and their median, which several sweeps have not."""
+    """The smallest and the largest change of a build of a row, and the median, which pooled sweeps lack."""
     low, median, high = (row[name] for name in ("build_low", "build_median", "build_high"))
     if low is None or high is None:
         return "unknown"

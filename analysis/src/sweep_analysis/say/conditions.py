@@ -1,4 +1,4 @@
-"""Under which conditions the trials of a table ran: what a sceptic asks before believing it."""
+"""The conditions under which the trials of a table ran."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import polars as pl
 from sweep_analysis.read.load import Sweep
 
 MUCH_STOLEN = 0.01
-"""A trial is named if the hypervisor took at least this share of its wall time, from all CPUs together."""
+"""A trial counts as disturbed if the hypervisor took more than this share of its wall time, over all CPUs."""
 
 _LABEL = 14
-"""Columns of the labels."""
+"""Width of the labels in characters."""
 
 
 def conditions(sweep: Sweep) -> str:
-    """Lines of at most 80 columns, a label at the beginning of each condition."""
+    """One condition per line, with a label; lines have at most 80 characters."""
     good = sweep.trials.filter(pl.col("outcome") == "ok").collect()
     if sweep.machine:
         machine = sweep.manifest["asked"]["machine"]
@@ -34,7 +34,7 @@ def _of_host(sweep: Sweep, good: pl.DataFrame) -> dict[str, str]:
     settle = sweep.manifest.get("settle_ms")
     low, high = _ends(good["core_to_core_ns"])
     return {
-        "layouts": "1: the linker's own, whose luck is not told from the design's"
+        "builds": "1 of each branch: it includes an unknown effect of link order"
         if sweep.layouts == 1
         else f"{sweep.layouts} of each branch",
         "settle gap": "not recorded" if settle is None else f"{settle} ms before each trial",
@@ -50,7 +50,7 @@ def _frequency(good: pl.DataFrame) -> str:
     states = good["freq_state"].cast(pl.String).value_counts().sort("freq_state")
     parts = [
         f"{state} in {number} trials"
-        + (", since this host offers no control" if state == "uncontrolled" else "")
+        + (", because this host offers no control" if state == "uncontrolled" else "")
         for state, number in states.iter_rows()
     ]
     low, high = _ends(pl.concat([good["ghz_before"], good["ghz_after"]]))
@@ -60,17 +60,17 @@ def _frequency(good: pl.DataFrame) -> str:
 
 
 def _ends(values: pl.Series) -> tuple[Any, Any]:
-    """The least and the most; None if there are none."""
+    """The smallest and the largest value; None if there are none."""
     return values.min(), values.max()
 
 
 def _stolen(good: pl.DataFrame) -> str:
     stolen = good.drop_nulls("steal_ns")
     if stolen.is_empty():
-        return "not shown by this host"
+        return "not reported by this host"
     many = stolen.filter(pl.col("steal_ns") > MUCH_STOLEN * pl.col("process_ns")).height
     if not many:
-        return f"none of note in {good.height} trials"
+        return f"at most {MUCH_STOLEN * 100:.0f} % of the wall time in each of {good.height} trials"
     return (
         f"over {MUCH_STOLEN * 100:.0f} % of the wall time in {many} of {good.height} trials; "
         f"{int(stolen['steal_ns'].sum()) / 1e9:.1f} s in all"

@@ -1,4 +1,4 @@
-"""Facts about the host and the trials, which every page and notebook shows first."""
+"""Facts about the host and the trials, which every page and notebook shows at the top."""
 
 from __future__ import annotations
 

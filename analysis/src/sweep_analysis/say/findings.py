@@ -1,8 +1,6 @@
-"""States the results of a sweep in sentences.
+"""Writes the results of a sweep as sentences, with their uncertainty and limits.
 
-The sentences name the branches that differ from the baseline, the uncertainty, and the limits.
-
-Report and notebooks show these sentences, so that nobody types a conclusion by hand.
+Report and notebooks show these sentences, so that no conclusion is typed by hand.
 """
 
 from __future__ import annotations
@@ -12,29 +10,24 @@ import polars as pl
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.say.comparison import detectable_of, in_words
 from sweep_analysis.stats.analysis import Analysis
-from sweep_analysis.stats.claims import VERDICTS as CLAIM_VERDICTS
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.claims import RESULTS as CLAIM_RESULTS
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNTESTED
 
 
 def claims_sentence(analysis: Analysis) -> str:
-    """How many claims have each verdict (`claims.VERDICTS`); empty if nothing was claimed."""
-    found = [
-        (verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS
-    ]
+    """The number of pre-registered hypotheses with each result (`claims.RESULTS`); empty if there are none."""
+    found = [(verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_RESULTS]
     told = ", ".join(f"{number} {verdict}" for verdict, number in found if number)
     return (
-        f"Of {count(analysis.claims.height, 'claim')} written down before the sweep: {told}."
+        f"{count(analysis.claims.height, 'pre-registered hypothesis', 'pre-registered hypotheses')}: {told}."
         if told
         else ""
     )
 
 
-def verdict_sentences(analysis: Analysis) -> list[str]:
-    """One sentence per workload and verdict.
-
-    Which branches differ from the baseline there, and by how much.
-    """
-    return _verdict_sentences(analysis.decisions.rows, analysis.decisions.baseline)
+def result_sentences(analysis: Analysis) -> list[str]:
+    """One sentence per workload on the branches that differ from the baseline, and by how much."""
+    return _result_sentences(analysis.decisions.rows, analysis.decisions.baseline)
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
@@ -44,10 +37,10 @@ def counter_sentences(analysis: Analysis) -> list[str]:
     baseline would add the effect of the rest of the scheduler, which all branches of the fork share.
     """
     plain = analysis.decisions.plain
-    return _verdict_sentences(analysis.decisions.over_plain, plain) if plain else []
+    return _result_sentences(analysis.decisions.over_plain, plain) if plain else []
 
 
-def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
+def _result_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
     rows = comparisons.filter(pl.col("level") == "workload")
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
@@ -58,10 +51,10 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
         ]
         claimed = part.filter(pl.col("verdict").is_in([FASTER, SLOWER]))["branch"]
         rest = part.filter(~pl.col("branch").is_in(claimed.implode()))
-        for verdict in (UNCLEAR, UNJUDGED):
-            # A branch is named once; a difference in either quantity counts.
+        for verdict in (UNCLEAR, UNTESTED):
+            # Each branch is counted once: as different, if it differs in any quantity.
             names = set(rest.filter(verdict=verdict)["branch"])
-            names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNJUDGED else set()
+            names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNTESTED else set()
             if names:
                 open_rows = rest.filter(pl.col("branch").is_in(names))
                 found = detectable_of(open_rows) if verdict == UNCLEAR else ""
@@ -71,13 +64,13 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
 
 
 def _each(rows: pl.DataFrame) -> str:
-    """Each branch with its change and the interval, the fastest first."""
+    """Each branch with its change and interval, the fastest first."""
     each = rows.sort("time_ratio").rows(named=True)
     return ", ".join(f"{row['branch']} {in_words(row)}" for row in each)
 
 
 def noise_sentences(analysis: Analysis) -> list[str]:
-    """How large a difference has to be before it means anything, per workload."""
+    """The noise floor and the detectable difference of each workload."""
     twin = analysis.sweep.twin
     cells = with_panel(analysis.comparisons.filter(pl.col("level") == "cell"))
     is_simulated = analysis.sweep.machine is not None

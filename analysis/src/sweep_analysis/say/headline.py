@@ -1,4 +1,4 @@
-"""States the significant results of a sweep's branches in sentences."""
+"""Writes the significant results of a sweep's branches as sentences."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sweep_analysis.say.comparison import (
     in_words,
     place_of,
 )
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import UNCLEAR, UNTESTED
 from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 SHOWN = 4
-"""Most claims of a kind that a sentence or a list names; the others are counted."""
+"""Most significant results of a kind that a text names; it gives the number of the others."""
 LEVELS = {
     "overall": "Over all programs",
     "threads": "By thread count",
@@ -31,30 +31,26 @@ LEVELS = {
 
 
 def headline(decisions: Decisions) -> str:
-    """All significant results of the branches.
-
-    Overall, on workloads and in cells, by wall and by CPU time.
-    """
+    """All significant results of the branches, at every level and in every quantity."""
     return " ".join(headline_lines(decisions))
 
 
 def headline_lines(decisions: Decisions) -> list[str]:
-    """The sentences of `headline`: one a level, and how many comparisons show nothing."""
+    """The sentences of `headline`: one per level, and one on the other comparisons."""
     rows = counted_once(decisions.rows)
-    tested = rows.filter(pl.col("verdict") != UNJUDGED)
+    tested = rows.filter(pl.col("verdict") != UNTESTED)
     if tested.is_empty():
-        return [f"No branch is tested: {why_unjudged(decisions)}."]
+        return [f"No branch is tested: {why_untested(decisions)}."]
     baseline = decisions.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
-    unjudged = rows.height - tested.height
-    verb = "is" if unjudged == 1 else "are"
-    rest = f" {unjudged} of {rows.height} comparisons {verb} not tested." if unjudged else ""
+    untested = rows.height - tested.height
+    verb = "is" if untested == 1 else "are"
+    rest = f" {untested} of {rows.height} comparisons {verb} not tested." if untested else ""
     asked = f"{count(tested.height, 'comparison')}, corrected together"
     if claims.is_empty():
         none = (
-            f"No branch differs significantly from {baseline}: not over all programs, not on one of them and at no "
-            f"thread count, neither in wall time nor in CPU time nor in waits ({asked})"
-            f"{detectable_of(tested)}.{rest}"
+            f"No branch differs significantly from {baseline} over all programs, on one program or at one thread "
+            f"count, in wall time, CPU time or latency ({asked}){detectable_of(tested)}.{rest}"
         )
         return [none]
     told = []
@@ -81,14 +77,15 @@ def claim(decisions: Decisions, row: dict[str, Any]) -> str:
     return in_words(row, str(decisions.baseline), place)
 
 
-def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
-    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one.
+def result_of(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
+    """The result of a row of `frames.COMPARISONS`.
 
-    And what would have been found. `units` says how many there are of what, if not of builds.
+    For an inconclusive row it adds the detectable change and, if the interval excludes 1, the reason.
+    `units` replaces the number of builds in that reason.
     """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
-    if row["two_states"]:
-        return f"{UNJUDGED}: bimodal"
+    if row["is_bimodal"]:
+        return f"{UNTESTED}: bimodal"
     if row["verdict"] != UNCLEAR:
         return str(row["verdict"])
     least = detectable(row)
@@ -101,8 +98,8 @@ def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
     return f"{UNCLEAR}: {units} are too few{found}"
 
 
-def why_unjudged(decisions: Decisions) -> str:
-    """Why no branch of this sweep is tested, as the end of a sentence."""
+def why_untested(decisions: Decisions) -> str:
+    """The reason why no branch of this sweep is tested, as the end of a sentence."""
     rows = decisions.rows
     if decisions.baseline is None or rows.is_empty():
         return "no baseline was measured beside another branch"
@@ -111,12 +108,12 @@ def why_unjudged(decisions: Decisions) -> str:
     most = int(rows.select(pl.col("units").max()).item())
     if most < FEWEST_UNITS and decisions.sweep.machine:
         return (
-            f"each cell ran with {count(most, 'seed')}, and what one seed owes to chance is known from {FEWEST_UNITS} "
-            "on (`--trials 7`)"
+            f"each configuration ran with {count(most, 'seed')}, and the effect of chance is known from {FEWEST_UNITS} "
+            "seeds on (`--trials 7`)"
         )
     if most < FEWEST_UNITS:
         return (
-            f"each branch was measured in {count(most, 'build')}, and fewer than {FEWEST_UNITS} builds do not tell a "
-            "branch from where its code happens to lie in memory (`--layouts 7 --trials 7`)"
+            f"each branch was measured in {count(most, 'build')}, and fewer than {FEWEST_UNITS} builds cannot separate "
+            "the effect of a branch from that of link order (`--layouts 7 --trials 7`)"
         )
-    return "ratios drifted over the sweep by more than they show"
+    return "ratios drifted over the sweep by more than they differ from 1"

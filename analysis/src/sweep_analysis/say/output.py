@@ -1,4 +1,4 @@
-"""Prints one table: data to stdout, and where they come from with them or, for CSV, beside them."""
+"""Prints one table to stdout with its provenance, which goes to stderr for CSV."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def show(
 ) -> None:
     """Print `frame` in one of `FORMATS`.
 
-    JSON has it under `name`, with the provenance beside it. Markdown, which people read, has `read` in
-    its place.
+    JSON has the frame under `name`, and the provenance. Markdown, for people, prints `read` instead.
     """
     found = provenance(sweep)
     for note in sweep.notes:

@@ -1,4 +1,4 @@
-"""The effect of pinning, in sentences and as a table for people."""
+"""Writes the effect of pinning as sentences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from sweep_analysis.stats.placements import moved
 
 
 def placement_sentences(placed: pl.DataFrame) -> list[str]:
-    """Which workloads take more or less of what when their workers are pinned, beyond noise.
-
-    A sentence, or none.
+    """A sentence on the workloads that pinning changes significantly, and in which quantities; or none.
 
     In: rows of `frames.PLACEMENTS`.
     """
@@ -31,5 +29,8 @@ def placement_sentences(placed: pl.DataFrame) -> list[str]:
             f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}"
         )
     changes = "; ".join(told)
-    intro = "Where workers run decides this, whatever the branch. Pinned, worker i on the i-th CPU, against where"
-    return [f"{intro} the kernel puts them: {changes}."]
+    intro = (
+        "Pinning worker i to the i-th CPU changes these quantities in all branches together, against workers that the "
+        "kernel places"
+    )
+    return [f"{intro}: {changes}."]

@@ -1,4 +1,4 @@
-"""The table of a sweep: each cell's median, its ratio to the baseline, and what they show.
+"""The table of a sweep: each configuration's median, its ratio to the baseline, and the significant results.
 
 `sweep`, `compare` and `show` print it.
 """
@@ -13,33 +13,33 @@ from typing import Any
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.request import Request, experiment_of, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import voids
 from sweep_analysis.say.changes import changes
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.say.user_program import program_lines
 from sweep_analysis.stats.agreements import agreements
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.decisions import Decisions, judged_of
+from sweep_analysis.stats.decisions import Decisions, decisions_of
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
 
 Row = dict[str, Any]
 
 MOST_NAMED = 2
-"""So many branches have their shares on one line; more have one together if all are right, else a line each."""
+"""Most branches whose shares are on one line. More branches share one total if all are right, else have a line each."""
 
 WIDTH = 80
-"""Columns of the lines that explain a table."""
+"""Width in characters of the lines that explain a table."""
 
 
 class SweepTable:
-    """The rows of a sweep's table, and what is printed with them."""
+    """The rows of a sweep's table, and the text around them."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """Compute the rows of `sweep`, and leave the decisions to a later call."""
+        """Compute the rows of `sweep`; decisions are computed on demand."""
         self.sweep = sweep
         self.asked: Request = request_of(sweep)
         if self.asked.is_about_answers:
@@ -50,21 +50,18 @@ class SweepTable:
 
     @property
     def is_of_one_branch(self) -> bool:
-        """Whether nothing is compared."""
+        """Whether only one branch ran, so that there is no comparison."""
         return len(self.asked.names) == 1
 
     def decisions(self) -> list[str]:
-        """The results and the limits of the sweep, a sentence or two each.
-
-        Empty if it compares no branches.
-        """
+        """The results and the limits of the sweep, a sentence or two each; empty without a comparison."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
-        return program_lines(self._judged, self._times) + _decisions(self.sweep, self._judged)
+        return program_lines(self._decided, self._times) + _decisions(self.sweep, self._decided)
 
     @cached_property
-    def _judged(self) -> Decisions:
-        return judged_of(self.sweep, self._times)
+    def _decided(self) -> Decisions:
+        return decisions_of(self.sweep, self._times)
 
     def text(self, look: Look) -> str:
         """The table, the conditions, the decisions."""
@@ -105,21 +102,25 @@ class SweepTable:
         return text + self._legend() + self._changes(look)
 
     def _changes(self, look: Look) -> str:
-        """Improvements and regressions, unless the experiment judges no branch."""
+        """Improvements and regressions, unless the experiment tests no branch."""
         experiment = experiment_of(self.sweep)
         if len(self.asked.branches) == 1 or (experiment and experiment.has_own_figure):
             return ""
-        told = changes(self._judged, look)
+        told = changes(self._decided, look)
         return f"\n{told.rstrip()}\n" if told else ""
 
     def _legend(self) -> str:
         baseline, twin = self.asked.names[:2]
         is_control = twin == self.sweep.twin
-        again = f" {twin} is {baseline} once more: its ratios are noise." if is_control else ""
+        again = (
+            f" {twin} is the A/A control, {baseline} run twice: its ratios are noise."
+            if is_control
+            else ""
+        )
         text = (
-            "time: median of the trials' medians; CPU time: that of all threads together, the first column where a "
+            "time: median of the trials' medians. CPU time: that of all threads together; it comes first if a "
             f"clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{again} "
-            "speed-up: the sequential program's time over this one's."
+            "speed-up: the sequential program's time over the row's time."
         )
         return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
 
@@ -132,20 +133,20 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
             *lines,
             f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
         ]
-    found = advice(decisions)
+    found = recommendation(decisions)
     lines += headline_lines(decisions)
     if headline(decisions) not in found.answer:
         lines.append(f"Which branch to merge? {found.answer}")
     lines += [sentence for sentence in found.hurts if " fails on " in sentence]
     least = (
-        f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one. This is one machine of guessed prices: sweep "
-        "with `--box` to learn on which share of machines a sign holds, and state no size."
+        f"No difference under {LEAST_SIMULATED * 100:.0f} % is significant. This is one machine, whose cost parameters "
+        "are in part guesses: sweep with `--box` to learn on which share of machines a sign holds, and state no size."
     )
     return [*lines, least] if sweep.machine else lines
 
 
 def _of_branches(rows: list[Row], width: int, look: Look) -> str:
-    """A row for each branch; of a program that is paced by a clock, CPU time comes first."""
+    """A row for each branch; CPU time comes first if a clock paces the program."""
     wall = [Column("time", least=7), Column("ratio", least=6)]
     cpu = [Column("CPU time"), Column("CPU ratio")]
     is_paced = rows[0]["paced"]
@@ -164,10 +165,9 @@ def _of_branches(rows: list[Row], width: int, look: Look) -> str:
 
 
 def _alone(rows: list[Row], look: Look) -> str:
-    """A table for each workload, mode and placement.
+    """A table for each workload, mode and placement, with a row for each set of parameters and thread count.
 
-    Each has a row for each set of parameters and thread count. A branch that ran alone has no
-    ratios: the reader compares the rows.
+    A branch that ran alone has no ratios; the reader compares its rows.
     """
     order = list(dict.fromkeys(row["workload"] for row in rows))
     conditions = list(dict.fromkeys(_condition(row) for row in rows))
@@ -197,7 +197,7 @@ def _alone(rows: list[Row], look: Look) -> str:
         ]
         text += _with_failures(columns, cells, these, look) + "\n"
     text += "time: median of the trials' medians. CPU time: that of all threads together.\n"
-    text += "speed-up: the sequential program's time over this one's."
+    text += "speed-up: the sequential program's time over the row's time."
     text += "\n*: more threads than CPUs." if any(row["oversubscribed"] for row in rows) else ""
     return text + "\n"
 
@@ -218,13 +218,13 @@ def _with_failures(
 
 
 def _shares(rows: list[Row]) -> str:
-    """A heading for each sequential program, a line for each way, a share for each branch."""
+    """A heading for each sequential program, a line for each set of ignored parameters, a share for each branch."""
     width = max((len(row["way"]) for row in rows), default=0)
     programs = dict.fromkeys((row["workload"], row["instance"]) for row in rows)
     text = ""
     for workload, instance in programs:
         own = [row for row in rows if (row["workload"], row["instance"]) == (workload, instance)]
-        expected = own[0]["expected"] or "nothing certain"
+        expected = own[0]["expected"] or "no single answer"
         text += f"{workload} {instance}\nthe sequential program gives: {expected}\n\n"
         for way, group in groupby(own, lambda it: it["way"]):
             these = list(group)
@@ -244,14 +244,14 @@ def _shares(rows: list[Row]) -> str:
 
 
 def is_proven(row: Row) -> bool:
-    """Whether there is something to agree with, and all trials do. In: a row of `frames.AGREEMENTS`."""
+    """Whether the expected answer is known and all trials gave it. In: a row of `frames.AGREEMENTS`."""
     return row["expected"] is not None and 0 < row["trials"] == row["agreeing"]
 
 
 def _share(row: Row) -> str:
-    """`3/4`, and what became of the others."""
+    """The share of agreeing trials, such as `3/4`, and how the other trials ended."""
     others = row["trials"] - row["agreeing"] - row["hung"] - row["failed"]
-    # Without the sequential program's answer no other can be right.
+    # Without the sequential program's answer, no answer can be checked.
     is_wrong = row["trials"] == 0 or row["expected"] is None or others > 0
     ended = ", ".join(f"{row[how]} {how}" for how in ("hung", "failed") if row[how])
     share = f"{row['branch']} {row['agreeing']}/{row['trials']}"

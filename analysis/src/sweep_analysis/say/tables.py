@@ -20,7 +20,7 @@ from sweep_analysis.stats.simulated import SPENT_ON
 from sweep_analysis.stats.validation import MARGIN
 
 DIGITS = 4
-"""Significant digits in tables made for people; CSV and Parquet keep everything."""
+"""Significant digits in tables for people; CSV and Parquet have all digits."""
 
 EXPECTATIONS = {
     "faster": "faster than ",
@@ -29,20 +29,20 @@ EXPECTATIONS = {
     "no-faster": "no faster than ",
     "no-slower": "no slower than ",
 }
-"""The possible claims, as text for the reader."""
+"""The text for each expectation of a pre-registered hypothesis."""
 
 FEW_NAMES = 3
-"""Up to so many workloads that a claim leaves out, or that were not measured, are named."""
+"""Most workloads that a text names if a hypothesis leaves them out, or if they were not measured."""
 
 MANY_NAMES = 6
-"""More workloads that a claim is about are counted, not named."""
+"""If a hypothesis is about more workloads, the text gives their number instead of their names."""
 
 
 MOST_ROWS = 5000
 """Most rows of a table in Markdown. CSV and Parquet have all rows."""
 
 POOL = "rayon-fork/src/"
-"""Where nearly all lines of source lie that wait; people are spared it."""
+"""The folder of nearly all source lines that wait; tables for people omit it."""
 
 _CELL = (pl.col("panel").alias("workload"), "branch", "threads")
 """The first columns of most tables."""
@@ -54,7 +54,7 @@ SUFFIXES = ("csv", "parquet", "md")
 def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
     """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`.
 
-    `label` stands below Markdown.
+    `label` is a line below a Markdown table.
     """
     writers: dict[str, Callable[[], object]] = {
         ".csv": lambda: frame.write_csv(file),
@@ -68,7 +68,7 @@ def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
 
 
 def _readable(frame: pl.DataFrame) -> str:
-    """A Markdown file of a frame; of a long one the beginning, and where the rest is."""
+    """A Markdown file of a frame; a long frame is cut, with a line that names the CSV file."""
     rest = frame.height - MOST_ROWS
     return markdown(frame.head(MOST_ROWS)) + (
         f"\n{count(rest, 'more row')} in the CSV file.\n" if rest > 0 else ""
@@ -84,7 +84,7 @@ def markdown(frame: pl.DataFrame) -> str:
 
 
 def text(value: object) -> str:
-    """A cell as people read it; nothing at all for a missing value."""
+    """The text of a table cell; empty for a missing value."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -93,10 +93,10 @@ def text(value: object) -> str:
 
 
 def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the frame `name` of `analysis.FRAMES` as people read them: in a page, a document, a terminal."""
+    """Rows of the frame `name` of `analysis.FRAMES` with the columns for people, for page, document and terminal."""
     named = rows
     if set(PANEL) <= set(rows.columns):
-        # As beside the others of the sweep.
+        # The names of panels depend on all panels of the sweep.
         panels = with_panel(analysis.frame(name).select(PANEL).unique(maintain_order=True))
         named = rows.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
     if name == "claims":
@@ -108,16 +108,16 @@ def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFram
     return rounded(named)
 
 
-def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
+def comparison_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.DataFrame:
     """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
 
-    In: rows with `panel`; `units` is what the sweep calls its replicates.
+    In: rows with `panel`; `units` is the plural of the sampling unit.
     """
     several = ["quantity"] if comparisons["quantity"].n_unique() > 1 else []
     return comparisons.with_columns(pl.col("panel").fill_null("all together")).select(
         *_CELL,
         *several,
-        "verdict",
+        pl.col("verdict").alias("result"),
         *_changes(),
         builds_column(units),
         detectable_column(),
@@ -129,7 +129,7 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
 
 
 def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
-    """Cells with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
+    """Configurations with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
     return cells.select(
         *_CELL,
         pl.col("predicted_ms").alias("simulated ms"),
@@ -163,7 +163,7 @@ def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
         pl.format("{} to {}", "low", "high").alias("95 % interval"),
         pl.col("is_right")
         .replace_strict(sign, return_dtype=pl.String)
-        .fill_null("not certain")
+        .fill_null("inconclusive")
         .alias("sign"),
     )
 
@@ -183,7 +183,7 @@ def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_table(lines: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.LINE_RATES` that a reader needs, per a handy number of units.
+    """The columns of `frames.LINE_RATES` that a reader needs, per a suitable number of units of work.
 
     In: rows with `panel`.
     """
@@ -230,7 +230,7 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell, a column per key of `simulated.SPENT_ON` with its share.
+    """A row per configuration, a column per key of `simulated.SPENT_ON` with its share.
 
     In: rows of `frames.SPENT_SHARES` with `panel`.
     """
@@ -248,7 +248,7 @@ def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_wait_table(rates: pl.DataFrame) -> pl.DataFrame:
-    """Pairs of lines of source. In: rows of `frames.LINE_WAIT_RATES` with `panel`."""
+    """Pairs of source lines. In: rows of `frames.LINE_WAIT_RATES` with `panel`."""
     return rates.select(
         pl.col("panel").alias("workload"),
         "threads",
@@ -269,7 +269,7 @@ def _whole_percent(column: str) -> pl.Expr:
 
 
 def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell and kind of wait, a column per quantile, in µs.
+    """A row per configuration and kind of latency, a column per quantile, in µs.
 
     In: rows of `frames.LATENCIES` with `panel`.
     """
@@ -278,7 +278,7 @@ def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
     )
     present = [quantile for quantile in QUANTILES if quantile in wide.columns]
     return wide.select(
-        *_CELL, pl.col("kind").replace_strict(KINDS).alias("waited"), *present, "trials"
+        *_CELL, pl.col("kind").replace_strict(KINDS).alias("latency"), *present, "trials"
     )
 
 
@@ -318,12 +318,12 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
         "pairs",
         "units",
         pl.col("p_holm").round(3).alias("p corrected"),
-        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("moved"),
+        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("significant"),
     )
 
 
 def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.LEDGER` under names that people read."""
+    """The columns of `frames.LEDGER` under names for people."""
     return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
 
 
@@ -349,18 +349,18 @@ def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
         "threads",
         "branch",
         pl.col("quantity").replace_strict({"time": "time", "cpu": "CPU time"}),
-        _change("ratio", "prices as written"),
+        _change("ratio", "cost parameters unchanged"),
         with_price("least", "least_price").alias("least"),
         with_price("most", "most_price").alias("most"),
-        pl.when("two_states")
+        pl.when("is_bimodal")
         .then(pl.lit("not tested: bimodal"))
         .otherwise(pl.when(flips == "").then(pl.lit("none")).otherwise(flips))
-        .alias("turned by"),
+        .alias("sign flips with"),
     )
 
 
 def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
-    """A claim a row, as it reads, with what became of it.
+    """One row per pre-registered hypothesis, with its text and result.
 
     In: rows of `frames.CLAIMS`, and the workloads of the sweep.
     """
@@ -368,13 +368,13 @@ def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
         "branch",
         pl.struct("expect", "against", "quantity", "workloads", "threads")
         .map_elements(lambda claim: claim_in_words(claim, workloads), return_dtype=pl.String)
-        .alias("claimed"),
+        .alias("hypothesis"),
         *_outcome(),
     )
 
 
 def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
-    """Claims by workload, those that speak for or against them first.
+    """Hypotheses by workload, those that are held or falsified first.
 
     In: `frames.CLAIM_DETAILS` with `panel`.
     """
@@ -392,14 +392,12 @@ def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
 
 
 def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
-    """A claim as people read it.
-
-    `as fast as master on all workloads but quicksort, up to the CPUs`.
+    """The text of a hypothesis, such as `as fast as master on all workloads but quicksort, up to the CPUs`.
 
     Args:
         claim: `expect`, `against`, `quantity`, `workloads` and `threads` of a row of
             `frames.CLAIMS`.
-        workloads: those of the sweep: a long list is described by what it leaves out of them.
+        workloads: those of the sweep. For a long list the text names the workloads that it leaves out.
     """
     words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
     words += " in CPU time" if claim["quantity"] == "cpu" else ""
@@ -420,10 +418,7 @@ def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
 
 
 def threads_in_words(text: str) -> str:
-    """A range of threads as a claim writes it, in words.
-
-    `16..=cpus` is `16 threads up to the CPUs`.
-    """
+    """The text of a range of threads: `16..=cpus` is `16 threads up to the CPUs`."""
     ends = {"cpus": "the CPUs", "cores": "the cores"}
     first, dots, last = text.partition("..")
     last = last.removeprefix("=")
@@ -441,12 +436,12 @@ def threads_in_words(text: str) -> str:
 
 
 def _outcome() -> list[pl.Expr | str]:
-    """Columns with the outcome of a claim."""
+    """Columns with the result of a hypothesis."""
     return [
-        "verdict",
+        pl.col("verdict").alias("result"),
         *_changes(),
         detectable_column(),
-        "cells",
+        pl.col("cells").alias("configurations"),
         pl.col("p_holm").round(3).alias("p corrected"),
         "reason",
     ]
@@ -469,7 +464,7 @@ def _change(ratio: str, name: str) -> pl.Expr:
 
 READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "speedups": speedup_table,
-    "comparisons": verdict_table,
+    "comparisons": comparison_table,
     "lines": line_table,
     "writes-per-push": lambda rows: rows.pivot(
         "branch", index=["panel", "threads"], values="writes_per_push", maintain_order=True
@@ -484,4 +479,4 @@ READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "placements": placement_table,
     "ledger": ledger_table,
 }
-"""How each frame is read, by the name of its table; others as they are."""
+"""The function that selects the columns for people, by table; other tables print their frame."""

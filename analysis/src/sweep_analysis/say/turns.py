@@ -1,4 +1,4 @@
-"""The table of builds that ran in turns: each benchmark with its paired interval, by the decision rule of sweeps."""
+"""The table of benchmarks that alternated between builds, with paired intervals, by the decision rule of sweeps."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sweep_analysis.stats.compare import (
     QUANTITIES,
     SLOWER,
     UNCLEAR,
-    UNJUDGED,
-    judge,
+    UNTESTED,
+    decide,
 )
 from sweep_analysis.stats.location import FEWEST_UNITS
 
@@ -26,20 +26,20 @@ _SPREAD = "min / median / max"
 
 
 def turns_table(times: pl.DataFrame, look: Look) -> str:
-    """A row for each benchmark and build. In: rows of `frames.TIMES`, of a baseline and its A/A control."""
+    """A row for each benchmark and build. In: rows of `frames.TIMES` with a baseline and its A/A control."""
     baseline = next(
         name.removesuffix(TWIN_SUFFIX)
         for name in times["branch"].unique()
         if name.endswith(TWIN_SUFFIX)
     )
-    judged = judge(times.lazy(), baseline, ("time",)).filter(
+    tested = decide(times.lazy(), baseline, ("time",)).filter(
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX), level="cell"
     )
     order = times["workload"].unique(maintain_order=True).to_list()
-    rows = sorted(judged.rows(named=True), key=lambda row: order.index(row["workload"]))
+    rows = sorted(tested.rows(named=True), key=lambda row: order.index(row["workload"]))
     columns = [
         Column("benchmark", is_number=False),
-        *(Column(f"{name}, ms: {_SPREAD}") for name in (baseline, *judged["branch"].unique())),
+        *(Column(f"{name}, ms: {_SPREAD}") for name in (baseline, *tested["branch"].unique())),
         Column("change"),
         Column("95 % interval"),
         Column("noise floor"),
@@ -58,7 +58,7 @@ def _row(row: dict[str, Any], times: pl.DataFrame, baseline: str) -> list[str]:
         f"±{percent(row['band'])[1:]}" if row["band"] else "unknown",
         _result(row),
     ]
-    # A table prints what its cells hold, and takes no space that does not break.
+    # A terminal table escapes non-breaking spaces.
     return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]
 
 
@@ -68,8 +68,8 @@ def _spread(runs: pl.DataFrame) -> str:
 
 
 def _result(row: dict[str, Any]) -> str:
-    if row["verdict"] == UNJUDGED and row["units"] < FEWEST_UNITS:
-        return f"{UNJUDGED}: {row['units']} turns are fewer than {FEWEST_UNITS}"
+    if row["verdict"] == UNTESTED and row["units"] < FEWEST_UNITS:
+        return f"{UNTESTED}: {row['units']} rounds are fewer than {FEWEST_UNITS}"
     could = detectable(row)
     if row["verdict"] in (FASTER, SLOWER):
         return SIGNIFICANT

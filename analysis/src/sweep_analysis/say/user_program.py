@@ -1,4 +1,4 @@
-"""The changes that branches make to a program of the user: wall time, CPU time and peak memory, each with its verdict."""
+"""Sentences on a program of the user: the change of wall time, CPU time and peak memory, each with its result."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import polars as pl
 
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.comparison import in_words, place_of
-from sweep_analysis.say.headline import verdict
-from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, judge
+from sweep_analysis.say.headline import result_of
+from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, decide
 from sweep_analysis.stats.decisions import Decisions
 
 SHOWN = ("time", "cpu", "memory")
 SIGNIFICANT = "significant"
 PEAK_MEMORY = "peak_memory"
-"""The metric of a trial. One that needs less than the process that starts it does not tell it."""
-UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, some 9 MiB."
+"""The metric of a trial with peak memory. A program that needs less than its parent process does not report it."""
+UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, about 9 MiB."
 _VALUE = QUANTITIES["time"]
 
 
 def is_of_user(sweep: Sweep) -> bool:
-    """Whether its workload is a program of the user (`compare --program`)."""
+    """Whether the sweep ran a program of the user (`compare --program`)."""
     return bool((sweep.manifest.get("asked") or {}).get("program"))
 
 
 def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
-    """A sentence for each branch, thread count and quantity; none of a sweep of workloads.
+    """A sentence for each branch, thread count and quantity; none for a sweep of workloads.
 
-    Memory is tested by itself, since no other sweep tells it: so what is said of times is corrected
-    as everywhere. In: rows of `frames.TIMES`.
+    Memory has a correction of its own, so that times have the same correction as in other sweeps.
+    In: rows of `frames.TIMES`.
     """
     sweep, baseline = decisions.sweep, decisions.baseline
     if baseline is None or not is_of_user(sweep):
@@ -36,7 +36,7 @@ def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
     peaks = told.collect()
     if peaks.height == times.height:
         as_time = times.lazy().drop(_VALUE).join(peaks.lazy(), on="trial").select(times.columns)
-        memory = judge(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
+        memory = decide(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
     else:
         memory = decisions.comparisons.clear()
     every = pl.concat([decisions.comparisons, memory.select(decisions.comparisons.columns)])
@@ -49,7 +49,7 @@ def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
         "branch", "threads", pl.col("quantity").replace_strict(dict(zip(SHOWN, "012", strict=True)))
     )
     lines = [
-        f"{in_words(row, baseline, place_of(decisions.comparisons, row))}: {_told(verdict(row, sweep))}."
+        f"{in_words(row, baseline, place_of(decisions.comparisons, row))}: {_told(result_of(row, sweep))}."
         for row in rows.rows(named=True)
     ]
     return lines if memory.height else [*lines, UNSEEN]

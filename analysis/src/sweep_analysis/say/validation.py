@@ -1,4 +1,4 @@
-"""Says how near a prediction is, and names what it missed."""
+"""Sentences on the accuracy of a prediction and on its misses."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.stats.differences import MARK, NEAR
+from sweep_analysis.stats.differences import NEAR, THRESHOLD
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 
 def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -> list[str]:
-    """The sentences below the table.
-
-    The misses by name, the worst first, then the two figures of all cells.
-    """
+    """The sentences below the table: the misses, the worst first, then the accuracy over all configurations."""
     said = []
     missed = with_panel(found.missed)
     for row in (
@@ -28,30 +25,36 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
         )
         said.append(f"missed: {row['panel']} on {count(row['threads'], 'thread')}: {ratios}")
     if found.unmatched:
-        said.append(f"{count(found.unmatched, 'cell')} left out that only one sweep has")
-    when = "before" if found.is_prediction else "AFTER (so it is no prediction)"
-    said.append(f"Simulated ({simulated.path.name}) {when} it was measured ({measured.path.name}).")
+        said.append(
+            f"left out, because only one sweep has them: {count(found.unmatched, 'configuration')}"
+        )
+    when = (
+        f"before it was measured ({measured.path.name})"
+        if found.is_prediction
+        else f"AFTER it was measured ({measured.path.name}), so this is no prediction"
+    )
+    said.append(f"Simulated ({simulated.path.name}) {when}.")
     near = found.cells.height - found.missed.height
     said.append(
-        f"{near} of {count(found.cells.height, 'cell')} within {MARGIN:.0%} ({found.share:.0%}); geometric mean of "
+        f"{near} of {count(found.cells.height, 'configuration')} within {MARGIN:.0%} ({found.share:.0%}); geometric mean of "
         f"simulated over measured time {found.mean_ratio:.3f}."
     )
     return said
 
 
 def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
-    """Whether branches gain and lose where the simulation says.
+    """Whether branches gain and lose as the simulation predicts.
 
     In: rows of `differences.differences`.
     """
-    certain, judged = rows.filter("is_certain"), rows.filter(~pl.col("two_states"))
-    right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
-    passes = right == certain.height and near / judged.height >= MARK
-    rest = rows.height - judged.height
-    left_out = f" {count(rest, 'more cell')} that is bimodal: not tested." if rest else ""
+    certain, tested = rows.filter("is_certain"), rows.filter(~pl.col("is_bimodal"))
+    right, near = int(certain["is_right"].sum()), int(tested["is_near"].sum())
+    passes = right == certain.height and near / tested.height >= THRESHOLD
+    rest = rows.height - tested.height
+    left_out = f" Not tested, because bimodal: {count(rest, 'configuration')}." if rest else ""
     return (
-        f"**Validation {'passed' if passes else 'failed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
-        f"differs from `{baseline}`, the simulation has the sign right in {right} (the threshold is all), and in {near} of "
-        f"{count(judged.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the threshold is {MARK:.0%})."
-        f"{left_out}"
+        f"**Validation {'passed' if passes else 'failed'}**: in {count(certain.height, 'configuration')} the measured "
+        f"95 % interval of a branch's change against `{baseline}` excludes 0; the simulation has the sign right in {right} "
+        f"of them (the threshold is all). The simulated ratio is within {NEAR:.0%} of the measured ratio in {near} of "
+        f"{count(tested.height, 'configuration')} (the threshold is {THRESHOLD:.0%}).{left_out}"
     )

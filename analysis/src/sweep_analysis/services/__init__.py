@@ -1,4 +1,1 @@
-"""Experiments of older studies, most about services: servers, locks, transfers, queues.
-
-Beside what was published.
-"""
+"""Compares experiments of older studies (servers, locks, transfers, queues) with their published numbers."""

@@ -1,4 +1,4 @@
-"""Draws points: a chart for each place, what was measured above what was published. No statistics."""
+"""Draws points: a chart for each place, with measured points above published ones. No statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = (
     "#999933",
     "#000000",
 )
-"""Of ways, in their order; friendly to colour-blind readers (Okabe and Ito, and Tol)."""
+"""Colours of variants, in their order, which colour-blind readers can distinguish (Okabe and Ito, and Tol)."""
 
 SHAPES = {
     "measured": "circle",
@@ -29,16 +29,16 @@ SHAPES = {
     "derived": "square",
     "bound": "triangle-down",
 }
-"""By the kind of a point."""
+"""Shape of a point by its kind."""
 
 PANEL = (170, 140)
 """Width and height of a panel in pixels."""
 
 MOST_LETTERS = 24
-"""With more letters below a panel, the values along its axis are written upwards."""
+"""With more letters below a panel, the labels of its axis are vertical."""
 
 MOST_LABELS = 12
-"""With more values along an axis, some are left out."""
+"""With more labels along an axis, some are left out."""
 
 
 def charts(points: pl.DataFrame, figure: str, theme: Theme = LIGHT) -> dict[str, alt.VConcatChart]:
@@ -71,7 +71,7 @@ def _row(own: pl.DataFrame, place: pl.DataFrame, figure: str, theme: Theme) -> a
         scale=alt.Scale(domain=kinds, range=[SHAPES[kind] for kind in kinds]),
         legend=alt.Legend(orient="bottom"),
     )
-    # A time has no interval that reaches below nothing on a scale of factors.
+    # A logarithmic axis cannot show an interval of a time that reaches below zero.
     is_time = upwards.endswith("ms")
     shown = (
         own.with_columns(pl.when(pl.col("low") > 0).then("low").alias("low")) if is_time else own
@@ -92,7 +92,7 @@ def _row(own: pl.DataFrame, place: pl.DataFrame, figure: str, theme: Theme) -> a
     ).properties(width=PANEL[0], height=PANEL[1])
     column = alt.Column("panel:N", sort=_in_order(own["panel"]), title=str(own["origin"][0]))
     row: alt.FacetChart = layers.facet(column=column).resolve_scale(x="independent")
-    # Statistics of times lie far apart; speed-ups are compared across panels.
+    # Times of panels differ by orders of magnitude; speed-ups are compared across panels.
     return row.resolve_scale(y="independent") if is_time else row
 
 

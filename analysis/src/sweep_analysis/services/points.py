@@ -1,6 +1,6 @@
-"""The experiments of older studies as numbers: what was measured here, and what was published.
+"""The measured and published numbers of experiments of older studies, as points.
 
-A point is one number of a figure. Published points are rows of one file, `published/points.csv`.
+A point is one number of a figure. Published points are rows of the file `published/points.csv`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ POINTS = pl.Schema(
     {
         "origin": pl.String,  # `HERE` or `PUBLISHED`
         "branch": pl.String,  # null where published
-        "place": pl.String,  # what a chart holds constant
-        "panel": pl.String,  # what a panel of it holds constant
-        "way": pl.String,  # what a line stands for
+        "place": pl.String,  # name of a chart: the conditions that are constant in it
+        "panel": pl.String,  # name of a panel of the chart
+        "way": pl.String,  # name of a line: the variant
         "x": pl.String,  # the value along the horizontal axis
         "value": pl.Float64,  # in the unit of the figure, see `FIGURES`
         "low": pl.Float64,  # 95 % interval; null where published, or with too few trials
@@ -37,7 +37,7 @@ POINTS = pl.Schema(
 """One row per point."""
 
 PLACE = ("place", "panel", "way", "x")
-"""Columns that say which point it is."""
+"""Columns that identify a point."""
 
 LOSS = "overhead-by-words"
 FORUM = "forum-grid"
@@ -54,10 +54,10 @@ FIGURES = {
 """Titles of both axes, by the figure's name in `experiments.toml`."""
 
 DIFFERENCE = ": more than the reference, %"
-"""Ends a place of the board in which the difference from the reference is drawn."""
+"""Suffix of a place of the message board that has differences from the reference."""
 
 _WAYS_OF_A_BOARD = {
-    "pool": "own (here: the pool)",
+    "pool": "own (here: the pool)",  # the committed points have these names
     "threads": "reference (here: a thread for each client)",
     "queue": "threads behind a queue",
 }
@@ -85,7 +85,7 @@ _OPENING = r"^service_part_(\d+)_max$"
 
 
 def points(analysis: Analysis | None, experiment: Experiment) -> pl.DataFrame:
-    """The points of an experiment: those that the analysis measured, if it is given, and published ones.
+    """The points of an experiment: the measured ones, if `analysis` is given, and the published ones.
 
     Out: rows of `POINTS`; of an experiment about correctness, rows of `answers`.
     """
@@ -112,7 +112,7 @@ def points(analysis: Analysis | None, experiment: Experiment) -> pl.DataFrame:
 
 
 def published(experiment: str) -> pl.DataFrame:
-    """The points that a study printed for an experiment."""
+    """The points that a study published for an experiment."""
     text = resources.files("sweep_analysis.services").joinpath("published/points.csv").read_bytes()
     frame = pl.read_csv(text, schema_overrides={"x": pl.String}).filter(experiment=experiment)
     missing = [pl.lit(None).alias(name) for name in ("branch", "low", "high", "trials")]
@@ -121,9 +121,9 @@ def published(experiment: str) -> pl.DataFrame:
 
 
 def beside(points: pl.DataFrame) -> pl.DataFrame:
-    """Published numbers with what was measured in the same place.
+    """Published and measured numbers of the same point.
 
-    Of a board only differences from its reference are set side by side: the study's two
+    For the message board, only differences from its reference are compared, because the study's two
     implementations are other programs than ours. Bounds have no rows.
     """
     is_rate = pl.col("place").str.ends_with(" harness")
@@ -137,10 +137,10 @@ def beside(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def orders(points: pl.DataFrame) -> tuple[int, int, int]:
-    """In how many places two ways have the same order here as in the study, the other one, or none.
+    """Numbers of places in which two variants have the study's order, the opposite order, or no order.
 
-    A place is one in which two ways were both measured and printed. There is no order where the
-    intervals of the two overlap here.
+    In such a place two variants were both measured and published. There is no order if their measured
+    intervals overlap.
     """
     place = ["place", "panel", "x"]
     here = points.filter(origin=HERE).select(*place, "way", "value", "low", "high")
@@ -153,7 +153,7 @@ def orders(points: pl.DataFrame) -> tuple[int, int, int]:
 
 
 def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
-    """Whether every cell gave the sequential program's answer on the same instance.
+    """Whether every configuration gave the sequential program's answer on the same instance.
 
     Out: one row per branch and set of parameters: `workload`, `parameters`, `branch`, `trials`,
          `agreeing`, `answer`.
@@ -184,7 +184,7 @@ def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
 
 
 def _with_differences(points: pl.DataFrame) -> pl.DataFrame:
-    """Sort points, and add the difference of a board from its reference wherever both were counted."""
+    """Sort points, and add the difference of a message board from its reference where both have a value."""
     place = ["origin", "branch", "place", "panel", "x"]
     own, reference = (points.filter(way=_WAYS_OF_A_BOARD[way]) for way in ("pool", "threads"))
     both = own.join(reference.select(*place, under="value"), on=place, nulls_equal=True)
@@ -200,7 +200,7 @@ def _with_differences(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _placed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add place and panel of the packet study, and the way: a strategy, and its lock if it has one."""
+    """Add place and panel of the packet study, and the variant: a strategy, and its lock if it has one."""
     has_lock = parameter("strategy").is_in(["home-queue", "awesome"])
     with_lock = pl.format("{}, {}", parameter("strategy"), parameter("lock"))
     return frame.with_columns(
@@ -304,7 +304,7 @@ def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
 
 
 def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
-    """Mean of each metric over a cell's trials, with a 95 % interval of Student's t.
+    """Mean of each metric over a configuration's trials, with a 95 % interval of Student's t.
 
     Trials are independent processes. Out: columns of `place`, `branch`, `metric`, `value`, `low`,
     `high`, `trials`.

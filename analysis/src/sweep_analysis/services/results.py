@@ -1,4 +1,4 @@
-"""An experiment of an older study: measured numbers beside published ones, or that none were measured."""
+"""An experiment of an older study: its measured numbers, if there are any, beside the published ones."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ STUDIES = {
 """The part of a study that each experiment repeats. The study of user-level threads has no table 2."""
 
 MOST_WIDE = 0.2
-"""Widest interval, as a share of the number, that confirms a number inside: ±10 %. A guess."""
+"""Widest interval, as a share of the number, that may confirm a published number: ±10 %. A guess."""
 MOST_POINTS = 5.0
-"""The same for throughput lost, in percentage points: an interval from −127 to 24 holds whatever was printed."""
+"""Widest interval of lost throughput in percentage points, because an interval from −127 to 24 confirms any number."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Result:
     """One experiment.
 
     Attributes:
-        experiment: as `experiments.toml` has it.
+        experiment: from `experiments.toml`.
         points: rows of `points.POINTS`; only published ones if there is no sweep.
-        summary: the sweep, its trials and its host, or that the measurement is missing.
-        sweep: the name of the sweep that measured it; None if none did.
+        summary: a sentence on the sweep, its trials and its host, or that there is no sweep.
+        sweep: the name of the sweep; None if there is none.
     """
 
     experiment: Experiment
@@ -56,27 +56,27 @@ class Result:
     sweep: str | None = None
 
     def charts(self) -> list[alt.VConcatChart]:
-        """Measured above published; a chart with only one of the two shows that one."""
+        """A chart for each place, with the measured points above the published ones."""
         return list(charts(self.points, self.experiment.figure).values())
 
     def table(self) -> str:
-        """Published numbers beside what was measured in the same place, as Markdown."""
+        """Published and measured numbers of the same point, as Markdown."""
         met = beside(self.points)
         if met.is_empty():
-            return "No published number has a measured one beside it."
+            return "No published number has a measured counterpart."
         return tables.markdown(tables.rounded(met))
 
 
 def result_of(name: str) -> Result:
-    """An experiment by the newest committed sweep of it, or by what was published alone."""
+    """The result of an experiment from its newest committed sweep, or only the published numbers."""
     return result(experiment_named(name), newest_of(name))
 
 
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
-    """An experiment by `sweep`, or by what was published alone."""
+    """The result of an experiment from `sweep`, or only the published numbers."""
     if sweep is None:
         summary = (
-            f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
+            f"Not measured yet: no sweep of {experiment.name} is committed, so the chart has only published numbers. "
             f"`cargo runner sweep --experiment {experiment.name}` measures it."
         )
         return Result(experiment, points(None, experiment), summary)
@@ -89,10 +89,10 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
 
 
 def numbers(met: pl.DataFrame, figure: str) -> tuple[int, int, int]:
-    """How many published numbers came again, how many did not, and how many are inconclusive.
+    """The numbers of published numbers that are confirmed, not confirmed, and inconclusive.
 
-    A number came again if it is inside the interval, and that is narrow enough to exclude much
-    else. In: rows of `beside`. Numbers without an interval are inconclusive.
+    A number is confirmed if it is inside the measured interval, and this interval is narrow. It is not
+    confirmed if it is outside. In: rows of `beside`. Numbers without an interval are inconclusive.
     """
     width = pl.col("high") - pl.col("low")
     most = MOST_POINTS if figure == LOSS else MOST_WIDE * pl.col("measured").abs()
@@ -103,7 +103,7 @@ def numbers(met: pl.DataFrame, figure: str) -> tuple[int, int, int]:
 
 
 def overview(results: list[Result]) -> str:
-    """Every experiment of the studies: how many numbers were printed, and how they compare, as Markdown."""
+    """A row per experiment of the studies with counts of published, measured and confirmed numbers, as Markdown."""
     rows = []
     for each in results:
         met = beside(each.points)
@@ -117,27 +117,28 @@ def overview(results: list[Result]) -> str:
                 "study": STUDIES[each.experiment.name],
                 "experiment": each.experiment.name,
                 "sweep": each.sweep or "not measured yet",
-                "printed": printed.height,
-                "measured beside": met.height,
-                "came again": again,
-                "did not": differ,
+                "published": printed.height,
+                "also measured": met.height,
+                "confirmed": again,
+                "not confirmed": differ,
                 "inconclusive": open_numbers,
-                "same order of two ways": same,
+                "same order of two variants": same,
                 "opposite order": opposite,
-                "overlap": open_orders,
+                "intervals overlap": open_orders,
             }
         )
     return tables.markdown(pl.DataFrame(rows))
 
 
 def orders_in_words(results: list[Result]) -> str:
-    """How often two ways have the order that was printed, and what the pool gains on the packet study's queues."""
+    """Sentences on the order of two variants against the studies, and on the pool against the packet study's queues."""
     same, other, unclear = (
         sum(column) for column in zip(*(orders(each.points) for each in results), strict=True)
     )
     return (
-        f"Of {same + other + unclear} places in which two ways were printed and measured, {same} have the printed order "
-        f"here, {other} the opposite one, and {unclear} are inconclusive, because the intervals overlap. "
+        f"In {same + other + unclear} places two variants were both published and measured. Our measurements have the "
+        f"published order in {same} places and the opposite order in {other}; {unclear} are inconclusive, because the "
+        "intervals overlap. "
         f"{_pool_against_queues(results)}"
     )
 
@@ -151,15 +152,15 @@ def _pool_against_queues(results: list[Result]) -> str:
     ahead = both.filter(pl.col("low") > pl.col("high_other")).height
     behind = both.filter(pl.col("high") < pl.col("low_other")).height
     return (
-        f"A work-stealing pool is faster than queues that workers own in {ahead} of {both.height} places, slower in "
-        f"{behind}; in the others intervals overlap."
+        f"A work-stealing pool is faster than queues of single workers in {ahead} of {both.height} places, and slower in "
+        f"{behind}; in the others the intervals overlap."
     )
 
 
 def costs(sweep: Sweep) -> pl.DataFrame:
     """Costs of a request by branch and by the parameters that vary; the A/A control counts as a branch.
 
-    Out: medians over trials, and the range of the first.
+    Out: medians over trials, and the range of the server's CPU time.
     """
     named = {
         "server_cpu_per_request": ("server CPU, µs", 1e-3),
@@ -183,7 +184,7 @@ def costs(sweep: Sweep) -> pl.DataFrame:
         first.max().alias("most"),
     )
     wide = long.pivot("metric", index=place, values="value", aggregate_function="median")
-    # The order of rows, and so that of new columns, differs from run to run.
+    # The order of rows differs from run to run, and so does that of the new columns.
     wide = wide.select(*place, *(it for it, _ in named.values() if it in wide.columns))
     program = pl.when(program=PARALLEL).then(pl.lit("")).otherwise(pl.lit("no hand-off"))
     found = wide.join(ranges, on=place).with_columns(program.alias("program"))
@@ -191,7 +192,7 @@ def costs(sweep: Sweep) -> pl.DataFrame:
 
 
 def _without_common(rows: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of `parameters` what all rows have in common."""
+    """Remove the parameters that all rows have in common."""
     texts = rows["parameters"].cast(pl.String).to_list()
     common = set.intersection(*(set(text.split()) for text in texts))
     varying = [" ".join(word for word in text.split() if word not in common) for text in texts]
@@ -199,23 +200,23 @@ def _without_common(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def points_of(analysis: Analysis) -> pl.DataFrame | None:
-    """The rows of the experiment's figure; None if the sweep is no experiment of a study."""
+    """The rows of the experiment's figure; None if the sweep is not an experiment of a study."""
     experiment = analysis.experiment
     is_known = experiment is not None and experiment.figure in {*FIGURES, ANSWERS}
     return points(analysis, experiment) if experiment is not None and is_known else None
 
 
 def experiment_figure(analysis: Analysis, experiment: Experiment) -> Figure:
-    """The figure that takes the place of those of branches."""
+    """The figure of an experiment, which replaces the figures of branches."""
     rows = points(analysis, experiment)
 
     def draw() -> Charts:
         return dict(charts(rows, experiment.figure)) if experiment.figure in FIGURES else {}
 
     about = (
-        "Whether every way gave the sequential program's answer."
+        "The table shows whether every variant gave the sequential program's answer."
         if experiment.figure == ANSWERS
-        else "Above what was measured here, below what was published. Bars are 95 % intervals."
+        else "The upper row has measured numbers, the lower row published ones. Bars are 95 % intervals."
     )
     return Figure(
         f"Experiment {experiment.name}: {experiment.shows}",

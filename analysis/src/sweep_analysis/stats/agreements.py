@@ -1,4 +1,4 @@
-"""Whether every branch gave the sequential program's answer: what an experiment about answers has."""
+"""Counts trials with the sequential program's answer, for experiments about answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""All that is computed of one sweep: each frame when it is first asked for, and once.
+"""All frames of one sweep, each computed once, when it is first needed.
 
-A frame is added here and nowhere else: report, command line and figures take it from `FRAMES`, by
-its name.
+To add a frame, add it here: report, command line and figures take it from `FRAMES`, by its name.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sweep_analysis.stats.boxes import box_signs
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
-from sweep_analysis.stats.decisions import Decisions, judged_of
+from sweep_analysis.stats.decisions import Decisions, decisions_of
 from sweep_analysis.stats.drift import Drift, drift, residuals
 from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, writes_per_push
 from sweep_analysis.stats.latency import latencies
@@ -34,7 +33,7 @@ FRAMES: dict[str, _Compute] = {}
 
 
 def _frame(name: str) -> Callable[[_Compute], cached_property[pl.DataFrame]]:
-    """Make a method of `Analysis` one of its frames."""
+    """Register a method of `Analysis` as one of its frames."""
 
     def entered(compute: _Compute) -> cached_property[pl.DataFrame]:
         FRAMES[name] = compute
@@ -45,11 +44,11 @@ def _frame(name: str) -> Callable[[_Compute], cached_property[pl.DataFrame]]:
 
 @dataclass(frozen=True)
 class Analysis:
-    """All that is computed of one sweep.
+    """All frames of one sweep.
 
     Attributes:
-        sweep: what was read.
-        baseline: what branches are compared with; None if the sweep names nothing.
+        sweep: the records.
+        baseline: the branch that others are compared with; None if the sweep names none.
     """
 
     sweep: Sweep
@@ -78,12 +77,12 @@ class Analysis:
 
     @property
     def comparisons(self) -> pl.DataFrame:
-        """The same by wall time."""
+        """The comparisons in wall time."""
         return self.decisions.of("time")
 
     @property
     def cpu_comparisons(self) -> pl.DataFrame:
-        """The same by CPU time; empty if none was recorded."""
+        """The comparisons in CPU time; empty if it was not recorded."""
         return self.decisions.of("cpu")
 
     @_frame("failures")
@@ -106,7 +105,7 @@ class Analysis:
 
     @_frame("writes-per-push")
     def writes(self) -> pl.DataFrame:
-        """How often the line that every push reads is written, for each push."""
+        """Writes per push of the cache line that every push reads."""
         return writes_per_push(self.sweep)
 
     @_frame("spent")
@@ -116,7 +115,7 @@ class Analysis:
 
     @_frame("line-waits")
     def line_waits(self) -> pl.DataFrame:
-        """Which lines of source waited on a simulated machine: rows of `frames.LINE_WAIT_RATES`."""
+        """Source lines that waited for cache lines on a simulated machine: rows of `frames.LINE_WAIT_RATES`."""
         return line_wait_rates(self.sweep)
 
     @_frame("sensitivity")
@@ -131,7 +130,7 @@ class Analysis:
 
     @_frame("latencies")
     def waits(self) -> pl.DataFrame:
-        """How long work waited, in quantiles: rows of `frames.LATENCIES`."""
+        """Quantiles of latencies: rows of `frames.LATENCIES`."""
         return latencies(self.sweep).collect()
 
     @_frame("clocks")
@@ -141,22 +140,22 @@ class Analysis:
 
     @_frame("residuals")
     def residuals(self) -> pl.DataFrame:
-        """Each time beside the others of its cell, over the sweep: rows of `frames.RESIDUALS`."""
+        """Each block's time relative to the others of its configurations: rows of `frames.RESIDUALS`."""
         return residuals(self.times.lazy())
 
     @_frame("claims")
     def claims(self) -> pl.DataFrame:
-        """Claims written before the sweep, and their outcomes: rows of `frames.CLAIMS`."""
+        """Pre-registered hypotheses and their results: rows of `frames.CLAIMS`."""
         return self._checked.claims
 
     @_frame("claim-details")
     def claim_details(self) -> pl.DataFrame:
-        """The same by workload: rows of `frames.CLAIM_DETAILS`."""
+        """Pre-registered hypotheses by workload: rows of `frames.CLAIM_DETAILS`."""
         return self._checked.details
 
     @_frame("costs")
     def costs(self) -> pl.DataFrame:
-        """Wall time, CPU time, cycles, CPUs busy and idle of every cell: rows of `frames.COSTS`."""
+        """Wall time, CPU time, cycles, CPUs busy and idle per configuration: rows of `frames.COSTS`."""
         return costs(self.times.lazy(), self.cpus)
 
     @_frame("placements")
@@ -169,7 +168,7 @@ class Analysis:
 
     @_frame("ledger")
     def ledger(self) -> pl.DataFrame:
-        """Everything that the figures leave out, with reasons: rows of `frames.LEDGER`."""
+        """Data that figures leave out, with reasons: rows of `frames.LEDGER`."""
         return ledger(self.sweep, self.times.lazy(), self.sweep.baseline)
 
     @cached_property
@@ -184,8 +183,8 @@ class Analysis:
 
     @cached_property
     def decisions(self) -> Decisions:
-        """All that is tested of this sweep."""
-        return judged_of(self.sweep, self.times, self.baseline)
+        """All tests of this sweep."""
+        return decisions_of(self.sweep, self.times, self.baseline)
 
     @cached_property
     def trend(self) -> Drift | None:
@@ -194,15 +193,12 @@ class Analysis:
 
     @cached_property
     def experiment(self) -> Experiment | None:
-        """The named experiment that the sweep is."""
+        """The named experiment of the sweep."""
         return experiment_of(self.sweep)
 
     @property
     def cpus(self) -> int | None:
-        """CPUs that the trials could use.
-
-        As the host says, else the most threads not marked oversubscribed.
-        """
+        """CPUs that the trials could use: the host's number, else the most threads without oversubscription."""
         usable = self.sweep.host.get("cpus_usable")
         if isinstance(usable, int):
             return usable
@@ -212,10 +208,7 @@ class Analysis:
 
     @property
     def definition(self) -> str | None:
-        """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference.
-
-        None: no data.
-        """
+        """The first definition of speed-up in `DEFINITIONS` whose reference was measured; None without data."""
         present = set(self.speedups["definition"])
         return next((name for name in DEFINITIONS if name in present), None)
 

@@ -1,17 +1,17 @@
-"""Signs over a box: on which share of machines a branch is faster, and which price turns that.
+"""Signs over a box: the share of machines on which a branch is faster, and the cost that flips the sign.
 
-A sweep over a box runs each branch on the same machines, points of a Latin hypercube of prices. A
-machine is the sampling unit: its seeds are averaged. A machine on which a trial of the branch or of
-the baseline failed has no sign, so it counts against either. The bound below is that of independent
-draws; the points of a hypercube are spread more evenly than these.
+A sweep over a box runs each branch on the same machines, points of a Latin hypercube of cost
+parameters. A machine is the sampling unit: its seeds are averaged. A machine on which a trial of the
+branch or of the baseline failed has no sign, so it counts against either sign. The bound below is
+that of independent draws; the points of a hypercube are spread more evenly.
 
-**Rule.** A sign is claimed if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of
+**Rule.** A sign is stated if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of
 machines that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside
-the 5-95 % range of the A/A control, the baseline with other seeds. Otherwise it is undecided.
+the 5-95 % range of the A/A control, the baseline with other seeds. Otherwise the result is undecided.
 
-**The price that turns it** has the strongest rank correlation (Spearman) with the ratio, of at least
-`LEAST_RHO` and significant for the number of prices. It turns at the value that tells the machines of
-one sign from those of the other with the fewest errors.
+**The cost parameter that flips the sign** has the strongest rank correlation (Spearman) with the
+ratio, of at least `LEAST_RHO` and significant for the number of cost parameters. The sign flips at
+the value that separates the machines of the two signs with the fewest errors.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, QUANTITIES, SLOWER
 
 SHARE = 0.9
-"""Least share of the box on which a claimed sign holds, by its lower bound."""
+"""Least lower bound of the share of machines on which a stated sign holds."""
 
 LEVEL = 0.05
-"""Error of a bound, and of a price among all prices."""
+"""Error probability of a bound, and of the choice of a cost parameter among all."""
 
 LEAST_RHO = 0.5
-"""A weaker rank correlation names no price."""
+"""With a weaker rank correlation, the result names no cost parameter."""
 
 FEWEST = 4
 """With fewer machines no correlation is computed."""
 
 UNDECIDED = "undecided"
-"""The verdict where no sign is claimed."""
+"""The result where no sign is stated."""
 
 _POINT = r"(?:^| )box=(\S+)"
 _Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Turn:
-    """A price and where it turns a sign."""
+class _Flip:
+    """A cost parameter and the value at which it flips a sign."""
 
     price: str | None = None
     rho: float | None = None
@@ -66,15 +66,15 @@ def lower_bound(agreeing: int, machines: int) -> float:
 
 
 def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
-    """The signs of every branch over the box, the A/A control beside them.
+    """The signs of every branch over the box, with those of the A/A control.
 
     In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`, one per workload, thread
-         count and branch; none if the sweep is over no box.
+         count and branch; none if the sweep is not over a box.
     """
     if not sweep.points or baseline is None:
         return pl.DataFrame(schema=BOX)
     logs = _logs(sweep, times)
-    # The control differs from the sweep's own baseline by its seeds alone.
+    # The control differs from the sweep's own baseline only by its seeds.
     controls = _ratios(
         logs.filter(pl.col("branch").is_in([sweep.baseline, sweep.twin])), sweep.baseline
     )
@@ -91,7 +91,7 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
 
 
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
-    """The signs of a branch in one cell. In: `point` and `log`, null where it failed; the control's `log`."""
+    """The signs of a branch in one configuration. In: `point`, `log` (null if it failed); the control's `log`."""
     machines = own.height
     known = own.drop_nulls("log")
     logs = known["log"].to_numpy()
@@ -103,7 +103,7 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     is_large = bool(logs.size) and abs(median) >= math.log1p(LEAST_SIMULATED)
     is_beyond = bool(twin.size) and not twin_low <= median <= twin_high
     holds = max(bounds) >= SHARE and is_large and is_beyond and (median < 0) == (sign == FASTER)
-    turn = _turn(sweep, known["point"].to_list(), logs)
+    flip = _flip(sweep, known["point"].to_list(), logs)
     return {
         "machines": machines,
         "failed": machines - known.height,
@@ -125,9 +125,9 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
             if twin.size
             else {}
         ),
-        "price": turn.price,
-        "rho": turn.rho,
-        "turns_at": turn.value,
+        "price": flip.price,
+        "rho": flip.rho,
+        "flips_at": flip.value,
         "verdict": sign if holds else UNDECIDED,
     }
 
@@ -139,26 +139,26 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _turn(sweep: Sweep, points: list[int], logs: _Floats) -> _Turn:
-    """The price with the strongest rank correlation, and the value at which the sign turns."""
+def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> _Flip:
+    """The cost parameter with the strongest rank correlation, and the value at which the sign flips."""
     if logs.size < FEWEST or np.ptp(logs) == 0:
-        return _Turn()
+        return _Flip()
     prices: dict[str, _Floats] = {
         key: np.array([sweep.points[point - 1]["prices"][key] for point in points], dtype=float)
         for key in sweep.points[0]["prices"]
     }
     varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
-    best = _Turn()
+    best = _Flip()
     for key, values in varied.items():
         rho = _rank_correlation(values, logs)
         is_certain = _chance(rho, logs.size) * len(varied) < LEVEL
         if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
-            best = _Turn(key, rho, _turns_at(values, logs, rho))
+            best = _Flip(key, rho, _flips_at(values, logs, rho))
     return best
 
 
 def _rank_correlation(one: _Floats, other: _Floats) -> float:
-    """Spearman's."""
+    """Spearman's rank correlation."""
     ranks = np.stack([pl.Series(values).rank().to_numpy() for values in (one, other)])
     return float(np.corrcoef(ranks)[0, 1])
 
@@ -170,13 +170,13 @@ def _chance(rho: float, machines: int) -> float:
     return float(2 * special.stdtr(freedom, -t))
 
 
-def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
-    """The value that tells the two signs apart with the fewest errors.
+def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
+    """The value that separates the two signs with the fewest errors.
 
-    None if all have one sign, or if it does no better than to give all the more frequent one.
+    None if all machines have one sign, or if no value has fewer errors than the rarer sign has machines.
     """
     order = np.argsort(values)
-    # Of a rising ratio the slower machines are those with the higher price.
+    # If the ratio rises with the cost, the slower machines are those with the higher cost.
     is_upper = (logs[order] > 0) if rho > 0 else (logs[order] < 0)
     rarer = min(is_upper.sum(), (~is_upper).sum())
     if rarer == 0:
@@ -196,7 +196,7 @@ def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
 def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
     """`log` of each branch's time over the baseline's, null where a trial of either failed.
 
-    In: what `_logs` gives.
+    In: rows of `_logs`.
     """
     by = [*PLACE, "point"]
     base = logs.filter(branch=baseline).select(*by, base="log")
@@ -209,7 +209,7 @@ def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
 
 
 def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """`log` of each branch's time by cell and `point`, a mean over seeds; null where a trial failed."""
+    """`log` of each branch's time by configuration and `point`, a mean over seeds; null where a trial failed."""
     by = [*PLACE, "point"]
     words = sweep.trials.with_columns(WORDS).with_columns(pl.col("input").fill_null(""))
     tried = (
@@ -231,7 +231,7 @@ def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_points(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a box: `parameters` without the point, which stands in `point`."""
+    """Rows of a box, with the point in the column `point` instead of `parameters`."""
     words = pl.col("parameters").cast(pl.String)
     return rows.with_columns(
         point=words.str.extract(_POINT).cast(pl.Int64),

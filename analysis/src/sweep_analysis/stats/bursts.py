@@ -1,10 +1,10 @@
-"""Blocks during a burst of other work, which slows trials of one moment, whatever their branch.
+"""Finds blocks during a burst of other work, which slows down trials of one moment in any branch.
 
-A mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
-block. So whole blocks are tested, not trials. Fisher's exact test compares the block's share of far
-trials with that of the other blocks of its cell. One branch alone makes no burst. A block is left
-out for all branches alike, so none of equal branches gains by it. A moment at which branches of one
-kind alone are slow looks the same; the ledger counts the trials that are left out.
+A slow mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
+block. So the test is on blocks, not on trials. Fisher's exact test compares the block's share of far
+trials with that of the other blocks of its configurations. A single slow branch is not a burst.
+Comparisons leave out the block for all branches, so equal branches stay equal. A moment at which only
+branches of one kind are slow looks the same; the ledger counts the blocks that are left out.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from sweep_analysis.stats.units import beside_cell
 Counts = npt.NDArray[np.int64]
 
 FAR = 3.5
-"""Modified z-score from which on a value is far from the others [Iglewicz and Hoaglin 1993]."""
+"""Least modified z-score of a far value [Iglewicz and Hoaglin 1993]."""
 NORMAL_MAD = 0.6745
 """Median absolute deviation of a standard normal distribution: the scale of the modified z-score."""
 BURST_ALPHA = 0.02
-"""P-value below which a block met a burst: two far trials of eleven, and none in six other blocks."""
+"""P-value below which a block is a burst: for example 2 far trials of 11, and none in 6 other blocks."""
 MOST_FAR = 0.2
-"""Share of far trials above which a cell has modes, and not bursts. Else builds of two modes, whose bursts are chance,
-made half as many false claims again (`cargo xtask truth`)."""
+"""With a larger share of far trials, a configuration has modes, and not bursts. Without this limit, builds with two
+modes had 1.5 times as many false results (`cargo xtask truth`)."""
 FEWEST_FAR, FEWEST_TRIALS = 2, 3
-"""Far trials of a burst, and trials of its block: of two, either may be the far one."""
+"""Fewest far trials of a burst, and fewest trials of its block: of two trials, either may be the far one."""
 
 
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
-    """Blocks during a burst, as `column` shows it.
+    """The blocks during a burst, by the values of `column`.
 
-    None of a cell that would keep too few layouts to be tested.
+    Configurations that would keep too few builds for a test have no bursts.
 
     In:  rows of `frames.TIMES`.
     Out: `block`.
@@ -44,7 +44,7 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
     off, far = pl.col("off"), pl.col("far")
     scale = (
         off.filter(off > 0).median().over(CELL_SET) / NORMAL_MAD
-    )  # Medians themselves are at 0, and show no noise.
+    )  # A trial at the median has 0, which shows no noise.
     blocks = (
         times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0))
         .with_columns(off=beside_cell(column))
@@ -70,9 +70,9 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
 
 
 def chance_of(seen: Counts, every: Counts, found: Counts, trials: Counts) -> Floats:
-    """The chance that at least `seen` of so many `trials` are far, if `found` of `every` trial are.
+    """The probability that at least `seen` of `trials` are far, if `found` of `every` trials are far.
 
-    The hypergeometric distribution. `scipy.stats` has it, too, but to load that takes half of the
+    This is the hypergeometric distribution. `scipy.stats` has it, too, but its import takes half of the
     time of a command that prints a table.
     """
     far = np.arange(trials.max(initial=0) + 1)

@@ -1,12 +1,12 @@
-"""Says whether a branch costs what the baseline costs, cell by cell.
+"""Tests whether a branch is equivalent to the baseline, for each configuration.
 
-The comparison of all other branches rests on this equivalence.
+The comparisons of all other branches depend on this equivalence of the control build.
 
-An insignificant difference does not prove equality, because a noisy sweep finds nothing. So this
-test is for equivalence (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419). A cell is
-*equivalent* if its 90 % interval lies within `CELL_MARGIN`, *different* if it lies beyond,
-corrected for the number of cells, and otherwise *inconclusive*. The geometric mean of all cells has
-the same test, with `MEAN_MARGIN`.
+An insignificant difference does not prove equality, because a noisy sweep finds nothing. So this is a
+test of equivalence (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419). A configuration is
+*equivalent* if its 90 % interval lies within `CELL_MARGIN`, *different* if it lies beyond, corrected
+for the number of configurations, and otherwise *inconclusive*. The geometric mean of all
+configurations has the same test, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from sweep_analysis.read.schema import PANEL, PLACE
 from sweep_analysis.stats.compare import ALPHA, Comparison, holm
 
 MEAN_MARGIN = 0.02
-"""How far from 1 the geometric mean of the ratios may be."""
+"""Margin of equivalence of the geometric mean of the ratios."""
 
 CELL_MARGIN = 0.05
-"""How far from 1 the ratio of one cell may be."""
+"""Margin of equivalence of the ratio of one configuration."""
 
 EQUAL = "equivalent"
 OFF = "different"
@@ -34,12 +34,13 @@ ANSWERS = (EQUAL, OFF, OPEN)
 
 @dataclass(frozen=True)
 class Calibration:
-    """How near one branch is to the baseline.
+    """Result of the test of equivalence of one branch.
 
-    Attributes: mean: the row of all cells together: `cells`, `time_ratio`, `equal_low` and
-        `equal_high` (the 90 % interval that
-            has to lie within the margin), `answer` (one of `ANSWERS`).
-        cells: the same for every cell, with `schema.PANEL` and `threads`; the furthest off first.
+    Attributes:
+        mean: the row of all configurations together: `cells` (their number), `time_ratio`,
+            `equal_low` and `equal_high` (the 90 % interval), `answer` (one of `ANSWERS`).
+        configurations: a row for every configuration, with `schema.PANEL` and `threads`; the largest ratios
+            first.
     """
 
     mean: pl.DataFrame
@@ -47,7 +48,7 @@ class Calibration:
 
     @property
     def answer(self) -> str:
-        """`EQUAL` if mean and all cells are, `OFF` if one of them is."""
+        """`EQUAL` if the mean and all configurations are, `OFF` if one of them is, otherwise `OPEN`."""
         answers = {*self.mean["answer"], *self.cells["answer"]}
         return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 
@@ -55,7 +56,7 @@ class Calibration:
 def calibration(
     times: pl.LazyFrame, baseline: str, branch: str, quantity: str = "time"
 ) -> Calibration | None:
-    """How near `branch` is to `baseline` in `quantity`; None if they share no cell.
+    """Test the equivalence of `branch` and `baseline` in `quantity`; None if they share no configuration.
 
     In: rows of `frames.TIMES`.
     """
@@ -84,7 +85,7 @@ def _answered(rows: pl.DataFrame, margin: float) -> pl.DataFrame:
         p_off = special.stdtr(np.maximum(degrees, 1), -(nearest - edge) / errors)
     known = np.isfinite(p_off)
     off = np.zeros(rows.height, dtype=bool)
-    off[known] = holm(p_off[known]) < ALPHA / 2  # the two sides are asked at once
+    off[known] = holm(p_off[known]) < ALPHA / 2  # because this tests both sides
     equal = known & (nearest + half < edge)
     answers = np.where(off, OFF, np.where(equal, EQUAL, OPEN))
     return rows.with_columns(

@@ -1,18 +1,18 @@
-"""Tests the claims of `branches.toml`, written before the sweep, against the sweep.
+"""Tests the pre-registered hypotheses of a sweep, which are the `claims` of `branches.toml`.
 
-`faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are
-held if the comparison finds just that, after correction for the number of claims, and falsified if
-it finds the opposite.
+`faster` and `slower` pool the configurations that they name and the sweep has (`compare.POOLED`).
+Such a hypothesis is held if the comparison finds this sign, after correction for the number of
+hypotheses, and falsified if it finds the opposite sign.
 
-`equal`, `no-slower` and `no-faster` are claims about each workload and each of its thread counts.
-In a mean, a gain on one could hide a loss on another. Each is held where the whole interval lies
-within the margin on the sides that the claim names: an inconclusive comparison proves nothing. Each
-is falsified where the interval lies beyond and the comparison finds a difference. The claim is held
-if all of them are, and falsified if one is. A claim about wall time covers waits as well, where a
-workload reports them.
+`equal`, `no-slower` and `no-faster` are hypotheses about each workload and each of its thread counts,
+because in a mean a gain on one could hide a loss on another. Each part is held if the whole interval
+lies within the margin on the sides that the hypothesis names: an inconclusive comparison proves
+nothing. A part is falsified if the interval lies beyond the margin and the comparison is significant.
+The hypothesis is held if all parts are held, and falsified if one is. A hypothesis about wall time
+covers latencies as well, where a workload reports them.
 
-Claims were written down before the sweep, so they are a family of tests of their own, corrected for
-their number.
+The hypotheses were written down before the sweep, so they are a family of tests of their own,
+corrected for their number.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ HELD = "held"
 REFUTED = "falsified"
 OPEN = "inconclusive"
 UNTESTED = "not tested"
-VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)
+RESULTS = (HELD, REFUTED, OPEN, UNTESTED)
 
 EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
 
 MARGIN = 1.02
-"""Ratio up to which a workload counts as equal: what the calibration allows a mean, too."""
+"""Ratio up to which a workload counts as equal; the calibration has the same margin for a mean."""
 CELL_MARGIN = 1.05
-"""The same of a workload at one thread count, as in the calibration."""
+"""Ratio up to which a workload at one thread count counts as equal, as in the calibration."""
 
 OF_EACH = ("equal", "no-slower", "no-faster")
 """Expectations that are about each workload and thread count."""
 
 MOST_THREADS = 1 << 30
-"""End of a range of threads that has none."""
+"""End of a range of threads without an upper end."""
 
 
 _COLUMNS = pl.Schema(
@@ -69,7 +69,7 @@ _COLUMNS = pl.Schema(
     | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "degrees")}
     | {"error": pl.Float64}
 )
-"""Columns that the decision on a claim uses."""
+"""Columns that the test of a hypothesis uses."""
 
 
 class Claim(msgspec.Struct):
@@ -83,15 +83,15 @@ class Claim(msgspec.Struct):
     figure: str | None = None
 
     def __post_init__(self) -> None:
-        """Take what older manifests call `figure` for the quantity."""
+        """Accept `figure`, the name of `quantity` in older manifests."""
         self.quantity = self.figure or self.quantity
 
 
 def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
-    """Every claim of the manifest with its branch and that branch's hypothesis.
+    """Every claim of the manifest with its branch and that branch's `hypothesis`.
 
     Raises:
-        InputError: a claim is not of the form of `results/README.md`.
+        InputError: a claim does not have the form that `branches.toml` describes.
     """
     found = []
     for entry in sweep.manifest.get("branches", []):
@@ -101,7 +101,7 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
                 claim = msgspec.convert(written, Claim)
             except msgspec.ValidationError as error:
                 raise InputError(
-                    where + "`", str(error), "see results/README.md for the format"
+                    where + "`", str(error), "see the first lines of branches.toml for the format"
                 ) from error
             for name, value, known in (
                 ("expect", claim.expect, EXPECTATIONS),
@@ -119,11 +119,11 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
 
 @dataclass(frozen=True)
 class Checked:
-    """Outcomes of the claims of a sweep.
+    """Results of the pre-registered hypotheses of a sweep.
 
     Attributes:
-        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
-        details: rows of `frames.CLAIM_DETAILS`: the test of each workload of a tested claim alone.
+        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if it has no hypothesis.
+        details: rows of `frames.CLAIM_DETAILS`: a separate test of each workload of a hypothesis.
     """
 
     claims: pl.DataFrame
@@ -131,12 +131,12 @@ class Checked:
 
 
 def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
-    """Test every claim of the sweep's manifest against the trials.
+    """Test every hypothesis of the sweep's manifest against the trials.
 
     In: rows of `frames.TIMES` of the same sweep.
 
     Raises:
-        InputError: a claim is not of the form of `results/README.md`.
+        InputError: a claim does not have the form that `branches.toml` describes.
     """
     frame = times.collect()
     simulated = sweep.machine is not None
@@ -157,15 +157,14 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             "quantity": claim.quantity,
             "hypothesis": hypothesis,
         }
-        compared_with_itself = f"`{branch}` is what this sweep compares with"
+        compared_with_itself = f"`{branch}` is the branch that this sweep compares with"
         why = (
             compared_with_itself if branch == against else _untestable(sweep, frame, branch, claim)
         )
         if why or against is None:
             rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
             continue
-        # The noise is that of the branch that was run twice, whether or not it is the one compared
-        # with.
+        # The noise floor comes from the branch that ran twice, which may not be `against`.
         twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
         quantities = (
             claim.quantity,
@@ -180,7 +179,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
                     )
         found = _asked(sweep, claim, compared[against, claim.quantity], "overall", branch)
         if not found:
-            reason = f"no cell has good trials of `{branch}` and `{against}`"
+            reason = f"no configuration has good trials of `{branch}` and `{against}`"
             rows.append(row | {"verdict": UNTESTED, "reason": reason})
             continue
         rows.append(row | _told(sweep, found[0]))
@@ -193,27 +192,27 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     tested = sum(row.get("verdict") is None for row in rows)
     for at, claim, each in parts:
         of_each = claim.expect in OF_EACH
-        part = _judged(each, tested if of_each else 1, simulated=simulated)
+        part = _decided(each, tested if of_each else 1, simulated=simulated)
         details.append(part.select(CLAIM_DETAILS.names()))
         if of_each and rows[at].get("verdict") is None:
             rows[at] |= _tallied(sweep, claim, part)
     return Checked(
-        _judged(rows, 1, simulated=simulated).select(CLAIMS.names()),
+        _decided(rows, 1, simulated=simulated).select(CLAIMS.names()),
         pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
     )
 
 
 def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
-    """Verdict and reason of a claim about each workload.
+    """Result and reason of a hypothesis about each workload.
 
-    How many are held, and the worst that cannot be excluded.
+    The reason has the number of parts with each result, and the largest change that is not ruled out.
     """
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
     cells = planned.select(PLACE).n_unique()
     missing = (
         cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     )
-    number = {verdict: parts.filter(verdict=verdict).height for verdict in VERDICTS}
+    number = {verdict: parts.filter(verdict=verdict).height for verdict in RESULTS}
     number[UNTESTED] += missing
     told = f"of each workload and thread count {', '.join(f'{count} {verdict}' for verdict, count in number.items())}"
     sides = {
@@ -230,7 +229,7 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
         worst = with_panel(open_parts).sort("worst", descending=True).row(0, named=True)
         side = worst["ratio_low"] if worst["worst"] != worst["ratio_high"] else worst["ratio_high"]
         threads = f", {count(worst['at_threads'], 'thread')}" if worst["at_threads"] else ""
-        told += f"; cannot be excluded: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
+        told += f"; not ruled out: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
     verdict = (
         REFUTED if number[REFUTED]
         else UNTESTED if number[UNTESTED] == sum(number.values())
@@ -240,8 +239,8 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
     return {"verdict": verdict, "reason": told}
 
 
-def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
-    """Correct the p-values of these rows for their number and that of `claims`, and fill in what verdicts are open."""
+def _decided(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
+    """Correct the p-values of these rows for their number and that of `claims`; fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
     p_holm, detectable = np.full((2, table.height), np.nan)
@@ -257,7 +256,7 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     ).with_columns(
         pl.when(is_open)
-        .then(_verdict(simulated=simulated))
+        .then(_result(simulated=simulated))
         .otherwise(pl.col("verdict"))
         .alias("verdict"),
         pl.when(drifts(simulated=simulated) & is_open)
@@ -267,8 +266,8 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
     )
 
 
-def _verdict(*, simulated: bool) -> pl.Expr:
-    """The verdict of a tested claim, or of a part of one, from its corrected comparison."""
+def _result(*, simulated: bool) -> pl.Expr:
+    """The result of a tested hypothesis, or of a part, from its corrected comparison."""
     ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
     difference = differs("p_holm", simulated=simulated)
     margin = pl.when(pl.col("at_threads").is_null()).then(MARGIN).otherwise(CELL_MARGIN)
@@ -295,7 +294,7 @@ def _verdict(*, simulated: bool) -> pl.Expr:
 
 
 def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a claim's row that its comparison gives; if it is not testable, the verdict, too."""
+    """The columns of a hypothesis from its comparison; if it is not testable, the result, too."""
     row: dict[str, Any] = {
         name: found[name]
         for name in found
@@ -313,7 +312,7 @@ def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:
-    """Why a claim cannot be tested, as far as that can be told before anything is compared."""
+    """The reason why a hypothesis cannot be tested, if this is known before the comparison."""
     present = set(times["branch"])
     missing = [
         name
@@ -337,7 +336,7 @@ def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) ->
 
 
 def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
-    """The cells that the claim is about."""
+    """The configurations of the hypothesis."""
     first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
     named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
     return named & pl.col("threads").is_between(first, last)
@@ -346,7 +345,7 @@ def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
 def _asked(
     sweep: Sweep, claim: Claim, compared: Comparison, level: str, branch: str
 ) -> list[dict[str, Any]]:
-    """The rows of one branch and level that the claim is about."""
+    """The rows of one branch and level for the hypothesis."""
     if branch not in compared.branches:
         return []
     meant = compared.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
@@ -366,14 +365,14 @@ def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
     """Least and most threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
-        InputError: it is no range, or names what `has`, the host's facts, do not tell.
+        InputError: the text is not a range, or names a fact that `has`, the host's facts, lacks.
     """
     end = r"[1-9][0-9]*|cpus|cores"
     found = re.fullmatch(rf"(?P<one>{end})|(?P<first>{end})?\.\.(?:=(?P<last>{end}))?", text)
     if found is None or text == "..":
         raise InputError(
             where,
-            f"`{text}` is no range of threads",
+            f"`{text}` is not a range of threads",
             "write for example 8, 8.., ..=cpus or 16..=cores",
         )
 
@@ -386,7 +385,7 @@ def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
         if not isinstance(has[word], int):
             raise InputError(
                 where,
-                f"the host's `{word}` is unknown, which a claim names",
+                f"a hypothesis names the host's `{word}`, which is unknown",
                 "sweep again on that host",
             )
         return int(has[word])

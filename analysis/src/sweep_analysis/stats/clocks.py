@@ -1,4 +1,4 @@
-"""The CPU clock during a sweep, as the runner measured it beside every trial."""
+"""The CPU clock during a sweep, which the runner measured before and after every trial."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sweep_analysis.read.load import Sweep
 def clocks(sweep: Sweep) -> pl.LazyFrame:
     """The measured clock by mode and thread count.
 
-    A trial's is the mean of what was measured before and after it.
+    The clock of a trial is the mean of the measurements before and after it.
 
-    Out: rows of `frames.CLOCKS`. All trials that have times count, whether or not they failed. A
-         trial with one of the two measurements has that one.
+    Out: rows of `frames.CLOCKS`, over all trials of timed builds, failed ones included. If a trial has
+         only one of the two measurements, that is its clock.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")

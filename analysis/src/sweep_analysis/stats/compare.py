@@ -1,37 +1,36 @@
-"""The one decision rule: tests every branch against the baseline.
+"""The decision rule: tests every branch against the baseline.
 
-It tests time, CPU time and waits, per cell, per workload and overall.
+It tests time, CPU time and latencies, per configuration, per workload and overall.
 
-Each trial is paired with the baseline's of its block, so drift of the host cancels. Blocks that ran
-beside other work are left out (`bursts`). The log-ratios are averaged within each layout,
-and a cell's estimate is their mean over layouts, with outliers of single trials trimmed
-(`location`). A pooled ratio is the geometric mean of the ratios of its cells. Beside each ratio
-stand the least, the median and the most of its builds, because users run one build, and not the
-mean.
+Each trial is paired with the baseline's trial of its block, so drift of the host cancels. Blocks that
+ran beside other work are left out (`bursts`). The log-ratios are averaged within each build. The
+estimate of a configuration is their mean over builds, with outliers of single trials trimmed
+(`location`). A pooled ratio is the geometric mean of the ratios of its configurations. Each row also
+has the smallest, the median and the largest ratio of a build, because users run one build, and not
+the mean.
 
-If a quantity is zero in one trial of a cell, it has no ratio and no row in that cell. To leave out
-only those trials would select trials by their result.
+If a quantity is zero in one trial of a configuration, the configuration has no row of that quantity.
+To leave out only those trials would select trials by their result.
 
-Rows of all workloads, and of one at all thread counts, pool cells of several workers within the
-CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel. Both behave unlike
-the others, so neither is averaged with them (`POOLED`). Each thread count over all workloads is a
-level of its own.
+Rows over several thread counts pool the configurations of several workers within the CPUs. One worker
+shares nothing, and an oversubscribed pool waits for the kernel. These two kinds behave unlike the
+others, so no mean mixes kinds (`POOLED`). Each thread count over all workloads is a level of its own.
 
-Each branch pools the cells that it, the baseline and the A/A control have. A branch that fails on a
-workload loses that workload in its own rows alone.
+Each branch pools the configurations that it, the baseline and the A/A control have. If a branch fails
+on a workload, only its own rows lose that workload.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the
 noise floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a
 README may quote. That is all quantities, branches and levels, and both baselines if there are two.
-`SHARES` divides the 5 % among levels; the share of a level without a row to test goes to the cells.
-So the chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio
-that drifts over the sweep by more than it differs from 1 is not tested. A row that pools one cell
-is tested as that cell at every level. Otherwise one cell could be significant at one level and not
-at another.
+`SHARES` divides the 5 % among levels; the share of a level without a test goes to single
+configurations. So a sweep of equal branches has a significant difference with a probability of at most
+5 %. A ratio that drifts over the sweep by more than it differs from 1 is not tested. A row that pools
+one configuration is tested as that configuration at every level. Otherwise it could be significant at
+one level and not at another.
 
-On simulated machines cost parameters are known to some ten per cent, so no smaller change is called
-a difference. Nothing there drifts, because trials have seeds and no moment. And if all seeds agree,
-the cause is no coarse clock: chance decides nothing in such a cell.
+On simulated machines cost parameters are known within about 10 %, so no smaller change is significant.
+Simulated times do not drift, because a trial has a seed and no moment. If all seeds of a configuration
+agree, chance has no effect on it; the cause is not a coarse clock.
 """
 
 from __future__ import annotations
@@ -66,9 +65,9 @@ from sweep_analysis.stats.units import by_layout, by_replicate, has_ratio, log_r
 FASTER = "faster"
 SLOWER = "slower"
 UNCLEAR = "inconclusive"
-UNJUDGED = "not tested"
-VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not tested`: no A/A control to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
+UNTESTED = "not tested"
+RESULTS = (FASTER, SLOWER, UNCLEAR, UNTESTED)
+"""`not tested`: without an A/A control, with fewer than `FEWEST_UNITS` builds, with a drifting ratio, or bimodal."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -77,48 +76,48 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""The quantities of a comparison, and their columns in `frames.TIMES`. The wall time of a program that is paced by a
-clock does not depend on the pool; its CPU time and its waits do. Cycles are time at the measured clock, for sweeps
-whose clock moved. The ratio is called `time_ratio` in every case."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`. If a clock paces a program, its wall time does
+not depend on the pool; its CPU time and latencies do. Cycles are time at the measured clock, for sweeps whose clock
+changed. The column of the ratio is `time_ratio` for every quantity."""
 
-JUDGED = ("time", "cpu", "p50", "p99")
-"""The quantities that verdicts are given on together, as far as a workload tells them."""
+TESTED = ("time", "cpu", "p50", "p99")
+"""The quantities that are tested and corrected together, if a workload reports them."""
 WAITS = ("p50", "p99")
 
 ALPHA = 1 - CONFIDENCE
 SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
-"""How the 5 % are divided among levels. Cells are many and noisy; people quote workloads."""
+"""Shares of the 5 % by level. Single configurations are many and noisy; people quote workloads."""
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
-"""Kinds of cells; rows over several thread counts pool the first kind that there is."""
+"""Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
 AIMED = 0.9
-"""Power that the formula of `detectable_ratio` aims at. The larger of two limits counts, and both vary from sweep to
-sweep, so synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
+"""Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
+So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
 LEAST_SIMULATED = 0.1
-"""No smaller simulated change is called a difference, and no noise floor of a simulation is smaller. A guess of how
-exact the cost parameters are."""
+"""Least simulated change that may be significant, and least noise floor of a simulation. A guess of the accuracy of
+the cost parameters."""
 MANY_BIMODAL = 2
-"""From this many bimodal branches on, no branch of a simulated cell is tested."""
+"""With this many bimodal branches, no branch of a simulated configuration is tested."""
 DRIFT_ALPHA = 0.01
 """P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
-"""Replicates from which on a trend of a ratio is looked for."""
+"""With fewer replicates, a ratio is not tested for a trend."""
 
 
-def judge(
+def decide(
     times: pl.LazyFrame,
     baseline: str,
-    quantities: Sequence[str] = JUDGED,
+    quantities: Sequence[str] = TESTED,
     also: Mapping[str, Sequence[str]] | None = None,
     *,
     simulated: bool = False,
 ) -> pl.DataFrame:
-    """Compare all branches with `baseline` in each of `quantities`, and correct over all of it.
+    """Test all branches against `baseline` in each of `quantities`, and correct over all tests.
 
-    In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`);
-         `also` has further baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A control
-         included (never judged). The noise is that of the branch that was run twice, whether or not
-         it is the baseline. Cells without the baseline have no rows.
+    In:  rows of `frames.TIMES`, with time-outs at their limit (`speedup.with_time_outs`); `also` has
+         further baselines, and the branches that are compared with each.
+    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, with the A/A
+         control (which is not tested). The noise floor comes from the branch that ran twice, whether
+         or not it is the baseline. Configurations without the baseline have no rows.
     """
     frame = times.collect()
     times, twin = frame.lazy(), twin_of(times, baseline)
@@ -146,32 +145,26 @@ def judge(
             rows += [own.rows(level, own.groups(level)) for level in SHARES]
     if not rows:
         return pl.DataFrame(schema=COMPARISONS)
-    return _judged(pl.concat(rows), twin, simulated=simulated)
+    return _decided(pl.concat(rows), twin, simulated=simulated)
 
 
 def compare(
     times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False
 ) -> pl.DataFrame:
-    """The rows of `judge` in one of `QUANTITIES`.
-
-    Wall and CPU time are tested together whichever is asked for.
-    """
-    quantities = JUDGED if quantity in JUDGED else (quantity,)
-    return judge(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
+    """The rows of `decide` in one of `QUANTITIES`; all of `TESTED` are corrected together."""
+    quantities = TESTED if quantity in TESTED else (quantity,)
+    return decide(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the place of time.
-
-    Trials that do not have it are left out.
-    """
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials that lack it are left out."""
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
 
 
 def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
-    """The A/A control that was run: the baseline's, or the only one that there is."""
+    """The A/A control of the sweep: the baseline's, or else the first of another branch."""
     names = (
         times.filter(pl.col("program") == PARALLEL)
         .select(pl.col("branch").unique())
@@ -187,18 +180,18 @@ def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
 
 
 def kind_of_cell() -> pl.Expr:
-    """Which of `POOLED` a cell is, by place. In: `threads` and `oversubscribed`."""
+    """The kind of a configuration, as an index of `POOLED`. In: `threads` and `oversubscribed`."""
     return pl.when("oversubscribed").then(2).when(pl.col("threads") == 1).then(1).otherwise(0)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cells that one row of a level pools.
+    """Configurations that one row of a level pools.
 
     Attributes:
-        key: its values of `schema.PANEL` and `threads`; what varies among the cells is not in it.
-        cells: their places in `Comparison.units`.
-        branches: places of the branches that have just these cells.
+        key: the columns of `schema.PLACE` that all of them share, with their values.
+        configurations: indices of the configurations in `Comparison.units`.
+        branches: indices of the branches that have exactly these configurations.
     """
 
     key: dict[str, Any]
@@ -207,10 +200,9 @@ class Group:
 
 
 class Comparison:
-    """Every cell of every branch beside the baseline's, to be pooled in any way.
+    """Ratios to the baseline of every branch and configuration, to be pooled.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A control, if this one does
-    not.
+    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it.
     """
 
     def __init__(
@@ -222,10 +214,10 @@ class Comparison:
         *,
         simulated: bool = False,
     ) -> None:
-        """Pair all trials with the baseline's of their blocks, in one of `QUANTITIES`."""
+        """Pair all trials with the baseline's trials of their blocks, in one of `QUANTITIES`."""
         self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
         column = QUANTITIES[quantity]
-        if not simulated:  # Seeds have no moment.
+        if not simulated:  # A simulated trial has no moment, so it has no bursts.
             self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
             times = times.join(self.bursts.lazy(), on="block", how="anti")
         pairs = log_ratios(times, baseline, column).collect().lazy()
@@ -237,21 +229,18 @@ class Comparison:
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
         self._in_noise = self._noise.places_of(self.units.cells)
-        # With fewer units a cell is not tested, and would keep the rows that hold it from being so.
+        # A configuration with fewer units cannot be tested. A pooled row with it could not be tested either.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
         self._is_bimodal = self._bimodal(times)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can be paired."""
+        """Whether there are no pairs."""
         return not self.branches
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Places of these cells (rows of `schema.CELL_SET`) in `units`, in their order.
-
-        −1 for those that it lacks.
-        """
+        """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order; −1 for absent ones."""
         own = self.units.cells.select(CELL_SET).with_row_index("at")
         found = cells.select(CELL_SET).join(
             own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left"
@@ -259,10 +248,11 @@ class Comparison:
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def _bimodal(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
-        """Cells by branches: whether the branch or the baseline is bimodal there.
+        """Whether the branch or the baseline is bimodal: an array of configurations by branches.
 
-        If two names are bimodal in a cell, all names count as bimodal there. Seven seeds miss half of
-        all bimodal cells, and a comparison of two such names is one of luck (`cargo xtask truth`).
+        If two branches are bimodal in a configuration, all count as bimodal there. Seven seeds miss half
+        of all bimodal configurations, and a comparison of two missed ones would be random
+        (`cargo xtask truth`).
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
         if self._simulated and self.branches:
@@ -270,8 +260,8 @@ class Comparison:
             of_all = found.group_by(CELL_SET).len().filter(pl.col("len") >= MANY_BIMODAL)
             several = self.places_of(of_all)
             has[several[several >= 0]] = True
-            if self._noise is not self:  # It has all names of the sweep.
-                of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - another of us
+            if self._noise is not self:  # The other comparison has all branches of the sweep.
+                of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - the same class
                 has[(self._in_noise >= 0) & of_noise] = True
             for branch in (self.baseline, *self.branches):
                 places = self.places_of(found.filter(branch=branch))
@@ -280,7 +270,7 @@ class Comparison:
         return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
-        """The groups of a level, of the cells `among` all."""
+        """The groups of a level; `among` selects configurations."""
         keys = self.units.cells
         if level == "cell":
             every = np.arange(len(self.branches))
@@ -304,13 +294,13 @@ class Comparison:
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Sets of these cells that branches can pool, each with the branches that pool just that set."""
+        """Sets of these configurations that branches can pool, each with the branches that pool exactly that set."""
         if cells.size == 0 or not self.branches:
             return []
         has = self._has[cells]
         if self._twin is not None:
             seen = self._in_noise[cells]
-            known = has & ((seen >= 0) & self._noise._has[seen, self._twin])[:, None]  # noqa: SLF001 - another of us
+            known = has & ((seen >= 0) & self._noise._has[seen, self._twin])[:, None]  # noqa: SLF001 - the same class
             has = np.where(known.any(axis=0), known, has)
         patterns, which = np.unique(has, axis=1, return_inverse=True)
         return [
@@ -320,7 +310,7 @@ class Comparison:
         ]
 
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
-        """Every branch over each of these groups of cells: groups by branches."""
+        """Estimate and spread of every branch over each group of configurations: groups by branches."""
         parts = [pooled(_at(self._cells, cells)) for cells in groups]
         found = Location(
             *(
@@ -331,12 +321,11 @@ class Comparison:
         return found, shared_spread(found, exact=self._simulated)
 
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
-        """A row per group and branch of it.
+        """A row per group and branch of the group.
 
-        The columns of `frames.COMPARISONS` without those of the correction and the test.
-
-        Four more: `half_width` of the log-ratio's 95 % interval, its standard `error`, and its
-        `degrees` of freedom. `only_cell` is the place in `units` of the single cell of a row.
+        Out: the columns of `frames.COMPARISONS` without those of the correction and the test. Others are
+        `half_width` of the log-ratio's 95 % interval, its standard `error`, and `only_cell`: the index
+        in `units` of the configuration, if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
@@ -354,7 +343,7 @@ class Comparison:
         )
         which = np.concatenate([group.branches for group in groups])
         keys = [groups[number].key for number in at]
-        crowded = self.units.cells["oversubscribed"].to_numpy()
+        is_oversubscribed = self.units.cells["oversubscribed"].to_numpy()
         measured = {
             "pairs": pairs.astype(int),
             "units": found.units,
@@ -366,7 +355,7 @@ class Comparison:
             "ratio_drift": drift,
             "p_drift": p_drift,
             "p_value": p_values,
-            "two_states": self._states_of(level, groups),
+            "is_bimodal": self._states_of(level, groups),
             "half_width": half,
             "error": spread.error,
             "degrees": spread.degrees,
@@ -378,7 +367,7 @@ class Comparison:
             **{name: [key.get(name) for key in keys] for name in PLACE},
             "branch": [self.branches[branch] for branch in which],
             "oversubscribed": [
-                bool(crowded[groups[number].cells].any())
+                bool(is_oversubscribed[groups[number].cells].any())
                 if "threads" in groups[number].key
                 else None
                 for number in at
@@ -392,18 +381,18 @@ class Comparison:
         frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(
             pl.col("time_ratio").is_not_nan()
         )
-        numbers = set(measured) - {"two_states"}
+        numbers = set(measured) - {"is_bimodal"}
         return frame.select(
             pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names()
         )
 
     def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
-        """Groups by branches: least, median and most of the ratio of a build over the group's cells.
+        """Smallest, median and largest ratio of a build over the group's configurations: groups by branches.
 
-        Of builds that have all of them.
+        It covers builds that have all configurations of the group.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a cell
+            warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a configuration
             ratios = np.exp([self.units.values[group.cells].mean(axis=0) for group in groups])
             return {
                 "build_low": np.nanmin(ratios, axis=2),
@@ -412,20 +401,20 @@ class Comparison:
             }
 
     def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
-        """Groups by branches: of single cells, whether one of the two is bimodal.
+        """Whether the branch or the baseline of a single configuration is bimodal: groups by branches.
 
-        False for all other groups, because these pool no bimodal cell.
+        False for all other groups, because these pool no bimodal configuration.
         """
         if level == "cell":
             return np.stack([self._is_bimodal[group.cells[0]] for group in groups])
         return np.zeros((len(groups), len(self.branches)), dtype=bool)
 
     def _bands(self, groups: list[Group]) -> Floats:
-        """The noise floor of each group, as a ratio; NaN where the A/A control does not have its cells.
+        """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
-        It holds 95 % of what equal builds show, as the A/A control's layouts vary. If the A/A control itself
-        shows more, something else than chance told the two apart, and a branch is believed only
-        beyond that.
+        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds. If the
+        control's own ratio is larger, something else than chance separates equal builds. Then that ratio
+        is the noise floor.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -443,9 +432,8 @@ class Comparison:
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
         """Trend of each pooled row's ratio over replicates, and the p-value of its slope.
 
-        NaN for cells.
-
-        A replicate counts as one value, because its trials share the moment and the build.
+        NaN for single configurations. A replicate counts as one value, because its trials share the moment
+        and the build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))
@@ -454,7 +442,7 @@ class Comparison:
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", RuntimeWarning
-            )  # of cells and replicates that a branch does not have
+            )  # of configurations and replicates that a branch lacks
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
         known = np.isfinite(residual)
@@ -491,7 +479,7 @@ def _at(cells: Location, places: npt.NDArray[np.int64]) -> Location:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's step-down correction: controls the chance of even one false claim."""
+    """Holm's step-down correction, which controls the probability of any false result."""
     order = np.argsort(p_values)
     steps = p_values[order] * np.arange(p_values.size, 0, -1)
     corrected = np.empty_like(p_values)
@@ -499,14 +487,14 @@ def holm(p_values: Floats) -> Floats:
     return corrected
 
 
-def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
-    """Fill in corrected p-values, what could have been found, and verdicts.
+def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
+    """Fill in corrected p-values, detectable ratios and results.
 
     The A/A control is outside the family of tests.
     """
     own = pl.col("branch") == (twin or "")
     is_known = (
-        pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
+        pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("is_bimodal")
     )
     is_a_cell = pl.col("only_cell").is_not_null()
     testable = (
@@ -523,14 +511,14 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         if mine.any():
             corrected[mine] = np.minimum(holm(p_values[mine]) / share, 1.0)
             detectable[mine] = detectable_ratio(rows.filter(mine), ALPHA * share / int(mine.sum()))
-    judged = rows.with_columns(
+    tested = rows.with_columns(
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     )
-    # Of the rows of one cell, one was tested, and others may have a trend.
+    # All rows of one configuration share the test of its `cell` row and the trend of its pooled rows.
     of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
     same = ["baseline", "quantity", "branch", "only_cell"]
-    judged = judged.with_columns(
+    tested = tested.with_columns(
         pl.when(is_a_cell).then(of_cell.max().over(same)).otherwise(of_cell)
     )
     is_different = differs(simulated=simulated)
@@ -538,25 +526,25 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         pl.when(
             own | pl.col("p_corrected").is_null() | (is_different & drifts(simulated=simulated))
         )
-        .then(pl.lit(UNJUDGED))
+        .then(pl.lit(UNTESTED))
         .when(is_different & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
         .when(is_different)
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
-    by_cpu = judged.filter(quantity="cpu").select(
+    by_cpu = tested.filter(quantity="cpu").select(
         *_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio")
     )
     return (
-        judged.with_columns(verdict.alias("verdict"))
+        tested.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
         .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
     )
 
 
 def _shares(tested: set[str]) -> dict[str, float]:
-    """`SHARES`, where cells have those of levels without a row to test."""
+    """`SHARES`, with those of levels without a test added to level `cell`."""
     left = sum(share for level, share in SHARES.items() if level not in tested | {"cell"})
     return SHARES | {"cell": SHARES["cell"] + left}
 
@@ -565,29 +553,24 @@ _CPU_KEY = ["baseline", "level", *POOL_CELL]
 
 
 def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
-    """Smallest ratio above 1 that the verdict finds with a probability of about 0.8, band and all, at this noise.
+    """Smallest ratio above 1 that the test, with its noise floor, finds with a probability of about 0.8.
 
-    In: rows with `error`, `degrees` and `band`; `alpha` is the level of one test after correction,
-        none being found before it.
+    In: rows with `error`, `degrees` and `band`; `alpha` is the level of the first test of Holm's
+        correction.
     """
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
     needed = np.maximum(quantile * error, np.log(band))
-    # Another sweep has another estimate, and another standard error beside it (noncentral t,
-    # large-sample form).
+    # Another sweep has another estimate and another standard error (noncentral t, large-sample form).
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
-    # With few degrees of freedom the spread can be immense: infinity says that no change would be
-    # found.
+    # With few degrees of freedom the spread can overflow: infinity means that no change would be found.
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(needed + special.ndtri(AIMED) * spread), dtype=np.float64)
 
 
 def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Expr:
-    """Whether a row of `frames.COMPARISONS` shows a difference.
-
-    Certain after correction, and outside the noise floor.
-    """
-    # The band is even in logarithms: one of ±10 % ends at a gain of 9.1 %.
+    """Whether a row of `frames.COMPARISONS` is significant: after correction, and outside the noise floor."""
+    # The noise floor is symmetric in logarithms: one of ±10 % ends at a gain of 9.1 %.
     is_large = (pl.col("time_ratio") - 1).abs() >= (LEAST_SIMULATED if simulated else 0.0)
     return (
         (pl.col("time_ratio").log().abs() > pl.col("band").log())
@@ -597,7 +580,7 @@ def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Ex
 
 
 def drifts(*, simulated: bool = False) -> pl.Expr:
-    """Whether the ratio of a row of `frames.COMPARISONS` changed over the sweep by more than what it shows."""
+    """Whether the ratio of a row of `frames.COMPARISONS` drifted over the sweep by more than it differs from 1."""
     if simulated:
         return pl.lit(value=False)
     more = pl.col("ratio_drift").log().abs() > pl.col("time_ratio").log().abs()

@@ -1,7 +1,7 @@
 """The cost of a unit of work in wall time, CPU time and cycles, and the CPUs left idle.
 
-The three are of equal rank. A change to a sleep protocol may buy wall time with CPUs that spin; a
-table of wall times alone would call that a gain.
+All three matter. A change to a sleep protocol may reduce wall time with CPUs that spin; a table of
+only wall times would show a gain.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
-    """Every cell's costs with intervals.
+    """The costs of every configuration, with intervals.
 
-    In:  rows of `frames.TIMES`; `cpus` are those that the trials could use. Out: rows of
-    `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
-         smaller of threads and CPUs, less `cpus_busy`; null if the CPUs are unknown.
+    In:  rows of `frames.TIMES`; `cpus`, the number of CPUs that the trials could use.
+    Out: rows of `frames.COSTS`. `cpus_idle` is the smaller of threads and CPUs, less `cpus_busy`; null
+         if the CPUs are unknown.
     """
     key = [*CELL_SET, "branch"]
     trials = (

@@ -1,10 +1,8 @@
-"""All tests of a sweep, made once.
+"""All tests of a sweep, computed once for terminal, page, tables, README and findings.
 
-Terminal, page, tables, README and findings are drawn from this one result.
-
-Every branch is compared with the baseline. Where the fork with the baseline's counters was measured
-too, every other branch of the fork is also compared with that one. So gains of the fork's scheduler
-are told apart from gains of the counters.
+Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters
+(the plain fork), every other branch of the fork is also compared with the plain fork. This separates
+gains of the fork's scheduler from gains of the counters.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from sweep_analysis.read.frames import COMPARISONS, FAILURES
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, TWIN_SUFFIX, WORDS
-from sweep_analysis.stats.compare import JUDGED, QUANTITIES, judge
+from sweep_analysis.stats.compare import QUANTITIES, TESTED, decide
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
@@ -31,7 +29,7 @@ class Decisions:
         baseline: the branch that others are compared with; None if the sweep names none.
         comparisons: rows of `frames.COMPARISONS`, corrected together, the A/A control among them.
         failures: rows of `frames.FAILURES`.
-        zeros: `quantity` and `schema.PLACE` of cells without a ratio, because some trial has a zero.
+        zeros: `quantity` and `schema.PLACE` of configurations without a ratio, because a trial has a zero.
     """
 
     sweep: Sweep
@@ -41,23 +39,23 @@ class Decisions:
     zeros: pl.DataFrame
 
     def of(self, quantity: str) -> pl.DataFrame:
-        """The comparisons with the baseline in one of `compare.JUDGED`, the A/A control's among them."""
+        """The comparisons with the baseline in one of `compare.TESTED`, the A/A control included."""
         return self.comparisons.filter(quantity=quantity, baseline=self.baseline)
 
     @property
     def twin(self) -> str:
-        """Name of the A/A control, whether or not it was run."""
+        """Name of the A/A control, whether or not the control ran."""
         return f"{self.baseline}{TWIN_SUFFIX}"
 
     @property
     def has_twin(self) -> bool:
-        """Whether some branch was run twice, so that the noise is known."""
+        """Whether some branch ran twice, so that the noise floor is known."""
         return bool(self.comparisons["branch"].str.ends_with(TWIN_SUFFIX).any())
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """The comparisons with the baseline without the A/A control's, with `panel`, which is null overall."""
-        # A sweep without a baseline has no comparisons: then the literal is null.
+        """The comparisons with the baseline without the A/A control, with `panel`, which is null overall."""
+        # Without a baseline the literal is null, and there are no comparisons.
         rows = self.comparisons.filter(pl.col("baseline") == pl.lit(self.baseline, pl.String))
         return with_panel(rows.filter(pl.col("branch") != self.twin))
 
@@ -72,12 +70,12 @@ class Decisions:
         return with_panel(self.comparisons.filter(pl.col("baseline") == (self.plain or "")))
 
 
-def judged_of(
+def decisions_of(
     sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | None = None
 ) -> Decisions:
-    """Judge a sweep.
+    """Test all branches of a sweep.
 
-    In: its rows of `frames.TIMES`, if they are there; `baseline` replaces the sweep's own.
+    In: its rows of `frames.TIMES`, if they were computed before; `baseline` replaces the sweep's own.
     """
     good = trial_times(sweep).collect() if times is None else times
     base = baseline or sweep.baseline
@@ -87,30 +85,27 @@ def judged_of(
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
-    judged = judge(
+    tested = decide(
         with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None
     )
-    return Decisions(sweep, base, judged, failures, _zeros(good))
+    return Decisions(sweep, base, tested, failures, _zeros(good))
 
 
 def _zeros(times: pl.DataFrame) -> pl.DataFrame:
-    """As `Decisions.zeros`. In: rows of `frames.TIMES`."""
-    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    """The rows of `Decisions.zeros`. In: rows of `frames.TIMES`."""
+    columns = [QUANTITIES[quantity] for quantity in TESTED]
     own = times.select("program", *PLACE, *columns).filter(pl.col("program") == PARALLEL)
     found = [
         own.filter(pl.col(QUANTITIES[quantity]) <= 0).select(
             pl.lit(quantity).alias("quantity"), *PLACE
         )
-        for quantity in JUDGED
+        for quantity in TESTED
     ]
     return pl.concat(found).unique().with_columns(WORDS)
 
 
 def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
-    """Rows of `frames.FAILURES`.
-
-    Where trials of the pool's program failed, the baseline's own beside them.
-    """
+    """Rows of `frames.FAILURES`, for panels in which trials of the pool's program failed."""
     failed, kinds = pl.col("outcome") != "ok", pl.col("outcome").cast(pl.String)
     counted = (
         sweep.trials.filter(pl.col("program") == PARALLEL)
@@ -142,21 +137,18 @@ def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
 
 
 def plain_fork(sweep: Sweep, baseline: str | None) -> str | None:
-    """The branch that is our scheduler with upstream's counters.
-
-    None if it was not measured or is the baseline.
-    """
+    """The plain fork, which has upstream's counters; None if it was not measured or is the baseline."""
     plain = [name for name, features in _forks(sweep) if features <= {"packed"}]
     return plain[0] if plain and plain[0] in sweep.branches and baseline not in plain else None
 
 
 def of_the_fork(sweep: Sweep) -> list[str]:
-    """The branches that are the fork, by whatever counters."""
+    """The branches of the fork, with any counters."""
     return [name for name, _ in _forks(sweep)]
 
 
 def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
-    """Name and features of every branch that is the fork."""
+    """Name and features of every branch of the fork."""
     sources = [
         (branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])
     ]

@@ -1,9 +1,7 @@
-"""Compares what a simulated and a measured sweep say of branches.
+"""Compares the changes of branches in a simulated sweep with those in a measured sweep.
 
-Whether the same ones gain and lose, and by how much.
-
-How near times are says nothing of that: two branches that are both a fifth too quick may still be
-in the wrong order.
+The accuracy of times does not show this: if two branches are both simulated 20 % too fast, their
+order may still be wrong.
 """
 
 from __future__ import annotations
@@ -15,24 +13,24 @@ from sweep_analysis.read.schema import POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.analysis import Analysis
 
 NEAR = 0.10
-"""A simulated ratio of two branches is near if it is at most this far from the measured one, either way as a factor."""
+"""A simulated ratio of two branches is accurate if it is within this factor of the measured one, either way."""
 
-MARK = 0.80
-"""Share of the cells that must be near for a simulation to be believed; each sign that is certain must be right."""
+THRESHOLD = 0.80
+"""Threshold of the validation: least share of accurate configurations. Also, each certain sign must be right."""
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
-    """The two sweeps' ratios of time, cell by cell.
+    """The time ratios of two sweeps for each configuration.
 
-    In: two sweeps of the same cells, with one baseline. Out: a row a workload, number of threads
-    and branch that both have: `simulated` and `measured` (time over the baseline's), `low` and
-    `high` (95 % interval of the latter), `is_certain` (the interval excludes 1), `is_right` (they
-    are on the same side of 1; null unless certain), `is_near`, and `two_states` of the simulated
-    cell (`states`), which is then neither certain nor near nor far. Sorted by what they differ by,
-    most first.
+    In: two sweeps of the same configurations, with one baseline. Out: a row per workload, thread count
+    and branch of both: `simulated` and `measured` (time over the baseline's), `low` and `high` (95 %
+    interval of `measured`), `is_certain` (the interval excludes 1), `is_right` (both ratios are on the
+    same side of 1; null unless certain), `is_near` (accurate), and `is_bimodal` of the simulated
+    configuration (`states`), for which the other three are null or false. The largest differences come
+    first.
 
     Raises:
-        InputError: the baselines differ, or no cell is in both.
+        InputError: the baselines differ, or the sweeps share no configuration.
     """
     if simulated.baseline != measured.baseline:
         raise InputError(
@@ -42,7 +40,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
         )
     ratio = pl.col("time_ratio")
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
-    rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "two_states").join(
+    rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "is_bimodal").join(
         seen.select(
             *POOL_CELL,
             ratio.alias("measured"),
@@ -54,10 +52,10 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     if rows.is_empty():
         raise InputError(
             measured.sweep.path,
-            f"no branch of it has a cell in common with {simulated.sweep.path.name}",
+            f"it shares no configuration with {simulated.sweep.path.name}",
             "sweep the same branches and workloads; `cargo runner validate` does",
         )
-    is_one = ~pl.col("two_states")
+    is_one = ~pl.col("is_bimodal")
     certain = ((pl.col("low") > 1) | (pl.col("high") < 1)).fill_null(value=False) & is_one
     same_side = (pl.col("simulated") - 1) * (pl.col("measured") - 1) > 0
     apart = (pl.col("simulated") / pl.col("measured")).log().abs()
@@ -74,4 +72,4 @@ def _cells(analysis: Analysis) -> pl.DataFrame:
         pl.col("baseline") == analysis.baseline,
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX),
     )
-    return rows.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high", "two_states")
+    return rows.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high", "is_bimodal")

@@ -16,7 +16,7 @@ from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.units import beside_cell
 
 FEWEST_BLOCKS = 10
-"""With fewer blocks a trend is not looked for."""
+"""With fewer blocks there is no test for a trend."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Drift:
 
 
 def residuals(times: pl.LazyFrame) -> pl.DataFrame:
-    """How far the time of each block is from those of the other blocks which visited the same cells.
+    """The deviation of each block's time from those of the other blocks of the same configurations.
 
-    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block of either program. A
-    cell set that only one block visited says nothing and is left out.
+    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block of either program.
+    Configurations of only one block are left out.
     """
-    # Polars adds in parallel, so the last digits of a mean differ from run to run.
+    # Polars sums in parallel, so the last digits of a mean differ from run to run.
     beside = (pl.col("residual") - pl.col("residual").mean().over(CELL_SET)).round(9)
     return (
         times.with_columns(beside_cell("ns_per_unit").alias("residual"))
@@ -53,7 +53,7 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
 
 
 def drift(blocks: pl.DataFrame) -> Drift | None:
-    """Trend of the blocks' times, each relative to the other blocks of its cells.
+    """Trend of the blocks' times, each relative to the other blocks of its configurations.
 
     None with too few blocks.
 
@@ -67,7 +67,7 @@ def drift(blocks: pl.DataFrame) -> Drift | None:
         return None
     slope = float(when @ residual / (when @ when))
     whole: int = np.ptp(blocks["block"].to_numpy())
-    # Spearman's test of deviations: each group has given a degree of freedom away for its mean.
+    # Spearman's test of deviations: the mean of each group takes one degree of freedom.
     free = when.size - blocks.select(CELL_SET).n_unique() - 1
     ranks = [pl.Series(values).rank().to_numpy() for values in (when, residual)]
     rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1 + 1e-12, 1 - 1e-12))

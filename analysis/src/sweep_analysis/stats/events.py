@@ -1,8 +1,8 @@
-"""Events of the scheduler per unit of work: counts of instrumented builds, never beside their times.
+"""Events of the scheduler per unit of work, from instrumented builds, whose times are not used.
 
-A count is summed over all threads and divided by the work of its trial; then the median over
-trials. Instrumented trials are few, and counts of one cell differ little beside those of two
-branches, so the spread is least and most.
+A count is summed over all threads and divided by the work of its trial; the result is the median over
+trials. Instrumented trials are few. Their counts differ much less within a configuration than between
+branches, so the spread is the smallest and the largest count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import POOL_CELL
 
 LOADS, WRITES, CAS_FAILURES = "_loads", "_rmws", "_cas_failures"
-"""Endings of the names of events that are accesses to a counter word; before them stands the word."""
+"""Suffixes of events that are accesses to a counter word; the prefix is the name of the word."""
 
 HEADLINE = {
     "writes": "counter writes",
@@ -35,15 +35,15 @@ _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
-    """How often each event happened per unit of work.
+    """The number of events of each kind per unit of work.
 
-    Out: rows of `frames.EVENT_RATES`, one per counted cell and event. Failed trials are dropped.
+    Out: rows of `frames.EVENT_RATES`, one per counted configuration and event, without failed trials.
     """
     return _medians(_trial_rates(sweep), EVENT_RATES)
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The events of `HEADLINE`, those that add up over counter words included.
+    """The events of `HEADLINE`, including the sums over counter words.
 
     Out: rows of `frames.EVENT_RATES`, `event` being a key of `HEADLINE`.
     """
@@ -54,7 +54,7 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
         )
         for name, ending in (("writes", WRITES), ("loads", LOADS))
     ]
-    # A variant that keeps no count of something has none of it, which is not nothing: no row then.
+    # A variant without a counter has no row for it, because zero would mean that it counted none.
     single = rates.filter(pl.col("event").is_in(list(HEADLINE)))
     summed = (
         pl.concat([*words, single])
@@ -67,11 +67,10 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
     """Accesses of threads to each cache line of the counters, per unit of work.
 
-    Words of a build with the feature `cache-padded` have lines of their own, all others share one.
-    A word that a variant has but never touched shows as a line without traffic only if it has the
-    line to itself.
+    Words of a build with the feature `cache-padded` have lines of their own; all other words share one line.
+    So a word without accesses has a row of its own only if it is padded.
 
-    Out: rows of `frames.LINE_RATES`, one per counted cell and line.
+    Out: rows of `frames.LINE_RATES`, one per counted configuration and line.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
     word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")
@@ -107,7 +106,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def writes_per_push(sweep: Sweep) -> pl.DataFrame:
-    """How often the cache line that every push reads is written, for each push.
+    """Writes per push of the cache line that every push reads.
 
     That line holds the count of sleepers, alone or with other words.
 
@@ -125,7 +124,7 @@ def writes_per_push(sweep: Sweep) -> pl.DataFrame:
 
 
 def scale(per_unit: pl.Series) -> tuple[int, str]:
-    """A number of units of work, and its words, per which the largest of these rates is 1 or more."""
+    """The number of units of work, and its name, for which the largest of these rates is at least 1."""
     largest: Any = per_unit.max()
     for factor, words in ((1, ""), (10**3, "1 000 "), (10**6, "million ")):
         if not largest or largest * factor >= 1:
@@ -134,7 +133,7 @@ def scale(per_unit: pl.Series) -> tuple[int, str]:
 
 
 def _trial_rates(sweep: Sweep) -> pl.LazyFrame:
-    """One row per counted trial and event: `per_unit`, over all its threads."""
+    """One row per counted trial and event, with `per_unit` summed over all threads."""
     totals = sweep.events.group_by("trial", "event", "work_units").agg(pl.col("count").sum())
     places = sweep.counted.with_columns(pl.col("input").fill_null("")).select([*_KEPT, "trial"])
     return places.join(totals, on="trial").select(

@@ -1,9 +1,9 @@
-"""How often runs hung, in how much work.
+"""Counts the runs that hung, and the work that all runs did.
 
 A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs.
 
-The record of a run that hung has the number of iterations that it finished. That of a run that was
-out of time, or failed otherwise, lacks it: such runs are counted apart, without their work.
+The record of a run that hung has the number of finished iterations. The record of a run that timed
+out, or failed in another way, lacks this number: such runs are counted separately, without their work.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
 NO_THREAD, PUSHER, SLEEPER = "no thread", "the thread that pushes", "the thread that goes to sleep"
-"""The thread that fences, so that no sleeper misses a job on a worker's own deque.
-
-See the sleep protocol's README, section 9.
-"""
+"""The thread that fences, so that no sleeper misses a job on a worker's own deque (sleep README, section 9)."""
 
 _FENCED_BY = {
     "demand": SLEEPER,
@@ -26,11 +23,11 @@ _FENCED_BY = {
     "push-fence": PUSHER,
     "no-jec": PUSHER,
 }
-"""By a feature of the fork; of several features of a build, the first here decides."""
+"""The fencing thread by feature of the fork; if a build has several, the first in this table decides."""
 
 
 def hangs(sweep: Sweep) -> pl.DataFrame:
-    """How the runs of each branch ended, and how much work they finished.
+    """The number of runs of each branch by their end, and the work that they finished.
 
     Out: rows of `frames.HANGS` in the order of the manifest, of the pool's program.
     """

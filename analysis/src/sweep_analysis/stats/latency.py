@@ -1,8 +1,8 @@
-"""How long work waited for a thread: quantiles that workloads report, over the trials of a cell.
+"""Latencies of jobs: quantiles that workloads report, over the trials of a configuration.
 
-The workload computes the quantiles of a trial. Waits of several trials are never pooled, because
-the slowest waits of one process would then stand for all. A few trials say little about a tail, so
-the spread is least and most.
+The workload computes the quantiles of a trial. Latencies of several trials are not pooled, because
+the longest latencies of one process would then represent all. A few trials do not describe a tail, so
+the spread is the smallest and the largest trial.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ KINDS = {
     "latency": "until the work was done",
     "first_job": "until the first job ran",
     "last_job": "until the last job ran",
-    "lateness": "before the pool was asked",
+    "lateness": "before the call of the pool",
     "service": "inside the server",
-    "over_ideal": "beyond the ideal",
+    "over_ideal": "over the ideal",
     "post": "until a post was answered",
     "read": "until a read was answered",
 }
-"""The kinds of waits, by the beginning of the metric's name. The host's timer causes `lateness`, not the pool."""
+"""The kinds of latencies, by the prefix of the metric's name. The host's timer causes `lateness`, not the pool."""
 
-JUDGED = ("latency", "last_job", "first_job", "post", "read", "service")
+TESTED = ("latency", "last_job", "first_job", "post", "read", "service")
 """The kinds that are tested. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
-"""Endings of the metrics' names, from the middle to the tail."""
+"""Suffixes of the metrics' names, from the middle to the tail."""
 
 NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """The waits of each trial.
+    """The latencies of each trial.
 
-    Out: `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that the trial reports.
+    Out: `trial`, `p50_ns`, `p99_ns`, of the first kind in `TESTED` that the trial reports.
     """
     name = pl.col("metric").str.extract_groups(
-        rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$"
+        rf"^(?<kind>{'|'.join(TESTED)})_(?<quantile>p50|p99)$"
     )
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns").with_columns(name.alias("name")).unnest("name")
     )
-    first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(JUDGED)))
+    first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(TESTED)))
     quantiles = [
         pl.col("value").filter(pl.col("quantile") == q).first().alias(f"{q}_ns")
         for q in ("p50", "p99")
@@ -59,10 +59,7 @@ def waits_of(sweep: Sweep) -> pl.DataFrame:
 
 
 def trial_waits(sweep: Sweep) -> pl.LazyFrame:
-    """Every quantile of every good trial of the pool's program.
-
-    Its cell, `kind`, `quantile` and `wait_us`.
-    """
+    """Every quantile of every good trial of the pool's program: its configuration, `kind`, `quantile`, `wait_us`."""
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns")
@@ -78,9 +75,9 @@ def trial_waits(sweep: Sweep) -> pl.LazyFrame:
 
 
 def latencies(sweep: Sweep) -> pl.LazyFrame:
-    """Waits of every cell that tells them.
+    """Latencies of every configuration that reports them.
 
-    Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
+    Out: rows of `frames.LATENCIES`, one per configuration, kind and quantile, without failed trials.
     """
     if sweep.metrics.head(1).collect().is_empty():
         return pl.LazyFrame(schema=LATENCIES)

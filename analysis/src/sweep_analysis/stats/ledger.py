@@ -1,4 +1,4 @@
-"""The ledger: everything that each figure leaves out, how much, and why."""
+"""The ledger: the data that figures leave out, with amounts and reasons."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sweep_analysis.read.labels import QUANTITY_NAMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
-from sweep_analysis.stats.compare import JUDGED, QUANTITIES
+from sweep_analysis.stats.compare import QUANTITIES, TESTED
 from sweep_analysis.stats.speedup import with_time_outs
 
 
 def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """Count everything that the figures leave out, by reason.
+    """Count the data that figures leave out, by reason.
 
     In:  the sweep, and its rows of `frames.TIMES`.
     Out: rows of `frames.LEDGER`.
@@ -56,7 +56,7 @@ def _row(
 
 
 def _trials(sweep: Sweep) -> list[dict[str, Any]]:
-    """Failed trials by branch and outcome, and those that were counted instead of timed."""
+    """Failed trials by branch and outcome, and trials that counted events instead of time."""
     rows = []
     for trials, text in ((sweep.trials, "failed: {}"), (sweep.counted, "counted, and failed: {}")):
         per_branch = trials.with_columns(pl.len().over("branch").alias("of"))
@@ -97,22 +97,22 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
-    """Trials of cells in which some trial has a zero, so that they have no ratio."""
-    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    """Trials of configurations without a ratio, because a trial has a zero."""
+    columns = [QUANTITIES[quantity] for quantity in TESTED]
     own = times.select(*CELL, *columns).filter(pl.col("program") == PARALLEL)
     rows = []
-    for quantity in JUDGED:
+    for quantity in TESTED:
         column = QUANTITIES[quantity]
         told = own.filter(pl.col(column).is_not_null())
         zeros = told.filter((pl.col(column) <= 0).any().over(CELL))
         if zeros.height:
-            reason = f"a zero in their cell has no ratio (in {QUANTITY_NAMES[quantity]})"
+            reason = f"a zero in their configuration has no ratio (in {QUANTITY_NAMES[quantity]})"
             rows.append(_row("trials of comparisons", reason, None, zeros.height, told.height))
     return rows
 
 
 def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
-    """Cell sets left out of means over cells because a branch has no good trial there."""
+    """Configurations that means leave out because a branch has no good trial there."""
     if pool.is_empty():
         return []
     every = pool["branch"].n_unique()
@@ -125,7 +125,7 @@ def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
     )
     reason = f"not all branches have it (missing: {named})"
     return (
-        [_row("cells of pooled means", reason, None, short.height, present.height)]
+        [_row("configurations of means", reason, None, short.height, present.height)]
         if short.height
         else []
     )

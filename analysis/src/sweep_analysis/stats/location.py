@@ -1,21 +1,22 @@
-"""The one estimate of this package, and how sure it is.
+"""The estimator of this package, with its standard error.
 
-A mean of logarithms, one value a unit, without what single trials add to it.
+The estimate is a mean of logarithms with one value per unit, from which outliers of single trials are
+trimmed.
 
-A *unit* is what repeats independently: a build of a branch (see `units`). Users run builds, so each
-build counts, however slow: its shift in all cells of its program (`units.of_builds`) is averaged
-untrimmed. The rest of a cell's value is averaged with trimming, which leaves out 20 % of the values
-at either end, rounded down (one of 5 to 9). So a trial that ran beside another program does not
-decide. A program with one cell does not tell a slow build from a slow trial, so there nothing is
-left out.
+A *unit* is the independent sample: a build of a branch (see `units`). Users run builds, so each build
+counts, however slow: the shift of a build in all configurations of its program (`units.of_builds`) is
+averaged without trimming. The rest of a value is averaged with trimming, which leaves out 20 % of the
+values at either end, rounded down (one of 5 to 9). So a trial that ran beside another program does
+not decide. In a program with one configuration, a slow build and a slow trial look the same, so
+nothing is trimmed.
 
-The standard error is that of both parts, of the rest by its winsorised spread (Yuen 1974,
-doi:10.1093/biomet/61.1.165). A mean over several cells keeps it unit by unit: what one build owes
-to luck in all its cells is one piece of luck.
+The standard error includes both parts; for the rest it follows from the winsorised spread (Yuen 1974,
+doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit first,
+because a fast build is fast in all its configurations.
 
-Seven values say little about their own spread. Branches of one program on one host are about
-equally noisy, so each row borrows from the others of its group (Smyth 2004,
-doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less is borrowed.
+Seven values are too few for a good estimate of their own spread. Branches of one program on one host
+are about equally noisy, so each row's variance is estimated together with those of the others of
+its group (Smyth 2004, doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less weight the others have.
 """
 
 from __future__ import annotations
@@ -31,28 +32,29 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 TRIMMED = 0.2
-"""Share of the trials of a cell that is left out at either end."""
+"""Share of the values of a configuration that is trimmed at either end."""
 FEWEST_UNITS = 4
-"""With fewer units nothing is tested, and there is no interval: two or three values that happen to agree look sure."""
+"""With fewer units there is no test and no interval, because two or three values may agree by chance."""
 SHARED = 0.2
-"""Correlation of two branches' estimated variances: both hold the baseline's noise (0.12 to 0.25 by simulation, for 4
-to 20 units)."""
+"""Correlation of two branches' estimated variances, which both include the baseline's noise (0.12 to 0.25 by
+simulation, for 4 to 20 units)."""
 LONE_ALPHA = 0.1
-"""P-value of the F-test below which a row is noisier than those that it would borrow from, and borrows nothing."""
+"""P-value of the F-test below which a row is noisier than its neighbours, whose variance is then not used."""
 FEWEST_NEIGHBOURS = 3
-"""Of fewer, a row borrows no certainty for a spread above theirs."""
+"""With fewer neighbours, a row with a larger spread than theirs gets no degrees of freedom from them."""
 LEAST_VARIANCE = 1e-18
-"""Variances below are those of clocks too coarse to see any; a log-ratio of 1e-9 is nothing."""
+"""A smaller variance comes from a clock that is too coarse to show any; a log-ratio of 1e-9 is negligible."""
 
 
 @dataclass(frozen=True)
 class Location:
     """Trimmed means along the last axis of a table.
 
-    Attributes: estimate: of each row; NaN for a row without values. influence: what each value adds
-        to the standard error, whose square is the sum of their squares; 0 where there
-            is no value. Of rows by units.
-        units: values of each row.
+    Attributes:
+        estimate: of each row; NaN for a row without values.
+        influence: rows by units: the contribution of each value to the standard error, whose square
+            is the sum of their squares; 0 where there is no value.
+        units: number of values of each row.
         degrees: degrees of freedom of the standard error of each row; 0 for a row of one value.
     """
 
@@ -63,14 +65,14 @@ class Location:
 
 
 def trimmed_count(values: int) -> int:
-    """How many of so many values are left out at either end."""
+    """The number of values that are trimmed at either end."""
     return int(TRIMMED * values)
 
 
 def locate(values: Floats, builds: Floats | None = None) -> Location:
-    """Trimmed mean of each row along the last axis; NaN is no value.
+    """Trimmed mean of each row along the last axis; NaN means no value.
 
-    `builds` is the part of each value that is never trimmed, finite everywhere; without it, none.
+    `builds` is the part of each value that is not trimmed, finite everywhere; None: no such part.
     """
     flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
     known = np.isfinite(flat)
@@ -110,10 +112,10 @@ def locate(values: Floats, builds: Floats | None = None) -> Location:
 
 
 def pooled(cells: Location, axis: int = 0) -> Location:
-    """The mean over cells along `axis`, each with equal weight; the estimate is the mean of theirs.
+    """The mean over configurations along `axis`, each with equal weight.
 
-    A unit's influence is the mean of its influences in the cells. Degrees of freedom lie between
-    those of a trimmed cell and those of a plain mean of units; the middle is taken.
+    A unit's influence is the mean of its influences in the configurations. The degrees of freedom are the
+    middle between those of a trimmed configuration and those of a plain mean of units.
     """
     number = cells.estimate.shape[axis]
     units = cells.units.min(axis=axis)
@@ -136,39 +138,35 @@ class Spread:
 
 
 def own_spread(found: Location) -> Spread:
-    """Standard errors of rows that stand alone.
-
-    NaN with fewer than `FEWEST_UNITS`, or where no value differs.
-    """
+    """Standard errors of rows from their own values; NaN with fewer than `FEWEST_UNITS`, or if all are equal."""
     variance = (found.influence**2).sum(axis=-1)
     known = (found.units >= FEWEST_UNITS) & (variance > LEAST_VARIANCE)
     return Spread(np.where(known, np.sqrt(variance), np.nan), np.where(known, found.degrees, 0.0))
 
 
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
-    """Standard errors of a table of groups by branches, each group's branches borrowing from each other.
+    """Standard errors of a table of groups by branches; the branches of a group share information on variance.
 
     A row's prior is the geometric mean of the variances of the others of its group. Its weight
     follows from their number, and from the agreement of variances within groups over the whole
-    table. If the values of a row do not differ (the clock is too coarse), it has the prior alone.
+    table. If the values of a row do not differ (the clock is too coarse), the row has only the prior.
     Without a prior it has no standard error, unless it is known to be `exact`.
 
-    Borrowed variance may raise an error. It may not lower the error below the row's own, nor below
-    that of half of the prior's variance. Bimodal rows, and rows noisier than their neighbours, are
-    not rare enough to be averaged away. Without this floor, 15 to 24 % of simulated sweeps of equal
-    branches with far modes had a significant result.
+    Borrowed variance may raise a standard error. It may not lower the error below the row's own, nor
+    below that of half of the prior's variance, because bimodal rows, and rows noisier than their
+    neighbours, are too frequent. Without this floor, 15 to 24 % of simulated sweeps of equal branches
+    with far modes had a significant result.
 
-    The prior is geometric, and no floor is arithmetic. With a floor of the arithmetic mean, far
-    modes lead to no false result at all, but one noisy branch then hides the effects of its quiet
-    neighbours. Without that floor, far modes have a false result in about 4 sweeps of 100. That is
-    within the 5 %, because a build that is slow in all cells counts.
+    A floor of the arithmetic mean was tried. With it, far modes lead to no false result, but one noisy
+    branch hides the effects of its quiet neighbours. Without it, far modes lead to a false result in
+    about 4 sweeps of 100. That is within the 5 %, because a build that is slow in all configurations
+    counts.
     """
     alone = own_spread(found)
     known = alone.degrees > 0
     half = np.where(known, alone.degrees, 1.0) / 2
     variance = np.where(known, alone.error**2, 1.0)
-    # The mean of the log of an estimated variance is below the log of the truth: that is added
-    # back.
+    # The mean of the log of an estimated variance is below the log of the true variance; this corrects it.
     logs = np.where(known, np.log(variance) - special.digamma(half) + np.log(half), 0.0)
     noise = special.polygamma(1, half)
     number = known.sum(axis=1, keepdims=True)
@@ -188,8 +186,8 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
         degrees > 0, degrees, np.nan
     )
     own = np.where(known, variance, 0.0)
-    # A row that is plainly noisier than its neighbours has its own spread, and no more certainty
-    # than its own values. With few neighbours, any row above the prior counts as plainly noisier.
+    # A row that is clearly noisier than its neighbours has its own spread and degrees of freedom. With
+    # few neighbours, any row above the prior counts as clearly noisier.
     limit = special.fdtri(np.maximum(alone.degrees, 1), np.maximum(weight, 0.5), 1 - LONE_ALPHA)
     is_lone = (
         known
@@ -206,22 +204,19 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
 
 
 def _inverse_trigamma(values: Floats) -> Floats:
-    """Where the trigamma function has these values, by Newton's method (Smyth 2004, appendix)."""
+    """The inverse of the trigamma function, by Newton's method (Smyth 2004, appendix)."""
     found = 0.5 + 1 / np.maximum(values, 1e-8)
     for _ in range(50):
         value = special.polygamma(1, found)
         step = value * (1 - value / values) / special.polygamma(2, found)
         found = found + step
-        if np.abs(step / found).max(initial=0.0) < 1e-9:  # noqa: PLR2004 - far below what matters
+        if np.abs(step / found).max(initial=0.0) < 1e-9:  # noqa: PLR2004 - precise enough
             break
     return np.asarray(found, dtype=np.float64)
 
 
 def described(logs: Floats, builds: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-    """The mean of each row of logarithms (`locate`) and its 95 % interval, as plain numbers.
-
-    NaN where there is none.
-    """
+    """The mean of each row of logarithms (`locate`) and its 95 % interval, as plain numbers; NaN if absent."""
     found = locate(logs, builds)
     half = own_spread(found).half_width()
     return np.exp(found.estimate), np.exp(found.estimate - half), np.exp(found.estimate + half)

@@ -1,4 +1,4 @@
-"""The median of each cell and its ratio to the baseline: what a sweep's table has, judging nothing."""
+"""The median of each configuration and its ratio to the baseline, for the table of a sweep, without tests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SET = ["program", *_LOAD, *_CONDITION, "threads"]
 
 
 def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
-    """Medians and ratios of every cell, in the order of the plan.
+    """Medians and ratios of every configuration, in the order of the plan.
 
     In:  rows of `frames.TIMES` of the sweep.
-    Out: rows of `frames.MEDIANS`. A ratio is the median over blocks, so that drift does not move
-         it; blocks in which either has no trial, or a zero, are left out.
+    Out: rows of `frames.MEDIANS`. A ratio is the median over blocks, so that drift does not change
+         it. Blocks in which branch or baseline has no trial, or a zero, are left out.
     """
     cells = {
         (
@@ -54,7 +54,7 @@ def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
 def _row(
     load: Load, cell: dict[str, Any] | None, reference: dict[str, Any] | None
 ) -> dict[str, Any] | None:
-    """A row of `frames.MEDIANS`; `reference` is the sequential program's cell."""
+    """A row of `frames.MEDIANS`; `reference` is the configuration of the sequential program."""
     if cell is None:
         return None
     is_sequential = cell["program"] == SEQUENTIAL
@@ -72,7 +72,7 @@ def _row(
 
 
 def _cells(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """A row for each cell, with all numbers that come of its own trials and the baseline's."""
+    """A row for each configuration, with the numbers from its own trials and the baseline's."""
     cell = [*_SET, "branch"]
     recorded = sweep.trials.group_by(cell).agg(
         (pl.col("outcome") != "ok").sum().alias("failed"), pl.col("oversubscribed").last()
@@ -94,7 +94,7 @@ def _cells(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ratios(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """The columns `ratio` and `cpu_ratio` of each cell of the pool's program but the baseline's."""
+    """The columns `ratio` and `cpu_ratio` of each configuration of the pool's program but the baseline's."""
     costs = {"ratio": "ns_per_unit", "cpu_ratio": "cpu_ns_per_unit"}
     pool = times.filter(pl.col("program") == PARALLEL).select(
         *_SET, "block", "branch", *costs.values()

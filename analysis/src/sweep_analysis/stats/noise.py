@@ -1,7 +1,4 @@
-"""Sets two sweeps of the same branches beside each other.
-
-How large the noise is, and which changes come again.
-"""
+"""Compares two sweeps of the same branches: which changes of the first does the second confirm?"""
 
 from __future__ import annotations
 
@@ -18,9 +15,9 @@ CLAIMS = (FASTER, SLOWER)
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
     """Changes of one sweep, measured again in another.
 
-    Out: one row per branch and workload whose change in `first` is larger than the A/A control's:
-         both changes, and the change in `second` with its interval and verdict; null where it was
-         not measured or is not tested.
+    Out: one row per branch and workload whose change in `first` is larger than the A/A control's,
+         with both changes, and the change in `second` with its interval and result; null where it was
+         not measured or not tested.
 
     Raises:
         InputError: one was measured and the other simulated, or on another machine.
@@ -55,7 +52,7 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
         change("time_ratio_again").alias("second"),
         change("ratio_low").alias("from"),
         change("ratio_high").alias("to"),
-        pl.col("verdict").alias("verdict of the second"),
+        pl.col("verdict").alias("result of the second"),
     )
 
 

@@ -1,10 +1,10 @@
-"""The effect of pinning: worker i of the pool on the i-th CPU, against where the kernel puts it.
+"""The effect of pinning worker i of the pool to the i-th CPU, against workers that the kernel places.
 
-Each pinned trial is compared with the free one of its branch and replicate. The two ran the same
-binary in the same round of the sweep, so the luck of a build and a drifting host cancel.
-Log-ratios are averaged within each layout; the estimate is their mean over layouts (`location`).
-If each branch was built once, replicates take the place of layouts, and the estimate holds for that
-build alone.
+Each pinned trial is compared with the free trial of its branch and replicate. The two ran the same
+binary in the same round of the sweep, so the effects of a build and of a drifting host cancel.
+Log-ratios are averaged within each build; the estimate is their mean over builds (`location`). If
+each branch was built once, the sampling unit is the replicate, and the estimate holds only for that
+build.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sweep_analysis.stats.units import LOG, trimmed_mean
 
 WALL, CPU, WAIT = "wall time", "CPU time", "median latency"
 QUANTITIES = (WALL, CPU, WAIT)
-"""The quantities of the comparison, per unit of work. The wall time of a program that is paced by a clock does not
-depend on where its workers run. Its wait does, from the request to the pool to the end of the work (`latency_p50`)."""
+"""The quantities of the comparison, per unit of work. If a clock paces a program, its wall time does not depend on
+where its workers run. Its latency does, from the request to the pool to the end of the work (`latency_p50`)."""
 
 PLACE = [name for name in PANEL if name != "placement"]
 """Columns that each row holds constant."""
@@ -33,7 +33,7 @@ def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Compare pinned with free trials of all branches together, in each of `QUANTITIES`.
 
     In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`, by workload and thread count; none if
-         the sweep has not both placements. The ratio is the geometric mean of those of the branches.
+         the sweep lacks one placement. The ratio is the geometric mean of those of the branches.
     """
     pool = times.filter(pl.col("program") == PARALLEL)
     pairs = _pairs(sweep, pool) if pool["placement"].n_unique() > 1 else pl.DataFrame()
@@ -43,14 +43,14 @@ def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def moved(placed: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `frames.PLACEMENTS` where pinning changed something beyond noise."""
+    """The rows of `frames.PLACEMENTS` that pinning changes significantly."""
     return placed.filter("moved")
 
 
 def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """One row per quantity and pair: `units.LOG`, of pinned over free.
+    """One row per quantity and pair: `units.LOG` of pinned over free, and the sampling `unit`.
 
-    `unit`, what repeats independently. In: rows of `frames.TIMES` of the pool's program.
+    In: rows of `frames.TIMES` of the pool's program.
     """
     waits = sweep.metrics.filter(
         (pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")
@@ -64,7 +64,7 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         pl.col("cpu_ns_per_unit").alias(CPU),
         WAIT,
     ).unpivot(QUANTITIES, index=[*key, "placement"], variable_name="quantity", value_name="value")
-    above = pl.col("value") > 0  # As in `units.has_ratio`: a zero leaves out its cell.
+    above = pl.col("value") > 0  # As in `units.has_ratio`: a zero leaves out its configuration.
     cell = ["quantity", "placement", *PLACE, "threads", "branch"]
     usable = values.filter(above.fill_null(value=False) & above.all().over(cell)).with_columns(
         pl.col("value").log().alias(LOG)
@@ -81,7 +81,7 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The rows, corrected over all of them; columns of `frames.PLACEMENTS`."""
+    """Rows with columns of `frames.PLACEMENTS`, corrected over all rows."""
     row = ["quantity", *PLACE, "threads"]
     cell = [*row, "branch"]
     cells = pairs.group_by([*cell, "unit"]).agg(trimmed_mean(LOG), pl.len().alias("pairs"))
@@ -105,7 +105,7 @@ def _rows(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_build(column: str) -> pl.Expr:
-    """As `units.of_builds`: what a build shows in all cells of its program, as an aggregation."""
+    """The shift of a build in all configurations of its program, as `units.of_builds`, as an aggregation."""
     ordered = pl.col(column).sort()
     low, high = ordered.get((pl.len() - 1) // 2), ordered.get(pl.len() // 2)
     nearer = pl.when(low.abs() < high.abs()).then(low).otherwise(high)
@@ -113,7 +113,7 @@ def _of_build(column: str) -> pl.Expr:
 
 
 def _told(cells: pl.DataFrame, cell: list[str]) -> dict[str, object]:
-    """The estimates of a row; NaN where there is none. In: its values by cell and unit."""
+    """The estimates of a row; NaN if absent. In: its values by configuration and unit."""
     values, builds = (
         cells.pivot("unit", index=cell, values=name).drop(cell).to_numpy().astype(np.float64)
         for name in (LOG, "build")

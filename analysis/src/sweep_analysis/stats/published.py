@@ -1,4 +1,4 @@
-"""Published figures of wide machines (`results/published.toml`), beside simulated ones."""
+"""Compares published figures of machines with many cores (`results/published.toml`) with simulated ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.states import SMALLEST, two_states
+from sweep_analysis.stats.states import SMALLEST, two_modes
 
 FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the pre-registered threshold for simulations of them."""
@@ -27,18 +27,15 @@ BRANCH = "master"
 """The branch that others measured."""
 
 
-class Mark(msgspec.Struct, forbid_unknown_fields=True):
-    """The pre-registered threshold of the validation.
-
-    A `share` of the figures must have simulated over published within `factor` either way.
-    """
+class Threshold(msgspec.Struct, forbid_unknown_fields=True):
+    """The pre-registered threshold: for a `share` of the figures, simulated over published is within `factor`."""
 
     factor: float
     share: float
 
 
 class Figure(msgspec.Struct, forbid_unknown_fields=True):
-    """One value: its name (`told`), the cell that simulates it, and the `published` number."""
+    """One value: its name (`told`), the configuration that simulates it, and the `published` number."""
 
     told: str
     threads: int
@@ -47,16 +44,16 @@ class Figure(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """Figures that differ in one thing, in the order of it.
+    """Figures that differ in one parameter, in the order of that parameter.
 
-    It is scored if it says how it was measured: the publisher's `program`, what was told of
-    machine and governor, and the `clock` that is simulated. Otherwise `not_scored` has the reason.
+    A series is scored if it names the publisher's `program`, the stated machine and governor (or that
+    they are not stated), and the simulated `clock`. Otherwise `not_scored` has the reason.
 
-    Attributes: quantity: `wall`, time of one of the `per` in an iteration, less `less`; `cpus`, CPU
-        time over wall time in per cent;
-            `times:BRANCH`, the time of that branch over the measured one's; `share:FUNCTION,…`, for
-            how long these functions wait for lines of memory, in per cent of CPU time;
-            `break-even`, the least work that takes longer on one thread than as a region.
+    Attributes:
+        quantity: `wall`: time of an iteration over `per`, minus `less`; `cpus`: CPU time over wall time,
+            in per cent; `times:BRANCH`: time of that branch over that of the measured branch;
+            `share:FUNCTION,…`: time in which these functions wait for cache lines, in per cent of CPU
+            time; `break-even`: the least work that takes longer on one thread than as a fork-join region.
         unit: of the figures.
     """
 
@@ -76,7 +73,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     not_scored: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses a series that has neither what it takes to be scored, nor a reason."""
+        """Refuses a series unless it has either all fields of a scored series, or a reason."""
         how = (self.program, self.machine_told, self.governor_told, self.clock)
         if all(how) == bool(self.not_scored):
             raise ValueError(
@@ -87,8 +84,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """A published observation without a figure.
 
-    It names workloads on which `branch` takes less time than `over`, and others on which it does
-    `not`.
+    `branch` takes less time than `over` on the workloads of `gain`, and does not on those of `not`.
     """
 
     name: str
@@ -106,7 +102,7 @@ class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Published(msgspec.Struct, forbid_unknown_fields=True):
     """The whole file."""
 
-    mark: Mark = msgspec.field(name="pass")
+    threshold: Threshold = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
     sign: list[Sign] = msgspec.field()
 
@@ -119,24 +115,26 @@ def read(file: Path = FILE) -> Published:
     """The figures.
 
     Raises:
-        InputError: the file is not as it should be.
+        InputError: the file is invalid.
     """
     try:
         return msgspec.toml.decode(file.read_bytes(), type=Published)
     except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(str(file), str(error), "write it as its first lines say") from error
+        raise InputError(
+            str(file), str(error), "use the form that its first lines describe"
+        ) from error
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row for each figure.
 
-    Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those
-         if bimodal, see `states`), `ratio`, `is_met`, which are null where it is bimodal,
-         `is_known`: there are seeds enough to tell whether there are; `cell`: what was simulated,
-         which several figures may share; `program`, `not_scored`.
+    Out: `series`, `told`, `machine`, `unit`, `published`; `simulated`: a list of the median, or of the
+         medians of both modes (see `states`); `ratio` and `is_met`, null if bimodal; `is_known`: whether
+         there are enough seeds to find two modes; `cell`: the simulated configuration, which several
+         figures may share; `program`, `not_scored`.
 
     Raises:
-        InputError: no sweep has a figure's cell.
+        InputError: no sweep has the configuration of a figure.
     """
     rows = []
     for series in published.series:
@@ -154,8 +152,8 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                 remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
                 raise InputError(str(FILE), f"no sweep has `{series.name}`, {figure.told}", remedy)
             ratio = statistics.median(values) / figure.published
-            is_met = 1 / published.mark.factor <= ratio <= published.mark.factor
-            states = two_states(np.log(values)) if min(values) > 0 else None
+            is_met = 1 / published.threshold.factor <= ratio <= published.threshold.factor
+            states = two_modes(np.log(values)) if min(values) > 0 else None
             simulated = (
                 [statistics.median(values)]
                 if states is None
@@ -181,15 +179,15 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
 
 
 class Score(msgspec.Struct, frozen=True):
-    """How near the scored figures come that are not bimodal.
+    """Accuracy of the scored figures that are not bimodal.
 
     Attributes:
-        figures: how many there are.
-        within: how many have simulated over published within each factor of `FACTORS`.
-        constant: the same for one number in place of all figures of a unit: the one that meets most.
-        correlation: of the logarithms of published and simulated, each less its unit's mean.
-        order, directions, contrasts: pairs with the published order, and all pairs: of a series; of
-            neighbours in a series; of two series of one program, for figures of the same name.
+        figures: their number.
+        within: numbers of figures whose simulated over published value is within each of `FACTORS`.
+        constant: the same numbers if the best single constant replaces all simulated values of a unit.
+        correlation: of the logarithms of published and simulated values, each minus its unit's mean.
+        order, directions, contrasts: number of pairs with the published order, and of all pairs: in a
+            series; of neighbours in a series; of figures with the same name in two series of a program.
     """
 
     figures: int
@@ -202,7 +200,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 FACTORS = (1.5, 2.0)
-"""Factors within which figures are counted."""
+"""The factors of `Score.within`."""
 
 
 def score(rows: pl.DataFrame) -> Score:
@@ -236,12 +234,12 @@ def score(rows: pl.DataFrame) -> Score:
 
 
 def _best_constant(logs: np.ndarray[Any, Any], width: float) -> int:
-    """How many of these one number can have within `width` of it."""
+    """The largest number of these values that are within `width` of one constant."""
     return max(int(((logs >= low) & (logs <= low + 2 * width)).sum()) for low in logs)
 
 
 def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[int, int]:
-    """How many of these pairs of figures have the published order, and how many differ in what was simulated."""
+    """Number of pairs with the published order, and of all pairs that differ in the simulated configuration."""
     right = [
         (one["published"] < other["published"]) == (one["simulated"] < other["simulated"])
         for one, other in pairs
@@ -251,7 +249,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
-    """Sweeps as they are asked for a figure; one that is no longer scored is of the first sweep that has it."""
+    """Sweeps in the order of the search for a figure: the latest first, or the oldest first for figures that are not scored."""
     return sweeps if not_scored else sweeps[::-1]
 
 
@@ -260,7 +258,7 @@ def _experiment(analysis: Analysis) -> str | None:
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
-    """The figure, simulated: a value a seed; of a share, one for all. Nothing without its cell."""
+    """The simulated values of a figure, one per seed (a share: one value); empty without its configuration."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
@@ -291,7 +289,7 @@ def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
 
 
 def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
-    """Waits in functions whose names end so, in per cent of the time in which cores were neither asleep nor waking."""
+    """Time of waits in functions with these endings, in per cent of the time of cores neither asleep nor waking."""
     spent = _cell(analysis.spent, figure, BRANCH)
     busy = spent.filter(~pl.col("spent_on").is_in(["asleep", "waking"]))["ns_per_unit"].sum()
     named = pl.any_horizontal(pl.col("at").str.ends_with(f"{function})") for function in functions)
@@ -300,9 +298,9 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 
 
 def _break_even(analysis: Analysis, figure: Figure) -> float:
-    """The least work of a sweep that gains, in ns: what it takes on one thread.
+    """The least work of a sweep that gains, as its time on one thread in ns.
 
-    A worker's share is what the program without a pool does.
+    The program without a pool does the share of one worker.
 
     Raises:
         InputError: no work gains.
@@ -329,13 +327,13 @@ def _median(rows: pl.DataFrame, column: str) -> float:
 
 
 def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """A row a workload of which only the sign is known.
+    """One row per workload of which only the sign is published.
 
-    Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: it
-         gains if it takes at least `LEAST_SIMULATED` less time; `not_scored`.
+    Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: whether the
+         simulation agrees, where a gain is at least `LEAST_SIMULATED` less time; `not_scored`.
 
     Raises:
-        InputError: no sweep has it.
+        InputError: no sweep has the workload.
     """
     rows = []
     for sign in published.sign:

@@ -1,8 +1,8 @@
-"""Sets replays of recorded programs beside the programs themselves.
+"""Compares replays of recorded programs with the programs themselves.
 
-A recording lacks the work of a program before it first uses a pool, and after the last time. One
-thread does that work. So the prediction for two threads is the program's own time on one, less the
-time that the replay saves by the second thread.
+A recording lacks the work of a program before its first use of a pool, and after its last use. One
+thread does that work. So the prediction for two threads is the program's own time on one thread, less
+the time that the replay saves by the second thread.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 
 MARGIN = 0.15
-"""A prediction is near if it is at most this far from the measured time, either way as a factor."""
+"""A prediction is accurate if it is within this factor of the measured time, either way."""
 
-MARK = 0.8
-"""Share of the programs that must be near. Set, as `MARGIN`, before any of them was replayed."""
+THRESHOLD = 0.8
+"""Threshold: least share of accurate programs. It was set, as `MARGIN`, before any program was replayed."""
 
 
 def replays(own: Analysis, replayed: list[Analysis]) -> pl.DataFrame:
-    """A row a program, all of the baseline's branch.
+    """One row per program, on the baseline.
 
-    In: the sweep of the programs, and those of `replay`, each of one recording that has its
-    program's name. Out: `workload`; its own median times `one_ms` and `two_ms`; `native` and
-    `simulated`, predicted over `two_ms`.
+    In: the sweep of the programs, and sweeps of `replay`, each of one recording with its program's name.
+    Out: `workload`; its own median times `one_ms` and `two_ms`; `native` and `simulated`: the predicted
+    time over `two_ms`.
 
     Raises:
-        InputError: something is missing, or a replay is of another branch.
+        InputError: a replay is missing, or is of another branch.
     """
     table = _medians(own, "_ms").rename({"1_ms": "one_ms", "2_ms": "two_ms"})
     for kind in ("native", "simulated"):
@@ -55,14 +55,14 @@ def replays(own: Analysis, replayed: list[Analysis]) -> pl.DataFrame:
     ]:
         raise InputError(
             own.sweep.path,
-            f"`{name}` has no replay of both kinds",
-            "sweep `replay` on this host and on `here`",
+            f"`{name}` lacks a measured or a simulated replay",
+            "sweep `replay` on this host and with `--machine here`",
         )
     return table.sort("workload")
 
 
 def is_near(kind: str) -> pl.Expr:
-    """Whether a prediction of this kind is near."""
+    """Whether a prediction of this kind is accurate."""
     return pl.col(kind).is_between(1 / (1 + MARGIN), 1 + MARGIN)
 
 

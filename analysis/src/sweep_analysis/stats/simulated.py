@@ -1,8 +1,6 @@
-"""Attributes the time of a simulated machine.
+"""Attributes the time of a simulated machine to activities of its cores, and to source lines that waited.
 
-To the activities of its cores, and to lines of source that waited for lines of memory.
-
-Shares are ratios of sums over the trials of a cell, not averages of trials: so they add up to one.
+Shares are ratios of sums over the trials of a configuration, not averages of trials, so they add up to one.
 """
 
 from __future__ import annotations
@@ -32,10 +30,10 @@ SPENT_ON = {
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
     """Shares of the cores' time by activity.
 
-    Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`;
-         none if the sweep was measured.
+    Out: rows of `frames.SPENT_SHARES`, one per configuration of the pool's program and key of
+         `SPENT_ON`; none if the sweep was measured.
     """
-    if sweep.machine is None:  # Else all trials would be joined with nothing.
+    if sweep.machine is None:  # This saves a join of all trials with an empty frame.
         return pl.DataFrame(schema=SPENT_SHARES)
     spent = (
         sweep.spent.join(_trials(sweep), on="trial")
@@ -55,10 +53,10 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
 
 
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
-    """Which lines of source waited for lines of memory, for which others, the longest first.
+    """Source lines that waited for cache lines, with the lines that wrote these; the longest waits first.
 
-    Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines;
-         none if the sweep was measured. Pairs that never waited are left out.
+    Out: rows of `frames.LINE_WAIT_RATES`, one per configuration of the pool's program and pair of
+         source lines; none if the sweep was measured. Pairs without a wait are left out.
     """
     if sweep.machine is None:
         return pl.DataFrame(schema=LINE_WAIT_RATES)
@@ -94,20 +92,20 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     )
 
 
-TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
-"""Prices over which a cell's two modes are looked for: those that decide whether a pool stays awake."""
-TURNED = 2.0
-"""Least ratio of two modes over `TURNING`. A time is a sum of costs, so doubling one cannot do more than double it."""
+MODE_COSTS = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
+"""Changes of cost parameters among which two modes are searched: they decide whether a pool stays awake."""
+MODES_APART = 2.0
+"""Least ratio of two modes over `MODE_COSTS`. A time is a sum of costs, so doubling one cost at most doubles the time."""
 
 
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """Sensitivity of each comparison to the machine's cost parameters, changed singly or together.
+    """Sensitivity of each comparison to changes of the machine's cost parameters.
 
-    A cell is not tested if the branch or the baseline is bimodal there (`states`), by seeds or
-    over `TURNING`.
+    A configuration is not tested if the branch or the baseline is bimodal there (`states`), by seeds or
+    over `MODE_COSTS`.
 
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`. Out: rows of
-    `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
+    `frames.SENSITIVITY`, one per configuration and quantity; none if no cost parameter was changed.
     """
     words = pl.col("parameters").cast(pl.String)
     bare = words.str.replace(r" ?\bprice=\S+", "").str.strip_chars()
@@ -137,9 +135,9 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
     joined = found.join(written, on=cell, nulls_equal=True)
-    turned = _two_states(priced, baseline)
-    joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
-        pl.col("two_states").fill_null(value=False)
+    bimodal = _bimodal(priced, baseline)
+    joined = joined.join(bimodal, on=cell, how="left", nulls_equal=True).with_columns(
+        pl.col("is_bimodal").fill_null(value=False)
     )
     return (
         joined.sort(cell)
@@ -148,27 +146,24 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
 
 
-def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
-    """Comparisons of which one of the two is bimodal.
+def _bimodal(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
+    """Comparisons in which the branch or the baseline is bimodal.
 
-    Out: their cell, `quantity` and `two_states`.
+    Out: their configuration, `quantity` and `is_bimodal`.
     """
-    seen = times.filter(pl.col("price").is_in(TURNING))
+    seen = times.filter(pl.col("price").is_in(MODE_COSTS))
     found = []
     for quantity in ("time", "cpu"):
-        rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, TURNED).select(POOL_CELL)
+        rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, MODES_APART).select(POOL_CELL)
         own = rows.filter(pl.col("branch") == (baseline or "")).drop("branch")
         branches = times.select("branch").unique().collect()
         each = pl.concat([rows, own.join(branches, how="cross").select(POOL_CELL)]).unique()
-        found.append(each.with_columns(quantity=pl.lit(quantity), two_states=True))
+        found.append(each.with_columns(quantity=pl.lit(quantity), is_bimodal=True))
     return pl.concat(found).lazy()
 
 
 def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> pl.LazyFrame:
-    """`log` of each branch's time over the baseline's, by cell set and price.
-
-    Mean over replicates.
-    """
+    """`log` of each branch's time over the baseline's, by configuration and `price`: a mean over replicates."""
     column = QUANTITIES[quantity]
     by = [*PLACE, "price"]
     known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null())
@@ -186,13 +181,13 @@ def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _trials(sweep: Sweep) -> pl.LazyFrame:
-    """The trials of the pool's program: `trial` and their cell."""
+    """The good trials of the pool's program: `trial` and their configuration."""
     good = sweep.trials.filter(pl.col("program") == PARALLEL, pl.col("outcome") == "ok")
     return good.with_columns(pl.col("input").fill_null("")).select("trial", "work_unit", *POOL_CELL)
 
 
 def _cells(sweep: Sweep) -> pl.LazyFrame:
-    """Every cell with its `trials`, `iterations`, `units` of work and `work_unit`."""
+    """Every configuration with its `trials`, `iterations`, `units` of work and `work_unit`."""
     return (
         sweep.iterations.join(_trials(sweep), on="trial")
         .group_by(POOL_CELL)

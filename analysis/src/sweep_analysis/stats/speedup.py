@@ -1,8 +1,7 @@
-"""Speed-ups by three definitions that are never mixed, with efficiency and serial fraction beside them.
+"""Speed-ups by three separate definitions, with efficiency and serial fraction.
 
-The references (`measurement` rule A3): the same branch on one thread (`own`), the baseline on one
-thread (`baseline`), and the program without a pool (`sequential`, the default, as in the 2022
-study).
+The reference is the same branch on one thread (`own`), the baseline on one thread (`baseline`), or the
+program without a pool (`sequential`, the default, as in the 2022 study).
 """
 
 from __future__ import annotations
@@ -25,20 +24,19 @@ DEFINITIONS = {
     "baseline": "against the baseline on one thread",
     "own": "against the same branch on one thread",
 }
-"""Name and reading of every definition, the default first."""
+"""Name and text of every definition, the default first."""
 
 
 _WAITS = {name: TIMES[name] for name in ("p50_ns", "p99_ns")}
 
 PORTION = 500_000
-"""Iterations that are reduced at a time."""
+"""Number of iterations that one step reduces."""
 
 
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
-    """One robust time per trial: trials are independent, iterations inside one are not.
+    """One robust time per trial, because trials are independent, and iterations of a trial are not.
 
-    Out: rows of `frames.TIMES`, one per good trial. Failed trials are dropped here and nowhere
-    else.
+    Out: rows of `frames.TIMES`, one per good trial. Only this function drops failed trials.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
@@ -56,14 +54,14 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     ]
     told = pl.concat(it.collect() for it in robust).lazy()
     waits = waits_of(sweep)
-    if waits.is_empty():  # A join would copy everything.
+    if waits.is_empty():  # A join would copy the whole frame.
         told = told.with_columns(pl.lit(None, kind).alias(name) for name, kind in _WAITS.items())
     else:
         told = told.join(waits.lazy(), on="trial", how="left")
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
-        .sort([*CELL, "block"])  # Before there are more columns, for the sake of memory.
+        .sort([*CELL, "block"])  # This takes less memory before the frame has more columns.
         .join(told, on="trial", maintain_order="left")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
@@ -71,7 +69,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
 
 
 def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
-    """Rows of `schema.ITERATIONS` in portions of whole trials, so that no step needs memory for all of them at once."""
+    """Rows of `schema.ITERATIONS` in portions of whole trials, so that no step needs memory for all rows."""
     begins = iterations.select(pl.arg_where(pl.col("iteration") == 0)).collect().to_series()
     total = iterations.select(pl.len()).collect().item()
     cuts = begins.filter((begins // PORTION).diff().fill_null(1) > 0).to_list()
@@ -82,18 +80,16 @@ def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 
 TIMED_OUT = ("timeout", "hang")
-"""Outcomes of trials that were ended at the sweep's limit."""
+"""Outcomes of trials that the runner ended at the sweep's time limit."""
 
 
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit.
+    """Rows of `frames.TIMES`, plus one for each trial that the runner ended at the sweep's time limit.
 
-    It took at least that.
-
-    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an
-    iteration. If good trials report waits, its wait is the limit. Nothing is added without a limit
-    in the manifest, or without a good trial that tells the work. Nor is it on a simulated machine,
-    because the limit is in the host's time.
+    The limit is a lower bound of the trial's time. Its time, and its CPU time, is the limit over the work
+    that good trials of its configurations do in an iteration. If good trials report latencies, its
+    latency is the limit. No row is added without a limit in the manifest, without a good trial that
+    shows the work, or on a simulated machine, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
@@ -130,13 +126,11 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 def speedups(
     times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()
 ) -> pl.DataFrame:
-    """Speed-ups of every cell of the pool's program, by every definition that has its reference.
+    """Speed-ups of every configuration of the pool's program, by every definition with a measured reference.
 
-    In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential
-    program. Out: rows of `frames.SPEEDUPS`. A speed-up is the mean of its logarithms (`location`), unit
-    by unit (`units.by_unit`). A
-         definition without its reference (no one-thread cell, no sequential program, no baseline)
-         has no rows; nothing stands in for it.
+    In:  rows of `frames.TIMES`; `ignored` are parameters that the sequential program ignores.
+    Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units
+         (`units.by_unit`). A definition without a measured reference has no rows.
     """
     units = by_unit(times, "ns_per_unit")
     cells, which, references = _references(
@@ -151,7 +145,7 @@ def speedups(
         units.values[at, branch] - units.values[places, rows],
         builds[at, branch] - builds[places, rows],
     )
-    elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same cells and branches
+    elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same configurations
     keys = units.cells[places]
     threads = pl.col("threads")
     frame = keys.select(*PLACE, "oversubscribed").with_columns(
@@ -179,12 +173,12 @@ def speedups(
 
 
 def _typical(units: Units) -> Floats:
-    """The mean of each cell, as a plain number."""
+    """The mean of each configuration, as a plain number."""
     return np.asarray(np.exp(locate(units.values, of_builds(units)).estimate), dtype=np.float64)
 
 
 _Place = tuple[int, int]
-"""A cell set and a branch of `units.Units`."""
+"""Indices of a configuration and a branch in `units.Units`."""
 
 
 def _references(
@@ -194,7 +188,7 @@ def _references(
     baseline: str | None,
     ignored: frozenset[str],
 ) -> tuple[list[_Place], list[str], list[_Place]]:
-    """Every cell of the pool's program with a definition and the cell that it is compared with there."""
+    """Every configuration of the pool's program, with a definition and the reference configuration."""
     named = keys.rows(named=True)
     panel = {
         (row["program"], *(row[name] for name in PANEL)): at
@@ -234,11 +228,11 @@ def _references(
 def _sequential(
     row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
 ) -> int | None:
-    """The cell of the sequential program on the same input, of the same placement if there are several.
+    """The configuration of the sequential program on the same input, with the same placement if possible.
 
-    Parameters that only the pool's program has may differ. So without a cell of the same parameters,
-    the only one of the workload and size is taken. With several, none is, since any choice would be
-    a guess.
+    Parameters that only the pool's program has may differ. So without a configuration of the same
+    parameters, the only one of the workload and size is the reference. If there are several, there is
+    no reference, because any choice would be a guess.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)

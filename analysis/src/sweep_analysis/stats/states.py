@@ -1,16 +1,16 @@
-"""Cells of a simulated machine that are bimodal.
+"""Finds bimodal configurations of a simulated machine.
 
-Each seed of such a cell is in one mode or the other, and none is between.
+Each seed of such a configuration is in one of two modes, and no seed is between them.
 
-A pool may settle into a storm of wake-ups or stay awake. Chance decides which, and so do cost
-parameters that are guesses. The median of such a cell describes neither mode, and its change means
-nothing. So the cell is *not tested*, and counts nowhere.
+For example, a pool may settle into a storm of wake-ups or stay awake. The mode depends on chance, and
+on cost parameters that are guesses. The median of such a configuration describes neither mode, and its
+change has no meaning. So the configuration is *not tested*, and means leave it out.
 
-The rule: sorted by size, the values of a cell have a gap. Those above are at least 1.5 times those
-below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two groups, in
-logarithms. Each group has at least `SMALLEST` seeds. On synthetic cells of seven seeds, modes that
-differ twofold with 5 % of noise are found in more than 99 of 100. One mode with up to 20 % of noise,
-of any shape, is taken for two in less than 3 of 100.
+The rule: sorted by size, the values of a configuration have a gap. Values above the gap are at least
+1.5 times those below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two
+groups, in logarithms. Each group has at least `SMALLEST` seeds. On synthetic configurations of seven
+seeds, the rule finds modes that differ twofold with 5 % of noise in more than 99 of 100. It takes one
+mode with up to 20 % of noise, of any shape, for two modes in less than 3 of 100.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.stats.location import Floats
 
 APART = 1.5
-"""Least ratio of the upper mode to the lower one. It is the factor within which published figures count as met."""
+"""Least ratio of the upper mode to the lower mode. It equals the factor within which published figures count as met."""
 CLEAR = 2.0
 """Least ratio of the width of the gap to that of the wider mode, in logarithms."""
 SMALLEST = 2
-"""Fewest seeds of a mode: one far seed is an outlier."""
+"""Fewest seeds of a mode, because one far seed is an outlier."""
 
 
-def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
-    """Medians of the lower and the upper mode; None if there are not two.
+def two_modes(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
+    """Medians of the lower and the upper mode; None if there is only one mode.
 
-    In: logarithms, one a seed.
+    In: logarithms, one per seed.
     """
     values = np.sort(logs[np.isfinite(logs)])
     last = values.size - SMALLEST
     if last < SMALLEST:
         return None
-    # Gaps above each value at which the lower mode may end: both modes keep `SMALLEST` seeds.
+    # The gaps above the values that may end the lower mode, so that both modes keep `SMALLEST` seeds.
     gaps = values[SMALLEST : last + 1] - values[SMALLEST - 1 : last]
     lower = SMALLEST + int(np.argmax(gaps))
     below, above = values[:lower], values[lower:]
@@ -53,18 +53,17 @@ def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None
 def of_cells(
     times: pl.LazyFrame, column: str, key: list[str] | None = None, apart: float = APART
 ) -> pl.DataFrame:
-    """The cells of the pool's program that are bimodal in `column`.
+    """The configurations of the pool's program that are bimodal in `column`.
 
-    In:  rows of `frames.TIMES` of a simulated sweep; a measured one has builds and moments, which
-         are no seeds. `key` says what makes a cell, if not `schema.CELL`.
-    Out: rows of that key with `low` and `high`, the medians of the modes, in the unit of the
-    column.
+    In:  rows of `frames.TIMES` of a simulated sweep. A measured sweep has builds and moments, which do
+         not correspond to seeds. `key` has the columns of a configuration, if not `schema.CELL`.
+    Out: rows of that key with `low` and `high`, the medians of the modes, in the unit of the column.
     """
     logs = times.filter(pl.col("program") == PARALLEL, pl.col(column) > 0).with_columns(
         log=pl.col(column).log()
     )
     cells = logs.group_by(key or CELL, maintain_order=True).agg("log").collect()
-    found = [two_states(np.array(values, dtype=float), apart) for values in cells["log"].to_list()]
+    found = [two_modes(np.array(values, dtype=float), apart) for values in cells["log"].to_list()]
     states = pl.Series(
         "states",
         [None if it is None else {"low": it[0], "high": it[1]} for it in found],

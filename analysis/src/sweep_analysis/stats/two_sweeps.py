@@ -1,15 +1,15 @@
-"""One change from several sweeps of the same branches.
+"""Pools one change from several sweeps of the same branches.
 
 The interval includes the variance between sweeps, by build, hour and day.
 
 Link-order randomised builds do not cover a recompilation, or another day: changes of the same
-branches in two sweeps differ by more than their intervals say. The extra variance is estimated from
-all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (the
-baseline was lucky), those of one branch, those of one place, or one ratio. A day is drawn once for
-all of them. So with two sweeps the first part has one degree of freedom, for any number of branches
-and workloads. Each part has its own t quantile. The half-widths, the sweeps' own among them, are
-added in squares (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree of
-freedom for each row instead, coverage was 65 % where a day moves all, and 87 % where it moves
+branches in two sweeps differ by more than their intervals. The extra variance is estimated from
+all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (if the
+baseline was fast), those of one branch, those of one workload and thread count, or one ratio. A day is
+one draw for all rows. So with two sweeps the first part has one degree of freedom, for any number of
+branches and workloads. Each part has its own t quantile. The squares of the half-widths, including
+the sweeps' own, are added (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree
+of freedom for each row instead, coverage was 65 % if a day moves all ratios, and 87 % if it moves
 branches (`cargo xtask truth`).
 
 A significant change must pass the same two tests as in a single sweep. Its corrected p-value is
@@ -40,21 +40,21 @@ from sweep_analysis.stats.compare import (
     SHARES,
     SLOWER,
     UNCLEAR,
-    UNJUDGED,
+    UNTESTED,
 )
 from sweep_analysis.stats.location import CONFIDENCE, Floats
 
 _ROW = ["baseline", "quantity", "level", *POOL_CELL]
 NAMED = 3
-"""So many programs and threads that one sweep lacks are named."""
+"""Most programs and threads that an error names if one sweep lacks them."""
 _KNOWN = ("ratio_low", "ratio_high", "degrees")
 """Columns with the uncertainty of one sweep."""
 _MACHINE = ("model_name", "cpu_family", "model")
-"""Fields of `host.json` that name the processor; a virtual one has other names for the same."""
+"""Fields of `host.json` that identify the processor, because virtual machines may hide its model name."""
 
 
 def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, Any]) -> str | None:
-    """The reason why sweeps cannot be pooled in a row, as a sentence; None if they can.
+    """The reason why a row of several sweeps cannot be pooled, as a sentence; None if it can.
 
     They must have run on the same machine, and the row must pool the same programs and threads.
 
@@ -73,7 +73,7 @@ def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, 
             if missing:
                 named = listed(sorted(missing)[:NAMED])
                 more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-                return f"`{has.path.name}` has {named}{more}, which `{lacks.path.name}` has not"
+                return f"`{has.path.name}` has {named}{more}, which `{lacks.path.name}` lacks"
     return None
 
 
@@ -84,7 +84,7 @@ def _machine(sweep: Sweep) -> str:
 
 
 def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
-    """The programs and threads that a row is about, in words."""
+    """The programs and thread counts of a row, as text."""
     scope = [name for name in PLACE if row[name] is not None]
     own = comparisons.filter(
         pl.all_horizontal(
@@ -114,9 +114,9 @@ class Pooled:
         self._between: dict[tuple[str, ...], _Between] = {}
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """A row of the first sweep pooled with the same of all others; `each` has their ratios and verdicts.
+        """A row of the first sweep, pooled with the same row of all others; `each` has all ratios and results.
 
-        None if one of them does not have it, or no interval of it.
+        None if a sweep lacks the row or its interval.
         """
         found = [rows.get(_key(row)) for rows in self._rows]
         rows = [it for it in found if it is not None]
@@ -133,7 +133,7 @@ class Pooled:
         bands = [it["band"] for it in rows]
         band = None if None in bands else max(bands)
         needed = max(needed, math.log(band or 1.0))
-        is_judged = band is not None and all(it["verdict"] != UNJUDGED for it in rows)
+        is_tested = band is not None and all(it["verdict"] != UNTESTED for it in rows)
         is_large = not self._simulated or abs(math.expm1(middle)) >= LEAST_SIMULATED
         claim = FASTER if middle < 0 else SLOWER
         verdict = claim if abs(middle) > needed and is_large else UNCLEAR
@@ -151,13 +151,13 @@ class Pooled:
             "build_median": None,
             "build_high": max(ends["build_high"], default=None),
             "band": band,
-            "detectable": float(detectable) if is_judged else None,
-            "verdict": verdict if is_judged else UNJUDGED,
+            "detectable": float(detectable) if is_tested else None,
+            "verdict": verdict if is_tested else UNTESTED,
             "each": [(it["time_ratio"], it["verdict"]) for it in rows],
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every row that all sweeps have, pooled."""
+        """The pooled rows that all sweeps have."""
         made = [self.row(row) for row in self._rows[0].values()]
         return [row for row in made if row is not None]
 
@@ -171,16 +171,16 @@ class _Between:
 
     Attributes:
         number: number of sweeps.
-        parts: variance of a ratio between sweeps, degrees of freedom, and events to correct for, of
-            each part, the finest last.
+        parts: for each part: variance of a ratio between sweeps, degrees of freedom, and number of draws
+            to correct for; the finest part last.
         has_single_rows: whether the last part is the effect of a day on single rows.
-        family: rows of the level that all sweeps judge, in all quantities, against all baselines.
+        family: number of rows of the level that all sweeps test, in all quantities and baselines.
     """
 
     def __init__(self, comparisons: list[pl.DataFrame], row: dict[str, Any]) -> None:
-        """Take the table of ratios apart.
+        """Split the variance of the table of ratios into parts.
 
-        In: all rows of each sweep, and one of those that are alike.
+        In: all rows of each sweep, and one row of the level.
         """
         shared = _shared(comparisons, row)
         self.number = len(comparisons)
@@ -202,7 +202,7 @@ class _Between:
         def variance(part: Floats, ranks: int, of: int) -> float:
             return float((part**2).sum(axis=1).mean()) / free * of / ranks if ranks else 0.0
 
-        # The variance of means includes a share of the finer parts. Subtract it (the analysis of
+        # The variance of means includes a share of the finer parts, which is subtracted (analysis of
         # variance of a balanced table).
         single = (branches - 1) * (places - 1)
         of_one = variance(rest, single, branches * places)
@@ -218,7 +218,9 @@ class _Between:
         ]
         parts = [part for part in parts if part[1]]
         self.has_single_rows = single > 0
-        if len(parts) > 1:  # The finest part includes the sweeps' own noise, which is added apart.
+        if (
+            len(parts) > 1
+        ):  # The finest part includes the sweeps' own noise, which is added separately.
             finest = parts.pop()
             parts.append((finest[0] - float(np.mean(np.square(noise))), *finest[1:]))
         self.parts = [(max(size, 0.0), ranks * free, events) for size, ranks, events in parts]
@@ -226,13 +228,13 @@ class _Between:
     def half_width(
         self, rows: list[dict[str, Any]], logs: Floats, alpha: float, *, corrected: bool = False
     ) -> float:
-        """Half of the interval of a mean of `logs` that leaves out `alpha`.
+        """Half-width of the interval of a mean of `logs` at error probability `alpha`.
 
-        `corrected`: over all that is drawn, of which `alpha` is the share of single rows.
+        `corrected`: for all draws; then `alpha` is the share of single rows.
         """
         square = 0.0
         for at, (variance, degrees, events) in enumerate(self.parts):
-            # A day's luck of a branch or a place is one event at whatever level it is seen.
+            # The effect of a day on a branch or a place is one draw for all levels.
             whole = alpha if self.has_single_rows and at == len(self.parts) - 1 else ALPHA
             level = whole / events if corrected else alpha
             square += special.stdtrit(degrees, 1 - level / 2) ** 2 * variance / self.number
@@ -240,7 +242,7 @@ class _Between:
         known = _known(rows)
         own = _quantile(known, level) * _own_error(known) / self.number
         square += float((own**2).sum())
-        # Where sweeps differ by even more in this row, the interval grows.
+        # If the sweeps differ by even more in this row, the interval grows.
         apart = float(logs.var(ddof=1)) / (self.error(rows) ** 2 * self.number)
         return math.sqrt(square * max(apart, 1.0))
 

@@ -1,11 +1,9 @@
-"""The sampling unit: link-order randomised builds (layouts).
+"""The sampling unit: builds that differ only in link order, which records call layouts.
 
-Layouts of a branch differ only in where the linker put their functions.
-
-All trials of one layout run the same binary. A lucky binary is lucky in each of them, so trials are
-averaged, and every test, chart and interval rests on layouts. A sweep with one build of each branch
-has one unit: its verdicts are `not tested`. Figures that describe such a sweep (speed-ups, costs)
-take trials as units, and so hold for that build alone.
+All trials of one build run the same binary. A binary that is fast by its link order is fast in all of
+them, so trials are averaged, and the sample size of every test, chart and interval is the number of
+builds. A sweep with one build of each branch has one unit, so its results are `not tested`. For such
+a sweep the units of speed-ups and costs are trials, so these hold only for that build.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ LOG = "log"
 
 @dataclass(frozen=True)
 class Units:
-    """Logarithms, one a unit, of every branch in every cell set.
+    """Logarithms, one per unit, of every branch in every set of configurations that differ only in branch.
 
     Attributes:
-        cells: a row per cell set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        configurations: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
         branches: names, the second axis of `values`.
-        values: cell sets by branches by units; NaN where nothing was measured.
-        pairs: cell sets by branches: trials (or pairs of trials) that the values rest on.
+        values: sets by branches by units; NaN where nothing was measured.
+        pairs: sets by branches: number of trials, or of pairs of trials.
     """
 
     cells: pl.DataFrame
@@ -47,26 +45,26 @@ def trimmed_mean(column: str) -> pl.Expr:
 
 
 def beside_cell(column: str) -> pl.Expr:
-    """Log of a quantity less the median of its cell, the row's own value included."""
+    """Log of a quantity minus the median of its configuration, which includes the row's own value."""
     return pl.col(column).log() - pl.col(column).log().median().over(CELL)
 
 
 def has_ratio(column: str) -> pl.Expr:
-    """Whether a trial has `column`, and no trial of its cell has a zero there.
+    """Whether a trial has `column`, and no trial of its configuration has a zero there.
 
-    A zero has no logarithm. Without the trials that show it, the mean would be that of the long
-    waits alone, so the whole cell has no ratio.
+    A zero has no logarithm. A mean without the zero trials would be that of only the long latencies, so
+    the whole configuration has no ratio.
     """
     above = pl.col(column) > 0
     return above.fill_null(value=False) & above.all().over(CELL)
 
 
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
-    """Every good trial of the pool's program beside the baseline's of its block.
+    """The log-ratio of every good trial of the pool's program to the baseline's trial of its block.
 
-    In:  rows of `frames.TIMES`. Out: their cell, branch, layout, replicate and block, with `log`,
-         the log of the ratio of `column`. Left out are the baseline's own rows, rows without a
-         partner, and cells with a zero (`has_ratio`).
+    In:  rows of `frames.TIMES`. Out: their configuration, build, replicate and block, with `log`, the log
+         of the ratio of `column`. The baseline's own rows, rows without a partner, and configurations
+         with a zero (`has_ratio`) are left out.
     """
     kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
     usable = times.filter((pl.col("program") == PARALLEL) & has_ratio(column)).select(kept)
@@ -80,19 +78,20 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
 
 
 def by_layout(logs: pl.LazyFrame) -> Units:
-    """Average `log` within each layout of each cell. In: rows of `frames.TIMES` with `log`."""
+    """Average `log` within each build of each configuration. In: rows of `frames.TIMES` with `log`."""
     return _table(logs.with_columns(pl.col("layout").fill_null(0).alias("unit")))
 
 
 def by_replicate(logs: pl.LazyFrame) -> Units:
-    """Average `log` within each replicate of each cell. In: rows of `frames.TIMES` with `log`."""
+    """Average `log` within each replicate of each configuration. In: rows of `frames.TIMES` with `log`."""
     return _table(logs.with_columns(pl.col("replicate").fill_null(0).alias("unit")))
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
-    """Logs of `column` by layout; by replicate if no cell was built more than once.
+    """Logs of `column` by build; by replicate if each branch was built once.
 
-    In: rows of `frames.TIMES`, of either program; null values are left out, and cells with a zero.
+    In: rows of `frames.TIMES`, of either program. Null values, and configurations with a zero, are left
+    out.
     """
     logs = times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
@@ -101,17 +100,18 @@ def by_unit(times: pl.LazyFrame, column: str) -> Units:
 
 
 def of_builds(units: Units) -> Floats:
-    """How far each build is from the median build of its cell, in all cells of its program alike.
+    """The shift of each build from the median build that all configurations of its program share.
 
-    In: logarithms by layout. Out: a value for each of theirs, the same in all cells of a program.
+    In: logarithms by build. Out: an array of the same shape, with equal values in all configurations of
+    a program.
 
-    The median over the cells: a trial that met another program moves one of them. Of an even number
-    the two middle ones must agree in sign, and the nearer to zero counts; so of two cells both must
-    show it.
+    The shift is the median over the configurations, because a disturbed trial changes only one of them.
+    If their number is even, the two middle values must agree in sign, and the shift is the one nearer to
+    zero. So with two configurations both must show the shift.
     """
     shared = np.zeros_like(units.values)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of cells that a branch does not have
+        warnings.simplefilter("ignore", RuntimeWarning)  # of configurations that a branch lacks
         beside = units.values - np.nanmedian(units.values, axis=2, keepdims=True)
     programs = units.cells.select(pl.struct("program", "workload").rank("dense")).to_series()
     for program in programs.unique():
@@ -129,7 +129,7 @@ def of_builds(units: Units) -> Floats:
 
 def _table(logs: pl.LazyFrame) -> Units:
     cells = logs.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET).collect()
-    # A number stands for the cell set: of many units, its words take most of the memory.
+    # A number replaces the columns of the set, whose words would take most of the memory.
     numbered = cells.lazy().select(CELL_SET).with_row_index("cell")
     placed = (
         logs.select(*CELL_SET, "branch", "unit", LOG)

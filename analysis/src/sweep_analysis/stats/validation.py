@@ -1,9 +1,6 @@
-"""Compares a simulated sweep with a measured one of the same cells.
+"""Compares the times of a simulated sweep with those of a measured sweep of the same configurations.
 
-How near the predicted times are.
-
-Cells of the sequential program are left out: the price of work was fitted to it, so nothing is
-predicted there.
+The sequential program is left out, because the cost of work was fitted to it.
 """
 
 from __future__ import annotations
@@ -20,17 +17,17 @@ from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
-"""A cell is near if predicted over measured time is at most this far from 1, either way as a factor."""
+"""A prediction is accurate if predicted over measured time is within this factor, either way."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How near a prediction is.
+    """The accuracy of a prediction.
 
     Attributes:
-        cells: rows of `frames.VALIDATION`.
+        configurations: rows of `frames.VALIDATION`.
         is_prediction: whether the simulated sweep was begun before the measured one.
-        unmatched: cells of one sweep that the other lacks, such as those without a good trial.
+        unmatched: number of configurations that only one sweep has, such as those without a good trial.
     """
 
     cells: pl.DataFrame
@@ -39,14 +36,14 @@ class Validation:
 
     @property
     def missed(self) -> pl.DataFrame:
-        """The cells that are not near, the worst first."""
+        """The configurations with an inaccurate prediction, the worst first."""
         return self.cells.filter(~pl.col("is_near")).sort(
             pl.col("ratio").log().abs(), descending=True
         )
 
     @property
     def share(self) -> float:
-        """Share of the cells that are near."""
+        """Share of the configurations with an accurate prediction."""
         return 1 - self.missed.height / self.cells.height
 
     @property
@@ -56,10 +53,10 @@ class Validation:
 
 
 def validation(simulated: Sweep, measured: Sweep) -> Validation:
-    """Compare the two, cell by cell.
+    """Compare the two sweeps by configuration.
 
     Raises:
-        InputError: the first was not simulated, the second was, or they share no cell.
+        InputError: the first was not simulated, the second was, or they share no configuration.
     """
     if simulated.machine is None:
         raise InputError(
@@ -75,7 +72,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     if shared.is_empty():
         raise InputError(
             measured.path,
-            f"it shares no cell with {simulated.path.name}",
+            f"it shares no configuration with {simulated.path.name}",
             "sweep the same experiment with the same sizes; `cargo runner validate` does",
         )
     ratio = pl.col("predicted_ms") / pl.col("measured_ms")
@@ -93,10 +90,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
 
 
 def _times(sweep: Sweep, name: str) -> pl.DataFrame:
-    """The median time of each cell of the pool's program, in ms.
-
-    The A/A control is no cell of its own.
-    """
+    """The median time of each configuration of the pool's program in ms, without the A/A control."""
     is_twin = pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX)
     times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~is_twin)
     median = (pl.col("elapsed_ns").median() / 1e6).alias(f"{name}_ms")
@@ -104,7 +98,7 @@ def _times(sweep: Sweep, name: str) -> pl.DataFrame:
 
 
 def _scaling(*names: str) -> dict[str, pl.Expr]:
-    """Time over that of the same branch on one thread; null without that cell."""
+    """Time over that of the same branch on one thread; null if one thread was not measured."""
     on_one = pl.col("threads") == 1
     keys = [key for key in POOL_CELL if key != "threads"]
     return {

@@ -1,4 +1,4 @@
-// Sorts a table by the column whose head is pressed; numbers by value, all else by letter, missing ones last.
+// Sorts a table by the column whose heading is clicked: numbers by value, text by letter, missing values last.
 "use strict";
 const asNumber = (text) => {
   const plain = text.replace("−", "-").replace("±", "").replaceAll("\u00a0", "").replace(/%$/, "");

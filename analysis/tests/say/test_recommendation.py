@@ -1,4 +1,4 @@
-"""The first answer of the page follows from the verdicts, and from nothing else."""
+"""The first answer of the page follows from the results, and from nothing else."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import synthetic
-from sweep_analysis.say.advice import Advice, advice
+from sweep_analysis.say.recommendation import Recommendation, recommendation
 from sweep_analysis.stats.analysis import analyse
 
 
-def advised(effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
-    """The advice on three branches and two workloads with these effects, trials being steady."""
+def recommended(effects: dict[tuple[str, str], float], **truth: Any) -> Recommendation:  # noqa: ANN401 - any field of `Truth`
+    """The recommendation on three branches and two workloads with these effects, trials being steady."""
     fields: dict[str, Any] = {
         "branches": ["master", "good", "other"],
         "workloads": {"quicksort": 0.2, "tsp": 0.05},
@@ -20,36 +20,36 @@ def advised(effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # n
         "effects": effects,
     }
     made = synthetic.Truth(**(fields | truth))
-    return advice(analyse(synthetic.swept(made)).decisions)
+    return recommendation(analyse(synthetic.swept(made)).decisions)
 
 
 def test_a_branch_that_gains_everywhere_is_to_be_merged() -> None:
-    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
+    found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
     assert found.merge == "good"
     assert found.answer == (
-        "good: takes less time and CPU time than master over all programs together, and a loss of more than 2.0 % on "
-        "any workload, or of more than 5.0 % on one at some thread count, is excluded."
+        "good: takes less time and CPU time than master over all programs together. A loss of more than 2.0 % on "
+        "any workload, or of more than 5.0 % on one at some thread count, is ruled out."
     )
     assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)
 
 
 def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged() -> None:
-    found = advised({("good", "tsp"): 0.8}, trial_noise=0.005)
+    found = recommended({("good", "tsp"): 0.8}, trial_noise=0.005)
     assert found.merge == "good"
 
 
 def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded() -> None:
-    found = advised({("good", "tsp"): 0.8}, trial_noise=0.03)
+    found = recommended({("good", "tsp"): 0.8}, trial_noise=0.03)
     assert found.merge is None
     assert found.answer.startswith("None yet: good takes less")
-    assert "are not excluded (on quicksort · small)" in found.answer
+    assert "are not ruled out (on quicksort · small)" in found.answer
 
 
-def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is() -> None:
+def test_a_branch_that_hangs_on_a_workload_is_not_recommended_however_fast_it_is() -> None:
     def hangs(branch: str, workload: str, *_: int) -> str | None:
         return "timeout" if (branch, workload) == ("good", "tsp") else None
 
-    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
+    found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
     assert found.merge is None
     assert (
         "good fails on tsp · small: 14 of 14 trials (timeout), more than of master." in found.hurts
@@ -60,33 +60,35 @@ def test_what_fails_on_the_baseline_as_well_is_no_loss() -> None:
     def crashes(_: str, workload: str, threads: int, replicate: int) -> str | None:
         return "crash" if (workload, threads, replicate) == ("tsp", 2, 3) else None
 
-    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+    found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
     assert found.merge == "good"
 
 
-def test_a_branch_without_trials_in_some_cells_is_not_advised() -> None:
+def test_a_branch_without_trials_in_some_configurations_is_not_recommended() -> None:
     def gone(branch: str, workload: str, threads: int, _: int) -> str | None:
         return "build-failed" if (branch, workload, threads) == ("good", "tsp", 2) else None
 
-    assert advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
+    assert recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
 
 
-def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice() -> None:
+def test_a_workload_that_only_the_baseline_or_its_control_lacks_prevents_a_recommendation() -> None:
     for lacking in ("master", "master-again", "other"):
 
         def crashes(branch: str, workload: str, *_: int, lacking: str = lacking) -> str | None:
             return "crash" if (branch, workload) == (lacking, "tsp") else None
 
-        found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+        found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
         assert found.merge == ("good" if lacking == "other" else None), lacking
         if lacking != "other":
-            assert "losses of any size are not excluded (" in found.answer
+            assert "losses of any size are not ruled out (" in found.answer
 
 
-def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price() -> None:
-    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
+def test_a_gain_with_a_loss_elsewhere_is_stated_with_the_loss() -> None:
+    found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
     assert found.merge is None
-    assert found.answer == "None without a price: good gains here and loses there."
+    assert found.answer == (
+        "None: good gains on some workloads and loses on others, so no branch is non-inferior to master."
+    )
     assert any(
         "good takes 2" in sentence and "% more" in sentence and "on tsp · small" in sentence
         for sentence in found.hurts
@@ -94,21 +96,19 @@ def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price() -> None:
 
 
 def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told() -> None:
-    found = advised({})
+    found = recommended({})
     assert found.merge is None
     assert found.answer.startswith(
-        "None: keep master. No branch differs significantly from master: not over all programs"
+        "None: keep master. No branch differs significantly from master over all programs"
     )
-    assert any(
-        "would have been found about four times in five" in sentence for sentence in found.evidence
-    )
-    assert found.hurts[0] == "Nowhere significantly, against master."
+    assert any("with a probability of about 80 %" in sentence for sentence in found.evidence)
+    assert found.hurts[0] == "No significant loss against master."
 
 
 def test_a_branch_that_only_loses_is_named() -> None:
-    found = advised({("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
+    found = recommended({("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
     assert found.answer == (
-        "None: keep master. Nothing is faster over a workload; "
+        "None: keep master. No branch is faster over a workload; "
         "other takes more time on tsp · small (and in 17 other comparisons)."
     )
 
@@ -122,7 +122,7 @@ WITH_PLAIN_FORK: dict[str, Any] = {
 
 def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters() -> None:
     effects = {(branch, "tsp"): 0.8 for branch in FORK}
-    found = advised(effects, **WITH_PLAIN_FORK)
+    found = recommended(effects, **WITH_PLAIN_FORK)
     assert found.merge is None
     assert found.answer.startswith("None: keep master's counters. ")
     assert found.answer.endswith(
@@ -133,34 +133,36 @@ def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters() -> N
 
 
 def test_the_forks_scheduler_alone_changes_no_counters() -> None:
-    found = advised({("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
+    found = recommended({("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
     assert found.answer.endswith(
-        "packed is faster, which has these counters, too, in the fork's scheduler."
+        "packed is faster, and has the same counters in the fork's scheduler."
     )
 
 
 def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged() -> None:
     effects = {(branch, "tsp"): 0.9 for branch in FORK} | {("good", "tsp"): 0.8}
-    found = advised(effects, **WITH_PLAIN_FORK)
+    found = recommended(effects, **WITH_PLAIN_FORK)
     assert found.merge == "good"
-    assert "other would do" not in found.answer
+    assert "also meets this rule" not in found.answer
 
 
 def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison() -> None:
     effects = {("packed", "tsp"): 0.8, ("theirs", "tsp"): 0.8}
-    found = advised(effects, branches=["master", "packed", "theirs"], features={"packed": []})
+    found = recommended(effects, branches=["master", "packed", "theirs"], features={"packed": []})
     assert found.merge == "theirs"
 
 
-def test_without_a_twin_there_is_no_advice() -> None:
-    found = advised({("good", "tsp"): 0.5}, twin=False)
+def test_without_an_aa_control_there_is_no_recommendation() -> None:
+    found = recommended({("good", "tsp"): 0.5}, twin=False)
     assert found.merge is None
-    assert found.answer.startswith("This sweep cannot say: the baseline did not run a second time")
+    assert found.answer.startswith(
+        "This sweep cannot decide: the baseline did not run a second time"
+    )
 
 
 def test_evidence_is_about_the_branch_that_the_answer_calls_slower() -> None:
-    found = advised({("other", "tsp"): 1.4})
-    assert found.answer.startswith("None: keep master. Nothing is faster over a workload; other ")
+    found = recommended({("other", "tsp"): 1.4})
+    assert found.answer.startswith("None: keep master. No branch is faster over a workload; other ")
     assert "takes more" in found.answer
     assert " on tsp · small" in found.answer
     assert found.evidence[0].startswith("other: +")
