@@ -312,8 +312,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///     let text = payload.downcast_ref::<&str>().copied();
     ///     sender.lock().unwrap().send(text).unwrap();
     /// });
-    /// builder.build().unwrap().spawn(|| panic!("nobody waits for this job"));
-    /// assert_eq!(receiver.recv(), Ok(Some("nobody waits for this job")));
+    /// builder.build().unwrap().spawn(|| panic!("no thread waits for this job"));
+    /// assert_eq!(receiver.recv(), Ok(Some("no thread waits for this job")));
     /// ```
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where

@@ -1,4 +1,4 @@
-//! The description of a pool, as people see it from outside.
+//! The description of a pool that `{pool:?}` prints.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! Steal requests to a whole pool: the word that each push reads if jobs stay private until a
-//! worker requests them. `demand_off.rs` is the counterpart in builds whose jobs are all public.
+//! worker requests them. `demand_off.rs` is the counterpart in builds without private jobs.
 //!
 //! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
@@ -16,12 +16,12 @@ use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 /// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jobs {
-    /// Every push is announced, or the pool has one worker: the word is not used.
-    Announced,
-    /// Jobs are public, because they lie in a deque that has only public jobs. Pushes fence and
-    /// sleepers scan. So a worker that stops searching sees the jobs that others pushed.
+    /// Every push notifies the counters, or the pool has one worker: the word is not used.
+    Notified,
+    /// Jobs are shared at once, because their deque has no private part. Pushes fence and sleepers
+    /// scan. So a worker that stops searching sees the jobs that others pushed.
     Public,
-    /// Jobs are private until a worker requests them, so pushes are not announced.
+    /// Jobs are private until a worker requests them, so pushes do not notify the counters.
     Private,
 }
 
@@ -47,17 +47,17 @@ impl Demand {
     /// oldest job first.
     pub(crate) fn of_pool(workers: usize, is_fifo: bool) -> Self {
         match workers {
-            0..=1 => Self::new(Jobs::Announced, Fences::alone()),
+            0..=1 => Self::new(Jobs::Notified, Fences::alone()),
             // No thread executes these fences.
             _ if is_fifo => Self::new(Jobs::Public, Fences::full()),
             _ => Self::new(Jobs::Private, Fences::cheapest_in_time()),
         }
     }
 
-    /// Creates the word of a pool whose pushes are all announced.
+    /// Creates the word of a pool in which every push notifies the counters.
     #[cfg(all(test, not(fork_loom)))]
-    pub(crate) fn of_announced() -> Self {
-        Self::new(Jobs::Announced, Fences::full())
+    pub(crate) fn of_notified() -> Self {
+        Self::new(Jobs::Notified, Fences::full())
     }
 
     /// Creates a word without a request. `fences` are the fences of the deques.
@@ -99,7 +99,8 @@ impl Demand {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    /// Returns whether pushes may go unannounced. If so, a searching worker must request jobs.
+    /// Returns whether a push may leave out the notification. If so, a searching worker must
+    /// request jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
         self.demand.jobs == Jobs::Private
@@ -143,10 +144,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Returns whether pushes rely on the scan of every deque that a worker makes before it blocks.
-    /// Unannounced pushes rely on it. Public pushes do too: their fence pairs with the scan.
+    /// Pushes without a notification rely on it. So do pushes of shared jobs: their fence pairs
+    /// with the scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
-        self.demand.jobs != Jobs::Announced
+        self.demand.jobs != Jobs::Notified
     }
 
     /// The calling worker is counted as asleep. It scans every deque next, and the scan includes
@@ -191,7 +193,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker has pushed a job, and announces it next.
+    /// The calling worker has pushed a job, and notifies the counters next.
     #[inline]
     pub(super) fn after_public_push(&self) {
         if self.demand.jobs == Jobs::Public {
@@ -209,7 +211,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn answer(&self, answer: Answer) {
         let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {
-            // No thief has taken a public job for a while. So workers that are counted as searching
+            // No thief has taken a shared job for a while. So workers that are counted as searching
             // may have no CPU, as where the kernel put a woken worker behind its waker.
             self.job_offered(!is_unwanted);
         }
@@ -250,19 +252,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0
     }
 
-    /// A request is set, a worker may sleep, and the caller has pushed a public or a private job.
+    /// A request is set, a worker may sleep, and the caller has pushed a shared or a private job.
     /// Wakes a worker that searches for it, unless one searches already and `is_news`.
     fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`. For counters that are not
         // one word, it also pairs with the fences that their README names. The job is stored before
         // the fence, and the count of searching workers is read after it. If that count still shows
-        // the last searching worker, it stops searching later. It then looks for work behind its
-        // own fence, and sees the job. Without this fence, a job pushed beside a public one would
-        // be left to a searching worker that has taken the public one and gone.
+        // the last searching worker, it stops searching later. It then scans for work after its own
+        // fence, and sees the job. Without this fence, a job pushed beside a shared one would be
+        // left to a searching worker that has taken the shared one and gone.
         fence(Ordering::SeqCst);
-        // Thieves may have taken the public jobs, so to other workers the queue may have been
+        // Thieves may have taken the shared jobs, so to other workers the queue may have been
         // empty.
-        self.announce_job(is_news);
+        self.notify_job(is_news);
     }
 
     /// Returns whether no worker runs a job or other user code, if searching workers are counted.

@@ -1,5 +1,5 @@
-//! The counterpart of `demand.rs` in a build whose jobs are all public: the same names. Every push
-//! is announced, and no worker requests jobs.
+//! The counterpart of `demand.rs` in a build without private jobs: the same names. Every push
+//! notifies the counters, and no worker requests jobs.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Demand {
     }
 
     #[cfg(test)]
-    pub(crate) fn of_announced() -> Self {
+    pub(crate) fn of_notified() -> Self {
         Self
     }
 

@@ -112,9 +112,9 @@ pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, tr
 /// sleeping, too.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
-    let (lock, nobody) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
-    let guard = lock.lock().expect("nobody else has it");
-    let _ = nobody.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
+    let (lock, never) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
+    let guard = lock.lock().expect("no other thread has the lock");
+    let _ = never.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
 /// Some ten thousand times as long as a store waits in a processor. A guess on the safe side. A

@@ -34,7 +34,7 @@ pub(crate) fn begin_execution(are_fences_events: bool) {
     fence(Ordering::SeqCst);
 }
 
-/// A fence, which is also an event if the model wants that.
+/// A fence, which is also an event if the model says so.
 pub(crate) fn fence(ordering: Ordering) {
     if ARE_FENCES_EVENTS.get() {
         FENCES.fetch_add(1, Ordering::Relaxed);

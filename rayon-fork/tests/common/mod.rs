@@ -16,16 +16,16 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// How long anything may take before it counts as hung. The limit is long, because a busy machine
 /// is no bug. A variant with an events counter may notice an internal job late: it promises
 /// to run the job, not to wake a worker for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
-/// Waits until `child` ends, at most for [`PATIENCE`]; ends one that hangs, and returns nothing.
+/// Waits until `child` ends, at most for [`TIME_LIMIT`]; ends one that hangs, and returns nothing.
 pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status);
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIME_LIMIT {
             child.kill().unwrap();
             child.wait().unwrap();
             return None;
@@ -77,8 +77,8 @@ pub(crate) fn within_or<R>(
 }
 
 /// [`within`] the usual time.
-pub(crate) fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
-    within(PATIENCE, what, body)
+pub(crate) fn in_time<R>(what: &str, body: impl FnOnce() -> R) -> R {
+    within(TIME_LIMIT, what, body)
 }
 
 /// A pool of `workers` workers.

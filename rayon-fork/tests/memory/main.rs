@@ -17,7 +17,7 @@ const JOBS: usize = 1 << 17;
 const SLACK: usize = JOBS;
 
 /// How long a worker has to block after its last job.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// After this time, the test wakes the workers once more.
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -111,7 +111,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
             let begun = Instant::now();
             while left.load(Ordering::Acquire) > 0 || allocated() > before + SLACK {
                 assert!(
-                    begun.elapsed() < PATIENCE,
+                    begun.elapsed() < TIME_LIMIT,
                     "{name}, {workers} workers: {} bytes are allocated, {before} were before",
                     allocated()
                 );

@@ -26,18 +26,18 @@ fn pool_of_one(option: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> T
 
 /// The last words of a process, and the deed that ends it.
 const DEATHS: [(&str, fn()); 8] = [
-    ("nobody takes spawn", || {
-        spawn(|| panic!("nobody takes spawn"));
+    ("no thread takes spawn", || {
+        spawn(|| panic!("no thread takes spawn"));
     }),
-    ("nobody takes spawn_fifo", || {
-        spawn_fifo(|| panic!("nobody takes spawn_fifo"));
+    ("no thread takes spawn_fifo", || {
+        spawn_fifo(|| panic!("no thread takes spawn_fifo"));
     }),
-    ("nobody takes spawn_broadcast", || {
-        spawn_broadcast(|_| panic!("nobody takes spawn_broadcast"));
+    ("no thread takes spawn_broadcast", || {
+        spawn_broadcast(|_| panic!("no thread takes spawn_broadcast"));
     }),
-    ("nobody takes the pool's spawn", || {
+    ("no thread takes the pool's spawn", || {
         let pool = pool(1);
-        pool.spawn(|| panic!("nobody takes the pool's spawn"));
+        pool.spawn(|| panic!("no thread takes the pool's spawn"));
     }),
     ("the handler too", || {
         let pool = pool_of_one(|it| it.panic_handler(|_| panic!("the handler too")));
@@ -48,12 +48,12 @@ const DEATHS: [(&str, fn()); 8] = [
         let pool = pool_of_one(|it| it.panic_handler(|_| std::panic::panic_any(PanicsInDrop)));
         pool.spawn(|| panic!("the job"));
     }),
-    ("nobody takes start", || {
-        let _pool = pool_of_one(|it| it.start_handler(|_| panic!("nobody takes start")));
+    ("no thread takes start", || {
+        let _pool = pool_of_one(|it| it.start_handler(|_| panic!("no thread takes start")));
     }),
-    ("nobody takes exit", || {
+    ("no thread takes exit", || {
         drop(pool_of_one(|it| {
-            it.exit_handler(|_| panic!("nobody takes exit"))
+            it.exit_handler(|_| panic!("no thread takes exit"))
         }));
     }),
 ];
@@ -82,7 +82,7 @@ fn a_panic_with_nowhere_to_go_aborts() {
 }
 
 #[test]
-fn a_panic_that_somebody_waits_for_does_not_abort() {
+fn a_panic_that_a_thread_waits_for_does_not_abort() {
     alone(&[], || {
         assert!(std::panic::catch_unwind(|| pool(1).install(|| panic!("awaited"))).is_err());
         let joined = std::panic::catch_unwind(|| rayon_core::join(|| (), || panic!("awaited")));

@@ -10,7 +10,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
 
 use crate::child::alone;
-use crate::common::PATIENCE;
+use crate::common::TIME_LIMIT;
 
 pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
@@ -89,7 +89,7 @@ pub(crate) fn fork_and_wait(deed: impl FnOnce()) {
     let mut status = -1;
     // SAFETY: `status` is a valid place.
     while unsafe { libc::waitpid(copy, &raw mut status, libc::WNOHANG) } == 0 {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIME_LIMIT {
             // SAFETY: always safe; the copy is this process's child.
             unsafe { libc::kill(copy, libc::SIGKILL) };
             panic!("the copy hangs");

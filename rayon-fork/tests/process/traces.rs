@@ -17,7 +17,7 @@ use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_
 use seccompiler::SeccompAction;
 
 use crate::child::{alone, ending};
-use crate::common::{Tally, panic_text, patiently};
+use crate::common::{Tally, in_time, panic_text};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences, watch_for};
 
 /// Returns the kernel's names of the threads of this process.
@@ -99,7 +99,7 @@ impl Drop for KeptByThread {
 #[test]
 fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
     thread_local!(static KEPT: KeptByThread = const { KeptByThread(Cell::new(None)) });
-    patiently("scoped pools", || {
+    in_time("scoped pools", || {
         let gone = Tally::new();
         let with_pool = |use_it: fn(&ThreadPool)| {
             let keep = |thread: ThreadBuilder| {
@@ -118,7 +118,7 @@ fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_tells_that_a_thread_has_panicked() {
-    patiently("a scoped pool whose threads panic", || {
+    in_time("a scoped pool whose threads panic", || {
         let run = |thread: ThreadBuilder| {
             thread.run();
             panic!("after the pool");
@@ -244,14 +244,14 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
         };
         assert!(ending.status.success(), "{}", ending.stderr);
         if ending.stdout.contains(BUILT) {
-            assert!(calls_before > 0, "nobody was held");
+            assert!(calls_before > 0, "no thread was held");
             return;
         }
     }
 }
 
 /// Said by a process in which no thread was held.
-const BUILT: &str = "nobody is held any more";
+const BUILT: &str = "no thread is held any more";
 
 #[test]
 fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
@@ -269,7 +269,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
                 });
                 pool
             });
-            patiently("the fences of the original", || {
+            in_time("the fences of the original", || {
                 pools.iter().for_each(settle);
                 pools.iter().for_each(meet);
             });

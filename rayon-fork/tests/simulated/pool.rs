@@ -47,7 +47,7 @@ fn joins_give_the_sequential_answer_on_every_worker() {
 }
 
 #[test]
-fn workers_sleep_while_there_is_nothing_to_do_and_wake_for_a_job_from_outside() {
+fn workers_sleep_while_there_is_nothing_to_do_and_wake_for_an_injected_job() {
     let (asleep, answer) = on_eight(|pool| {
         pool.install(|| fib(10));
         thread::sleep(Duration::from_millis(20));

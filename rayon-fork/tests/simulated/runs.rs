@@ -19,7 +19,7 @@ const SEEDS: u64 = 10;
 
 /// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at
 /// once.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs `body` on machines of its own. Every `#[test]` does.
 ///
@@ -32,7 +32,7 @@ pub(crate) fn run(test: &str, body: fn()) {
         let (done, is_done) = channel::<()>();
         thread::scope(|threads| {
             threads.spawn(move || {
-                if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                if is_done.recv_timeout(TIME_LIMIT) == Err(RecvTimeoutError::Timeout) {
                     eprintln!("hung: `{test}` with seed {seed}");
                     std::process::abort();
                 }
@@ -43,7 +43,7 @@ pub(crate) fn run(test: &str, body: fn()) {
                 &machine,
                 FrequencyMode::Dynamic,
                 seed,
-                PATIENCE / 6,
+                TIME_LIMIT / 6,
                 body,
             );
             if let Err(stuck) = run {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 
-use crate::common::{Count, PATIENCE, Tally, rounds, within_or};
-use crate::{SHORT, grow, idle_gap, number_from, patiently, seed};
+use crate::common::{Count, TIME_LIMIT, Tally, rounds, within_or};
+use crate::{SHORT, grow, idle_gap, in_time, number_from, seed};
 
 /// The shared state of an epoch of the random test: some pools, and the counts of the jobs in them.
 struct Epoch {
@@ -176,7 +176,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
         });
         let totals = Arc::clone(&epoch);
         let state = || format!("Seed {seed}, epoch {epochs}. {}", epoch.state());
-        within_or(PATIENCE, "an epoch of random work", state, || {
+        within_or(TIME_LIMIT, "an epoch of random work", state, || {
             thread::scope(|threads| {
                 for doing in &totals.doing {
                     let mut rng = rng.fork();
@@ -200,7 +200,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
         // The last holder of the epoch drops the pools: this thread, or a worker on its way out of
         // a job.
         drop((epoch, totals));
-        patiently("the end of random pools", || exits.wait_for(workers));
+        in_time("the end of random pools", || exits.wait_for(workers));
         assert_eq!(exits.get(), workers);
     }
     println!("{epochs} epochs");

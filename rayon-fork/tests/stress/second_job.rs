@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::ThreadPool;
 
-use crate::common::{PATIENCE, pool, within_or};
+use crate::common::{TIME_LIMIT, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
 /// More lines than a cache holds.
@@ -58,14 +58,14 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
     let [first_done, second_done] = [(); 2].map(|()| AtomicUsize::new(0));
     let state = || format!("After {first_done:?} of {rounds} rounds, {second_done:?} second jobs");
     within_or(
-        PATIENCE * factor(),
+        TIME_LIMIT * factor(),
         "jobs that wait for the next one",
         state,
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
                 // On an oversubscribed host, a round takes as long as a hundred elsewhere.
-                let is_time_left = |_: &usize| begun.elapsed() < PATIENCE * factor() / 3;
+                let is_time_left = |_: &usize| begun.elapsed() < TIME_LIMIT * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
                     // The worker that ran the second job falls asleep. Then the one that runs the
                     // first job begins to search.
