@@ -15,7 +15,7 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 use crate::inputs;
 
-/// A program, and where its build is, if it was built.
+/// A program, and the path of its build, if it was built.
 pub(crate) struct Whole {
     row: WholeProgram,
     description: Description,
@@ -49,7 +49,7 @@ impl Workload for Whole {
         } = &self.row;
         let Some(binary) = self.binary.clone() else {
             return Err(Refusal::new(format!(
-                "this build has no `{name}`; build it anew"
+                "this build has no `{name}`; build it again"
             )));
         };
         let (amount, seed) = (setup.values.whole(unit), setup.seed);
@@ -92,15 +92,15 @@ impl Workload for Whole {
 /// The metric that [`Run`] adds for a program of the user.
 const PEAK_MEMORY: &str = "peak_memory";
 
-/// The memory that this process may come to need while a program runs.
+/// The memory that this process may need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
-/// The most memory that this process, or one that it started and that has ended, ever had.
+/// Returns the peak memory of this process and of its children that have ended.
 fn peak_bytes() -> u64 {
     UsageSample::now().counts.max_rss_bytes
 }
 
-/// A program, ready to be run again and again.
+/// A program, ready for any number of runs.
 struct Run {
     binary: PathBuf,
     arguments: Vec<OsString>,
@@ -108,7 +108,7 @@ struct Run {
     amount: u64,
     /// Where a program of the user runs.
     folder: Option<PathBuf>,
-    /// The file with the answer of the very first run, on whatever branch.
+    /// The file with the output of the very first run, on any branch.
     known: PathBuf,
     /// Peak memory of this process and those before it, to which the kernel raises that of every
     /// process that is started from here.
@@ -124,8 +124,8 @@ impl Run {
             .args(&self.arguments)
             .env("RAYON_NUM_THREADS", threads.to_string())
             .stdin(Stdio::null())
-            // The runner keeps the standard error of a failed trial, so the program's complaints go
-            // there.
+            // The runner keeps the standard error of a failed trial, so the program's error
+            // messages go there.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
             // Its output is not read, and would count as memory of this process.

@@ -53,7 +53,7 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
 /// Prepares the workload `forum`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (posters, readers) = (values.count("posters"), values.count("readers"));

@@ -32,7 +32,7 @@ const NAP: Duration = Duration::from_millis(250);
 /// Prepares the workload `kv`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Runs::new(Trade::new(setup)?)))
 }

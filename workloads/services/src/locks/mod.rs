@@ -23,7 +23,7 @@ use workloads::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `locks`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Contention::new(setup.seed, setup.values)?))
 }

@@ -11,8 +11,8 @@ use recording::{Head, Recording, Thread, Tree};
 use super::{DEEPEST, Program, Splits};
 use crate::workload::Instance as _;
 
-/// The events of two threads outside a pool and of its worker, each with its time in nanoseconds
-/// and its word.
+/// The events of two external threads and of its worker, each with its time in nanoseconds and its
+/// word.
 const THREADS: [&[(Event, u64, u64)]; 3] = [
     &[
         (Install, 1_000, 1),
