@@ -84,7 +84,7 @@ fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// What the timed regions spend their time on, which the host does not report.
+/// The spending of time in timed regions, which the host does not report.
 #[derive(Default)]
 pub(crate) struct Ledger {}
 

@@ -28,7 +28,7 @@ fn statuses(answers: &str) -> Vec<u16> {
 }
 
 #[test]
-fn slow_deaf_and_vanishing_clients_are_let_go_hold_up_nobody_and_leave_nothing_behind() {
+fn slow_deaf_and_vanishing_clients_are_dropped_delay_no_other_client_and_leave_nothing_behind() {
     for arrangement in ARRANGEMENTS {
         let timeouts = ["--request-timeout-ms", "150", "--idle-timeout-ms", "300"];
         let server = Server::start("kv", &[arrangement, &timeouts].concat());
@@ -71,7 +71,7 @@ fn more_connections_than_allowed_wait_until_there_is_room() {
         client.write_all(get("a").as_bytes()).unwrap();
     }
     crowd[0].read_exact(&mut [0; 12]).unwrap();
-    assert!(server.entries("fd") < 20, "not all have been let in");
+    assert!(server.entries("fd") < 20, "some connections wait");
     for mut client in crowd {
         client.read_exact(&mut [0; 1]).unwrap();
     }
@@ -85,7 +85,7 @@ fn an_interrupted_server_does_not_wait_for_the_rest_of_a_request() {
         let server = Server::start("kv", arrangement);
         let mut half = server.connect();
         half.write_all(b"GET /a HT").unwrap();
-        // A client that came later has been served, so the first one has been let in.
+        // A client that came later has been served, so the first one has been accepted.
         assert_eq!(statuses(&server.talk(&get("a"))), [404]);
         let report = server.end();
         let mut answer = String::new();
