@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
 use crate::machine::{Instant, Ledger};
-use crate::observer::{Nobody, Observer, Observing, Watch};
+use crate::observer::{NoObserver, Observer, Observing, Watch};
 use crate::placement;
 use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
@@ -44,7 +44,7 @@ pub fn run_workload(
     workload: &dyn Workload,
     request: &Request,
 ) -> Result<Outcome, Failure> {
-    run_watched(variant, workload, request, Nobody)
+    run_watched(variant, workload, request, NoObserver)
 }
 
 /// [`run`] in an instrumented build: the outcome also says what `observer` counted.

@@ -32,16 +32,16 @@ pub struct Counts {
 pub(crate) trait Watch {
     /// A timed region is about to begin.
     fn begin(&mut self, pool: &ThreadPool);
-    /// It has ended, after so many units of work.
+    /// The timed region has ended, after `work_units` units of work.
     fn end(&mut self, pool: &ThreadPool, work_units: u64);
     /// Returns the counts of all regions, if any were made.
     fn events(self) -> Option<Events>;
 }
 
 /// Timed builds: reads nothing.
-pub(crate) struct Nobody;
+pub(crate) struct NoObserver;
 
-impl Watch for Nobody {
+impl Watch for NoObserver {
     fn begin(&mut self, _: &ThreadPool) {}
 
     fn end(&mut self, _: &ThreadPool, _: u64) {}

@@ -1,4 +1,4 @@
-//! Keeps the workers of a pool where a request wants them, by means that every rayon-core has.
+//! Pins the workers of a pool as a request says, with functions that every rayon-core has.
 
 use std::sync::mpsc;
 

@@ -173,7 +173,7 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// The number of attempts in a row at which the owner wanted to give back memory that a thief
+    /// The number of attempts in a row at which the owner tried to give back memory that a thief
     /// was reading.
     tries: Cell<u32>,
     /// The head at which the ring may be full. The tail may have moved since the owner computed it.

@@ -87,7 +87,10 @@ mod tests {
         if crate::deque::NAME_PART == "+demand" {
             let by_kernel = cfg!(all(target_os = "linux", not(miri)));
             let fences = if by_kernel { "membarrier" } else { "full" };
-            await_description(&pool(2), &[&format!("demand: true, fences: {fences}")]);
+            await_description(
+                &pool(2),
+                &[&format!("steal_request: true, fences: {fences}")],
+            );
         }
     }
 

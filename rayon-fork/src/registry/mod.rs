@@ -324,7 +324,7 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
 
 /// Returns the caller's pool, or the global one, which is started if need be.
 ///
-/// A caller that wants the current worker reads it again: starting the global pool may have made
+/// A caller that needs the current worker reads it again: starting the global pool may have made
 /// this thread one.
 ///
 /// # Safety

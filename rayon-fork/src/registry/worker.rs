@@ -317,7 +317,7 @@ impl Worker {
     #[inline]
     fn scan_private_jobs(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
-        sleep.ask_for_jobs();
+        sleep.request_jobs();
         if !sleep.are_pushes_silent() || !idle.may_scan_private_jobs() {
             return None;
         }

@@ -27,7 +27,7 @@ pub(crate) enum Jobs {
 
 /// The steal request of a pool, for cache lines of its own. While nothing changes, every worker has
 /// these lines in its cache.
-pub(crate) struct Demand {
+pub(crate) struct StealRequest {
     /// 1 if a worker is idle, or was lately. 0 if no worker is idle, or one has just become idle.
     pub(super) word: AtomicUsize,
     /// The asymmetric fence, shared with the deques.
@@ -42,7 +42,7 @@ pub(crate) struct Demand {
     pub(super) before_scan: Option<fn(&Self)>,
 }
 
-impl Demand {
+impl StealRequest {
     /// Creates the word of a pool of `workers` workers. `is_fifo` says whether they take their
     /// oldest job first.
     pub(crate) fn of_pool(workers: usize, is_fifo: bool) -> Self {
@@ -75,7 +75,7 @@ impl Demand {
     /// Adds two facts to the description of a pool: whether a worker requests jobs, and how pushes
     /// and pops fence.
     pub(super) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
-        pool.field("demand", &self.is_there());
+        pool.field("steal_request", &self.is_there());
         pool.field("fences", &format_args!("{}", self.fences.name()));
     }
 
@@ -89,7 +89,7 @@ impl Demand {
     /// A worker requests jobs. It repeats this after each unsuccessful search, because another
     /// worker may have cleared the request.
     #[inline]
-    pub(super) fn ask(&self) {
+    pub(super) fn set(&self) {
         if !self.is_there() {
             // Relaxed: a worker that does not see the request yet sees it later. Before this worker
             // blocks, it sets the request again, with a fence.
@@ -103,43 +103,43 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// request jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
-        self.demand.jobs == Jobs::Private
+        self.request.jobs == Jobs::Private
     }
 
     /// Returns the fences of deques whose jobs are private.
     pub(crate) fn fences(&self) -> Fences {
-        self.demand.fences
+        self.request.fences
     }
 
     /// Returns whether the calling worker must end this search and [register](Self::register) the
     /// process. The worker is in its main loop and may block next. Only one worker of a pool gets
     /// `true`; the others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
-        let demand = &self.demand;
+        let request = &self.request;
         matches!(idle.phase, Phase::Sleepy(_))
-            && demand.fences.is_register_called_for()
+            && request.fences.is_register_called_for()
             // Relaxed: nothing but the system call depends on it.
-            && demand.registrar.swap(1, Ordering::Relaxed) == 0
+            && request.registrar.swap(1, Ordering::Relaxed) == 0
     }
 
     /// Registers the process for the fences of the deques. The kernel may take milliseconds for
     /// that. Meanwhile all other threads see the calling worker as one that runs a job.
     #[cold]
     pub(crate) fn register(&self) {
-        self.demand.fences.register();
+        self.request.fences.register();
     }
 
     /// Returns whether a worker must [respond](Self::answer) after its push.
     #[inline]
     pub(crate) fn wants_jobs(&self) -> bool {
-        self.demand.is_there()
+        self.request.is_there()
     }
 
     /// The calling worker has no job, and requests one.
     #[inline]
-    pub(crate) fn ask_for_jobs(&self) {
+    pub(crate) fn request_jobs(&self) {
         if self.are_pushes_silent() {
-            self.demand.ask();
+            self.request.set();
         }
     }
 
@@ -148,7 +148,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// with the scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
-        self.demand.jobs != Jobs::Notified
+        self.request.jobs != Jobs::Notified
     }
 
     /// The calling worker is counted as asleep. It scans every deque next, and the scan includes
@@ -157,16 +157,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !self.are_pushes_silent() {
             return;
         }
-        let demand = &*self.demand;
+        let request = &*self.request;
         #[cfg(all(test, fork_loom))]
-        if let Some(mutant) = demand.before_scan {
-            return mutant(demand);
+        if let Some(mutant) = request.before_scan {
+            return mutant(request);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted as
+        // ORDERING: SeqCst fence, pairs with the one in `clear_request`. The worker is counted as
         // asleep before the fence, and sets the request after it. So a worker that clears the
         // request later finds a sleeper.
         fence(Ordering::SeqCst);
-        demand.word.swap(1, Ordering::Relaxed);
+        request.word.swap(1, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `after_search`. The request is set before
         // the fence, and the counts are read after it. Suppose the counts show a worker as idle,
         // and that worker stops searching. Then it finds the request, and through it the sleeper.
@@ -177,7 +177,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The sleeper and the
         // request are visible before the fence, and the scan reads the jobs after it. So a pushing
         // worker whose job the scan misses finds the request, and then the sleeper.
-        demand.fences.heavy();
+        request.fences.heavy();
     }
 
     /// The calling worker is no longer counted as idle, and may push next.
@@ -196,7 +196,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// The calling worker has pushed a job, and notifies the counters next.
     #[inline]
     pub(super) fn after_public_push(&self) {
-        if self.demand.jobs == Jobs::Public {
+        if self.request.jobs == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
             // before a sleeper's scan. The job is stored before the fence, and the counts are read
             // after it. If the counts still show the last searching worker, that worker leaves
@@ -216,14 +216,14 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             self.job_offered(!is_unwanted);
         }
         if is_unwanted && !self.somebody_is_idle() {
-            self.clear_demand();
+            self.clear_request();
         }
     }
 
     /// Clears the request, and sets it again if a worker is idle by then.
-    pub(super) fn clear_demand(&self) {
-        let demand = &*self.demand;
-        demand.word.swap(0, Ordering::Relaxed);
+    pub(super) fn clear_request(&self) {
+        let request = &*self.request;
+        request.word.swap(0, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The request is cleared
         // before the fence, and the sleepers are read after it. So a sleeper that this read misses
         // sets the request later.
@@ -231,9 +231,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if self.somebody_is_idle() {
             // Relaxed: the lock of a woken worker's slot orders this store before that worker's
             // search. Other threads do not rely on it.
-            demand.word.swap(1, Ordering::Relaxed);
-            // Another worker may have pushed a job while it saw no request, and then not looked for
-            // sleepers.
+            request.word.swap(1, Ordering::Relaxed);
+            // Another worker may have pushed a job while it saw no request, and then did not check
+            // for sleepers.
             if self.somebody_sleeps() {
                 self.wake_any(1);
             }

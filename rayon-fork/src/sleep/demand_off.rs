@@ -9,9 +9,9 @@ use crate::deque::Answer;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::Fences;
 
-pub(crate) struct Demand;
+pub(crate) struct StealRequest;
 
-impl Demand {
+impl StealRequest {
     pub(crate) fn of_pool(_workers: usize, _is_fifo: bool) -> Self {
         Self
     }
@@ -50,7 +50,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     #[inline]
-    pub(crate) fn ask_for_jobs(&self) {}
+    pub(crate) fn request_jobs(&self) {}
 
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {

@@ -182,8 +182,8 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker forgets the expensive ones. On a busy host a
-/// single cheap yield proves little. A guess.
+/// After this many cheap yields in a row, a worker no longer counts the expensive ones. On a busy
+/// host a single cheap yield proves little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
 /// Decides whether to yield. After an expensive yield, some searches do not yield, and each further

@@ -29,7 +29,7 @@ pub(crate) use history::{Backoff, WakeUpCost, Yielding};
 
 use self::counters::dimensions::{Events, Fence, Propagation};
 use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};
-use self::demand::Demand;
+use self::demand::StealRequest;
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
@@ -135,12 +135,12 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     /// The slot of each worker, on cache lines of its own: a waker that probes one worker must not
     /// disturb the next.
     slots: Box<[CachePadded<S>]>,
-    /// On cache lines of its own, if it is used.
-    demand: CachePadded<Demand>,
+    /// The steal request, on separate cache lines if it is used.
+    request: CachePadded<StealRequest>,
 }
 
 assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sleep>())
-    + size_of::<CachePadded<Demand>>());
+    + size_of::<CachePadded<StealRequest>>());
 
 impl Sleep {
     /// Creates the state of a pool of `workers` workers, all of them active. `is_fifo` says whether
@@ -152,7 +152,7 @@ impl Sleep {
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once. Otherwise each worker would read it when it starts.
         thread_count::cpus_at_first();
-        Self::with_demand(workers, Demand::of_pool(workers, is_fifo))
+        Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
 }
 
@@ -172,7 +172,7 @@ impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
             "workers",
             &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>(),
         );
-        self.demand.describe(pool);
+        self.request.describe(pool);
     }
 }
 
@@ -180,10 +180,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Creates the state of a pool in which every push notifies the counters.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {
-        Self::with_demand(workers, Demand::of_notified())
+        Self::with_request(workers, StealRequest::of_notified())
     }
 
-    fn with_demand(workers: usize, demand: Demand) -> Self {
+    fn with_request(workers: usize, request: StealRequest) -> Self {
         assert!(
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
@@ -192,7 +192,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         Self {
             counters: C::new(workers),
             slots,
-            demand: CachePadded::new(demand),
+            request: CachePadded::new(request),
         }
     }
 
@@ -210,7 +210,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) -> IdlePeriod<'p> {
         hooks::begin_search();
         self.counters.begin_search(worker);
-        self.ask_for_jobs();
+        self.request_jobs();
         IdlePeriod {
             worker,
             phase: Phase::AWAKE,

@@ -170,7 +170,7 @@ mod tests {
     fn a_thread_that_ends_a_round_late_does_not_end_the_next_one() {
         let rounds = Rounds::new();
         assert!(rounds.try_begin(0));
-        // Another thread gives up waiting, and a third begins a round.
+        // Another thread fences by itself after its time limit, and a third begins a round.
         rounds.end(1, true);
         assert!(rounds.try_begin(2));
         for is_served in [true, false] {

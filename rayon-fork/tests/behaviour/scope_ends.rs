@@ -8,7 +8,7 @@ use rayon_core::{Scope, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
-/// Tells all waiting threads once that a scope has ended.
+/// Wakes all waiting threads once when a scope has ended.
 fn end() -> (Tally, Tally) {
     let ended = Tally::new();
     (ended.clone(), ended)

@@ -73,7 +73,7 @@ fn spawn_returns_before_the_job_has_run() {
 
 #[test]
 fn a_panic_in_install_does_not_reach_the_panic_handler() {
-    in_time("a panic somebody waits for", || {
+    in_time("a panic that a thread waits for", || {
         let seen = Tally::new();
         let count = seen.clone();
         let pool = ThreadPoolBuilder::new()

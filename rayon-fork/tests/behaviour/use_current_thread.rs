@@ -116,7 +116,7 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
         assert_eq!(
             ran.get(),
             2,
-            "what lay above the second half has run, what lay below has not"
+            "the job above the second half has run, and the job below has not"
         );
         pool.broadcast(|_| ());
         assert_eq!(

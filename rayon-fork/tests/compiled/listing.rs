@@ -186,7 +186,8 @@ fn function(inner: &Value) -> Value {
     ])
 }
 
-/// Parameters in order; then all bounds, wherever they are written, sorted.
+/// Returns the parameters in order, then all bounds, sorted. The place of a bound in the source
+/// does not matter.
 fn generics(generics: &Value) -> Value {
     let mut parameters = Vec::new();
     let mut bounds = BTreeSet::new();

@@ -211,7 +211,7 @@ extern "C" fn hold(_signal: libc::c_int) {
 
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
-    // Builds a pool, holds the thread that builds it after so many calls, and then forks.
+    // Builds a pool, stops the thread that builds it after a given number of calls, and then forks.
     let build_and_hold = || {
         let calls = std::env::var("CALLS").unwrap().parse().unwrap();
         bystander();
@@ -236,7 +236,7 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
             println!("{BUILT}");
         }
     };
-    // In the middle is any place where the build asks the system about files: after so many calls.
+    // The interrupted build has made some, but not all of its system calls about files.
     for calls_before in 0.. {
         let calls = calls_before.to_string();
         let Some(ending) = ending(&[("CALLS", &calls)], build_and_hold) else {

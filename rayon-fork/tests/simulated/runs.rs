@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use manycore::{FrequencyMode, Machine};
 
-/// Addresses, and so what shares a line, do not depend on the host.
+/// Addresses do not depend on the host, nor does the set of words that share a cache line.
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
 
 /// More cores than any test has threads.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
 
-/// Each test runs so many times. The seed decides how late woken threads run and where thieves
-/// begin to search, so each time threads meet in another order.
+/// The number of runs of each test. The seed decides how late woken threads run and where thieves
+/// begin to search, so the order of events differs each time.
 const SEEDS: u64 = 10;
 
 /// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at
@@ -53,7 +53,7 @@ pub(crate) fn run(test: &str, body: fn()) {
     }
 }
 
-/// Tells the seed of a run that panics.
+/// Prints the seed of a run that panics.
 struct TellsOfPanic(u64);
 
 impl Drop for TellsOfPanic {

@@ -56,7 +56,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// Lets idle workers search, doze off or sleep, by chance.
+/// Lets idle workers search, become sleepy or sleep, at random.
 fn idle_gap(rng: &mut Rng, longest: Duration) {
     let gap = longest.mul_f64(rng.f64());
     if cfg!(miri) || rng.bool() {
@@ -99,7 +99,8 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // One in a hundred thousand would be many; one in five hundred is no accident.
+    // A lost wake-up in 1 of 100 000 joins would be frequent. The limit of 1 in 500 cannot be
+    // exceeded by chance.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));
@@ -186,7 +187,7 @@ fn a_spawned_job_reaches_a_worker_and_answers() {
 #[test]
 fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
     let mut rng = Rng::with_seed(seed());
-    in_time("broadcasts to dozing workers", || {
+    in_time("broadcasts to workers that fall asleep", || {
         for workers in 1..=4 {
             let pool = pool(workers);
             let count = Count::new();
@@ -194,7 +195,7 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
                 idle_gap(&mut rng, SHORT / 2);
                 pool.broadcast(|_| {
                     count.add(1);
-                    // Workers doze off at different times.
+                    // Workers fall asleep at different times.
                     thread::sleep(Duration::from_micros(fastrand::u64(..3)));
                 });
                 assert_eq!(count.take(), workers);

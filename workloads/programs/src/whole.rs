@@ -169,21 +169,21 @@ impl Instance for Run {
         self.run(1)
     }
 
-    /// The pool stays asleep: the program has one of its own.
+    /// The pool stays asleep, because the program has its own pool.
     fn run_on(&mut self, _: &ThreadPool) -> u64 {
         self.run(self.threads)
     }
 
-    /// The peak memory of a program of the user, if it is more than the kernel tells of any.
+    /// The peak memory of a program of the user, if it exceeds that of all earlier processes.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);
-        let is_told = self.folder.is_some() && peak > floor + SPARE_BYTES;
+        let is_reported = self.folder.is_some() && peak > floor + SPARE_BYTES;
         let metric = Metric {
             value: peak as f64,
             unit: "bytes".to_owned(),
         };
-        is_told
+        is_reported
             .then(|| (PEAK_MEMORY.to_owned(), metric))
             .into_iter()
             .collect()
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_its_threads_and_how_much_it_has_to_do() {
+    fn a_program_is_reported_its_threads_and_how_much_it_has_to_do() {
         let common = tempfile::tempdir().unwrap();
         let script = "[ $RAYON_NUM_THREADS = 3 ] && echo $0";
         let outcome = trial(common.path(), script, |request| request.threads = 3).unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_memory_of_a_program_is_told_if_it_is_more_than_that_of_this_process() {
+    fn the_peak_memory_of_a_program_is_reported_if_it_is_more_than_that_of_this_process() {
         let common = tempfile::tempdir().unwrap();
         // More than other tests of this process and their programs take at the same time.
         let arguments = [

@@ -73,7 +73,7 @@ impl Batch {
         batch
     }
 
-    /// Forgets the last run.
+    /// Discards the last run.
     pub(super) fn begin_run(&mut self) {
         self.moments.begin_run(self.jobs);
         *self.sum.get_mut() = 0;

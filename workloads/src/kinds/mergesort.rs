@@ -36,7 +36,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Sorting looks at the key alone, in the upper half; the position in the input is in the lower.
+/// Sorting compares only the key, in the upper half; the lower half is the position in the input.
 fn key(element: u64) -> u64 {
     element >> 32
 }

@@ -142,7 +142,7 @@ pub(crate) trait Fence: Send + Sync + 'static {
     #[inline]
     fn after_becoming_sleepy() {}
 
-    /// The worker's other end. The worker is counted as asleep before the fence, and looks at the
+    /// The worker's other end. The worker is counted as asleep before the fence, and scans the
     /// queues after it.
     #[inline]
     fn after_registering() {

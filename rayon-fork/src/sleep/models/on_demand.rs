@@ -18,7 +18,7 @@ use crate::sleep::counters::dimensions::{
     IdleFirst, Inline, Jec, NoFence, NoJec, ScanFence, SleepersOnly, WakeWhereWorkIs,
 };
 use crate::sleep::counters::{Packed, Split};
-use crate::sleep::demand::{Demand, Jobs};
+use crate::sleep::demand::{Jobs, StealRequest};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
@@ -33,7 +33,7 @@ pub(super) struct OnDemand {
     /// It is not loom's, because only one thread pushes.
     pushed: AtomicUsize,
     /// Mistake: a worker that is about to block takes this step instead of the right one.
-    before_scan: Option<fn(&Demand)>,
+    before_scan: Option<fn(&StealRequest)>,
     /// Mistake: a worker that pushes, and finds a request, wakes no sleeper if a job is shared
     /// already.
     leaves_it_at_one: bool,
@@ -78,12 +78,12 @@ impl OnDemand {
 
     /// Returns the counters of a pool of such workers.
     pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
-        let mut demand = Demand::new(Jobs::Private, self.fences);
-        demand.before_scan = self.before_scan;
+        let mut request = StealRequest::new(Jobs::Private, self.fences);
+        request.before_scan = self.before_scan;
         if self.is_request_old {
-            demand.ask();
+            request.set();
         }
-        Sleep::with_demand(workers, demand)
+        Sleep::with_request(workers, request)
     }
 
     fn without_heavy_fences() -> Self {
@@ -93,17 +93,17 @@ impl OnDemand {
     fn that_requests_no_more() -> Self {
         // The sleeper assumes that the request is set.
         Self {
-            before_scan: Some(|demand| demand.fences.heavy()),
+            before_scan: Some(|request| request.fences.heavy()),
             ..Self::with_old_request()
         }
     }
 
     fn that_fences_locally() -> Self {
         // The sleeper assumes that every worker is idle.
-        let before_scan = |demand: &Demand| {
+        let before_scan = |request: &StealRequest| {
             // ORDERING: SeqCst fence, as in the original.
             modelled::fence(modelled::Ordering::SeqCst);
-            demand.word.swap(1, modelled::Ordering::Relaxed);
+            request.word.swap(1, modelled::Ordering::Relaxed);
         };
         Self {
             before_scan: Some(before_scan),
@@ -174,7 +174,7 @@ impl OnDemand {
         &self,
         sleep: &Sleep<C, S>,
     ) -> Option<usize> {
-        sleep.ask_for_jobs();
+        sleep.request_jobs();
         let steal = || settle(|| self.stealer.steal());
         let found = steal().or_else(|| {
             if self.stealer.expose_for_owner() {
@@ -269,24 +269,24 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
 }
 
 fn clear_while_another_pushes<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::with_old_request, Sleep::clear_demand);
+    clear_by::<C>(OnDemand::with_old_request, Sleep::clear_request);
 }
 
 /// The same, but a worker that is about to block does not set the request again.
 fn clear_without_request<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::that_requests_no_more, Sleep::clear_demand);
+    clear_by::<C>(OnDemand::that_requests_no_more, Sleep::clear_request);
 }
 
 /// Mistake: a worker that finds a sleeper after it cleared the request sets the request again, and
 /// wakes no sleeper.
 fn clear_and_forget_the_others<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_request, |sleep| {
-        let demand = &sleep.demand;
-        demand.word.swap(0, modelled::Ordering::Relaxed);
+        let request = &sleep.request;
+        request.word.swap(0, modelled::Ordering::Relaxed);
         // ORDERING: SeqCst fence, as in the original.
         modelled::fence(modelled::Ordering::SeqCst);
         if sleep.somebody_is_idle() {
-            demand.word.swap(1, modelled::Ordering::Relaxed);
+            request.word.swap(1, modelled::Ordering::Relaxed);
         }
     });
 }

@@ -4,7 +4,7 @@ use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
 use crate::sleep::counters::SleepCounters;
-use crate::sleep::demand::{Demand, Jobs};
+use crate::sleep::demand::{Jobs, StealRequest};
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{Condvar, Fences, Mutex};
@@ -124,7 +124,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
                 } else {
                     Jobs::Notified
                 };
-                Sleep::with_demand(workers, Demand::new(jobs, Fences::full()))
+                Sleep::with_request(workers, StealRequest::new(jobs, Fences::full()))
             }
         };
         if setup.starts_notified {

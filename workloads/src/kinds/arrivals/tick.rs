@@ -1,5 +1,5 @@
-//! A tick of a control loop: a dozen bursts of small jobs with serial stretches between them. Until
-//! the next tick the pool is idle.
+//! A tick of a control loop: a dozen bursts of small jobs with serial work between them. Until the
+//! next tick the pool is idle.
 //!
 //! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
 //! (`job-steps` + `serial-steps`). The shape is that of a benchmark proposed for rayon (pull

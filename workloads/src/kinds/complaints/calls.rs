@@ -146,7 +146,7 @@ mod tests {
     use crate::kinds::series::tests::{rejects, without_gaps};
     use crate::workload::Instance as _;
 
-    /// Notes which thread solved it, and takes a given time.
+    /// Records which thread solved it, and takes a given time.
     #[derive(Default)]
     struct Seven {
         takes: Duration,

@@ -48,7 +48,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             paced(setup, gaps(), Pace::Sleeps, calls)
         }
         "urgent-call" => paced(setup, gaps(), Pace::Sleeps, Urgent::new(setup)),
-        // A buffer of sound is due when the hardware wants it, however late the last one was.
+        // A buffer of sound is due when the hardware needs it, even if the last one was late.
         _ => {
             let calls = Calls::new(Graph::mixer(setup), Entry::Outside)
                 .with_deadline(microseconds("deadline-us"));

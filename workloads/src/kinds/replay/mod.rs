@@ -300,9 +300,9 @@ struct Splits {
 }
 
 impl Splits {
-    /// Returns the splits that each half has left if the iterator splits here on a pool of so many
-    /// threads. An iterator splits as often as there are threads, and anew wherever a piece was
-    /// stolen.
+    /// Returns the splits that each half has left if the iterator splits now, on a pool of
+    /// `threads` threads. An iterator splits as often as there are threads, and again after each
+    /// piece that was stolen.
     fn halved(self, threads: u64) -> Option<u64> {
         match (self.migrated, self.left / 2) {
             (true, half) => Some(half.max(threads)),
