@@ -406,7 +406,7 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Stands for a closure, which has nothing to show.
+        /// Stands for a closure, which has no `Debug` output.
         fn closure<T>(option: Option<&T>) -> Option<fmt::Arguments<'static>> {
             option.map(|_| format_args!("<closure>"))
         }

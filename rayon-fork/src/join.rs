@@ -209,7 +209,8 @@ where
 {
     hooks::await_others();
     worker.wait_until(&job_b.latch, Awaited::NONE);
-    // SAFETY: the latch is set. Left to the unwinding, a panic of this drop would abort.
+    // SAFETY: the latch is set. Dropped here, because a panic of this drop during unwinding would
+    // abort.
     unsafe { job_b.discard_panic() };
     unwind::resume(payload)
 }

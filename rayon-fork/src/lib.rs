@@ -1,4 +1,5 @@
-//! A drop-in replacement for `rayon-core`. Cargo features choose how //! searching workers. The `rayon` facade runs on it unmodified. The README of this package says
+//! A drop-in replacement for `rayon-core`. Cargo features choose how it counts sleeping and
+//! searching workers. The `rayon` facade runs on it unmodified. The README of this package says
 //! what is the same as in the published crate, what differs, and how to choose a variant.
 //!
 //! A pool consists of threads, its *workers*, and of the jobs that wait for them. A worker offers

@@ -147,8 +147,9 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, that is all unless a
-    /// worker is idle. Otherwise thieves see the job, and the push wakes a sleeper if need be.
+    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
+    /// idle, that is the only step. Otherwise thieves see the job, and the push wakes a sleeper if
+    /// necessary.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);

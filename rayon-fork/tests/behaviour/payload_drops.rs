@@ -15,7 +15,7 @@ use crate::common::{Count, Tally, in_time, panic_text, pool, rounds};
 /// Panics this many times when it is dropped, with a payload of the same kind.
 struct Bomb {
     drops_left: usize,
-    /// Says that it was dropped.
+    /// Whether it was dropped.
     is_dropped: Arc<AtomicBool>,
 }
 
@@ -108,7 +108,7 @@ fn loses_by_a_job<'scope>(
     scope.add(move |_| panic_any(bomb));
 }
 
-/// `with_scope` makes a scope of a pool and calls one of the above in it.
+/// `with_scope` creates a scope in a pool and calls one of the functions above in it.
 fn is_not_left_early(
     what: &str,
     with_scope: impl FnOnce(&ThreadPool, Box<dyn FnOnce() + Send>, Bomb),
@@ -347,7 +347,7 @@ fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
         let started = builder().spawn_handler(spawns);
         assert_eq!(panic_text(|| started.build()), "captured by a builder");
         ended.wait_for(4);
-        // This one waits for its threads.
+        // A scoped pool waits for its threads.
         let scoped = builder().thread_name(names(Captured));
         let build = || scoped.build_scoped(ThreadBuilder::run, |_| ());
         assert_eq!(panic_text(build), "captured by a builder");

@@ -1,4 +1,4 @@
-//! Building pools: options, errors, and what is left when a build fails.
+//! Building pools: options, errors, and the state after a failed build.
 
 use std::error::Error;
 use std::io;
@@ -115,7 +115,7 @@ fn build_does_not_wait_for_the_threads_to_run() {
 
 #[test]
 fn more_threads_than_there_may_be_are_silently_fewer() {
-    // Each worker that might be has its queues made, which takes Miri hours.
+    // A pool creates the queues of all its workers, which takes hours under Miri.
     if cfg!(miri) {
         return;
     }
@@ -137,7 +137,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
     });
 }
 
-/// Logs hold them.
+/// Log files contain these texts.
 #[test]
 fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
     let refuse = |error: fn() -> io::Error| {

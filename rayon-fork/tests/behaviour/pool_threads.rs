@@ -137,7 +137,7 @@ fn a_worker_that_is_never_run_leaves_the_others_to_work() {
 
 #[test]
 fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
-    // Miri has no stacks of its own to run out of.
+    // Under Miri stacks cannot overflow.
     if cfg!(miri) {
         return;
     }

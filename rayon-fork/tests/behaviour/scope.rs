@@ -36,7 +36,7 @@ fn the_scopes_of_a_pool_run_their_closures_and_jobs_on_its_workers() {
 fn idle_workers_run_the_jobs_behind_a_long_one() {
     in_time("jobs behind a long one", || {
         let pool = pool(2);
-        // The other worker is asleep, or runs a job of its own while the jobs are spawned.
+        // The other worker is asleep, or runs another job while the jobs are spawned.
         for is_busy in [false, true] {
             let (started, count) = (&Count::new(), &Count::new());
             pool.scope(|scope| {

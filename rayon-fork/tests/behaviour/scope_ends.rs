@@ -1,5 +1,6 @@
-//! A scope ends with its last job, whatever the workers that ran its jobs do next. Here each worker
-//! continues until the scope has ended. If it kept the scope open, it would wait for itself.
+//! A scope ends with its last job, even if the workers that ran its jobs go on with other jobs.
+//! Here each worker continues until the scope has ended. If it kept the scope open, it would wait
+//! for itself.
 
 use std::sync::mpsc;
 use std::thread;
@@ -73,7 +74,8 @@ fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
             let (begun, has_begun) = mpsc::channel();
             pool.spawn(move || {
                 begun.send(()).unwrap();
-                // The first brings the injected job, whose own job then waits here.
+                // The first yield runs the injected job, which spawns a job that the second yield
+                // runs.
                 while yield_now() != Some(Yield::Executed) {}
                 assert_eq!(yields(), Some(Yield::Executed));
                 until_ended.wait_for(1);
@@ -103,7 +105,7 @@ fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
             let ran = &ran;
             scope.spawn(move |_| {
                 ran.add_one();
-                // So the wait is over when this is.
+                // When this job ends, the wait for the other pool is over, too.
                 thread::sleep(UNTIL_ASLEEP);
             });
         });

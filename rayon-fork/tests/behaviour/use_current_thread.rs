@@ -1,5 +1,4 @@
-//! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its
-//! own.
+//! `use_current_thread`: the caller becomes worker 0 for good, so every test starts its own thread.
 
 use std::thread;
 
@@ -9,7 +8,7 @@ use rayon_core::{
 
 use crate::common::{Count, Log, Tally, in_time};
 
-/// Runs `body` on a new thread and hands its panic on.
+/// Runs `body` on a new thread, and resumes its panic.
 fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
     in_time(what, || {
         thread::scope(|threads| {

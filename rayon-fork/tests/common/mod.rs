@@ -42,13 +42,13 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends
-/// with a message that says what hung: a hung thread cannot be ended otherwise.
+/// Runs `body` and returns its result. If it takes longer than `limit` the process ends with a
+/// message that names the hung step, because a hung thread cannot be ended otherwise.
 pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     within_or(limit, what, String::new, body)
 }
 
-/// As [`within`]; the message goes on with what `state` says at the time.
+/// As [`within`]. The message also contains the result of `state` at that time.
 pub(crate) fn within_or<R>(
     limit: Duration,
     what: &str,
@@ -64,7 +64,7 @@ pub(crate) fn within_or<R>(
                     "\nhung: `{what}` has not ended for {seconds} s. {}\n",
                     state()
                 );
-                // Not `eprintln!`, whose text the test harness would keep for the end that never
+                // Not `eprintln!`: the test harness would keep its text until an end that never
                 // comes.
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
@@ -104,7 +104,7 @@ pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
         .expect("a payload of text")
 }
 
-/// Waits for the others at `barrier`; it does not matter which thread came last.
+/// Waits for the others at `barrier`; whichever thread comes last.
 pub(crate) fn meet(barrier: &Barrier) {
     barrier.wait();
 }
@@ -140,7 +140,7 @@ impl Tally {
     }
 }
 
-/// A sum that threads add to; read after they were waited for.
+/// A sum that threads add to. The test reads it after their end.
 #[derive(Debug)]
 pub(crate) struct Count(AtomicUsize);
 
@@ -157,7 +157,7 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The sum, which begins at zero again.
+    /// Returns the sum, and resets it to zero.
     pub(crate) fn take(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }
@@ -194,7 +194,7 @@ impl<T> Log<T> {
             .push(entry);
     }
 
-    /// The entries so far, which leave the log.
+    /// Returns the entries so far, and removes them.
     pub(crate) fn take(&self) -> Vec<T> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -13,7 +13,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 /// The jobs of a burst. Their queue takes sixteen times as many bytes.
 const JOBS: usize = 1 << 17;
 
-/// If more than this remains allocated than before, a queue was not given back.
+/// If more than this remains allocated than before, a queue was not freed.
 const SLACK: usize = JOBS;
 
 /// How long a worker has to block after its last job.
@@ -87,8 +87,8 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-/// Begins a measurement; no other test measures meanwhile. Returns `None` if jobs are public: then
-/// crossbeam frees queues at some time, and not by itself.
+/// Begins a measurement; no other test measures meanwhile. Returns `None` if the variant has no
+/// private jobs: then crossbeam frees queues at an unknown later time.
 fn begin() -> Option<MutexGuard<'static, ()>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     rayon_core::rayon_fork_variant()
@@ -126,7 +126,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
     }
 }
 
-/// Enough jobs for their queue to be given back at once.
+/// So many jobs that the worker frees their queue at once.
 const VERY_MANY: usize = 2 * JOBS;
 
 /// Makes all jobs of a burst on the calling worker, and runs them there.

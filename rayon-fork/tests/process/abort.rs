@@ -24,7 +24,7 @@ fn pool_of_one(option: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> T
     option(builder).build().unwrap()
 }
 
-/// The last words of a process, and the deed that ends it.
+/// The last message of a process, and the action that ends it.
 const DEATHS: [(&str, fn()); 8] = [
     ("no thread takes spawn", || {
         spawn(|| panic!("no thread takes spawn"));
@@ -61,15 +61,15 @@ const DEATHS: [(&str, fn()); 8] = [
 #[test]
 fn a_panic_with_nowhere_to_go_aborts() {
     for (last_words, _) in DEATHS {
-        let deed = || {
+        let action = || {
             let last_words = std::env::var("LAST_WORDS").unwrap();
-            let (_, deed) = DEATHS.iter().find(|(it, _)| *it == last_words).unwrap();
-            deed();
+            let (_, action) = DEATHS.iter().find(|(it, _)| *it == last_words).unwrap();
+            action();
             // Blocks until the process has died, with time for it to do so.
             std::thread::sleep(Duration::from_secs(20));
             panic!("still alive");
         };
-        let Some(ending) = ending(&[("LAST_WORDS", last_words)], deed) else {
+        let Some(ending) = ending(&[("LAST_WORDS", last_words)], action) else {
             return;
         };
         assert_eq!(ending.status.signal(), Some(SIGABRT), "{}", ending.stderr);
@@ -92,7 +92,7 @@ fn a_panic_that_a_thread_waits_for_does_not_abort() {
 
 #[test]
 fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
-    let deed = || {
+    let action = || {
         let mut given = None;
         let keep = |thread| {
             given = Some(thread);
@@ -111,7 +111,7 @@ fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
         assert!(outcome.is_err(), "`run` returned on a worker");
         assert_eq!(pool.install(rayon_core::current_thread_index), Some(0));
     };
-    let Some(ending) = ending(&[], deed) else {
+    let Some(ending) = ending(&[], action) else {
         return;
     };
     // A panic that comes out of `run` would do as well; silence or a crash would not.

@@ -1,8 +1,8 @@
 //! A pool leaves no trace. It has no thread but its workers at any time, and none at all when they
 //! are joined. It keeps no lock that a child of `fork` would wait for.
 //!
-//! A library with its own pool may be unloaded as soon as it has joined the workers. A thread limit
-//! need be no higher than the number of workers.
+//! A library with its own pool may be unloaded as soon as it has joined the workers. A limit on
+//! threads need not be higher than the number of workers.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -33,12 +33,12 @@ fn threads() -> BTreeSet<String> {
         .collect()
 }
 
-/// Another thread, for as long as the process lives.
+/// Starts another thread, which lives as long as the process.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
 
-/// Waits until an idle worker has done the work that a process needs once.
+/// Waits until an idle worker has registered the process, which happens once.
 fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
         sleep(Duration::from_millis(1));
@@ -194,11 +194,11 @@ fn a_thread_limit_need_leave_room_for_the_workers_alone() {
     });
 }
 
-/// The number of calls until one is held, and whether one is.
+/// The number of calls until a thread is stopped, and whether one has been stopped.
 static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Holds the thread whose call raised the signal, for ever.
+/// Stops the thread whose call raised the signal, for ever.
 extern "C" fn hold(_signal: libc::c_int) {
     if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
         IS_HELD.store(true, Ordering::SeqCst);
@@ -244,21 +244,22 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
         };
         assert!(ending.status.success(), "{}", ending.stderr);
         if ending.stdout.contains(BUILT) {
-            assert!(calls_before > 0, "no thread was held");
+            assert!(calls_before > 0, "no thread was stopped");
             return;
         }
     }
 }
 
-/// Said by a process in which no thread was held.
-const BUILT: &str = "no thread is held any more";
+/// The output of a process in which no thread was stopped.
+const BUILT: &str = "no thread is stopped any more";
 
 #[test]
 fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // The first one mostly comes in the middle, and whenever it comes, this must hold.
+            // The first fork mostly comes in the middle of a step. The assertion must hold at any
+            // time.
             let pools = [(); 3].map(|()| {
                 let pool = pool_of_two();
                 sleep(Duration::from_millis(2));

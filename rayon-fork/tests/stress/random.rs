@@ -1,4 +1,4 @@
-//! Random work from several outside threads on pools that come and go.
+//! Random work from several external threads on pools that come and go.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ struct Epoch {
     pools: Vec<ThreadPool>,
     submitted: AtomicUsize,
     executed: AtomicUsize,
-    /// The current action of each outside thread, for the watchdog.
+    /// The current action of each external thread, for the watchdog.
     doing: Vec<Mutex<&'static str>>,
 }
 
@@ -33,7 +33,7 @@ impl Epoch {
             .map(ThreadPool::current_num_threads)
             .collect();
         format!(
-            "Pools of {sizes:?} workers; outside threads in {doing:?}; {} detached jobs submitted, {} executed",
+            "Pools of {sizes:?} workers; external threads in {doing:?}; {} detached jobs submitted, {} executed",
             self.submitted.load(Ordering::Relaxed),
             self.executed.load(Ordering::Relaxed),
         )
@@ -69,7 +69,7 @@ impl Epoch {
         }
     }
 
-    /// Does one random action from outside, and checks it at once unless it is detached.
+    /// Does one random action on an external thread, and checks it at once unless it is detached.
     fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
         let says = |what| *doing.lock().unwrap() = what;
         let mut inner = rng.fork();

@@ -326,8 +326,8 @@ fn a_block_with_a_length_that_cannot_be_is_malformed_and_not_cut_off() {
     }
 }
 
-/// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it,
-/// each.
+/// Returns an IPv6 packet of UDP after extension headers. Each header is given by its type and its
+/// content.
 fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let (plain, _) = frame(4, b"content");
     let mut bytes = plain[..54].to_vec();
