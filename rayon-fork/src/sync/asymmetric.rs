@@ -108,8 +108,8 @@ pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, tr
 
 /// Waits until every store that any thread has executed is visible to all threads.
 ///
-/// Waits by a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid
-/// sleeping, too.
+/// Waits on a condition variable instead of sleeping: a sandbox that forbids `membarrier` may also
+/// forbid the system call of a sleep, but a pool needs futexes in any case.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
     let (lock, never) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
