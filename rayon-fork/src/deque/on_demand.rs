@@ -185,7 +185,7 @@ pub(crate) struct Deque<T> {
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`: the head when others last exposed jobs for it.
     helped_at: Cell<u64>,
-    /// The number of next responses that make all jobs shared.
+    /// The number of next responses that expose all jobs.
     shows_all: Cell<u32>,
     fences: Fences,
 }

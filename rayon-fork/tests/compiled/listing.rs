@@ -113,8 +113,8 @@ impl<'d> Crate<'d> {
     }
 }
 
-/// Makes one spelling of the several that an implementation can have: a lifetime may have any name
-/// or none, and `Self` may be written out.
+/// Normalises the spelling of an implementation: a lifetime may have any name or none, and `Self`
+/// may be written out.
 struct Speller {
     self_type: String,
     generics: String,

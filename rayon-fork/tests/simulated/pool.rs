@@ -1,5 +1,5 @@
-//! Only simulated machines show this of the pool: work on every core, time asleep, more workers than
-//! cores, and the same run again from one seed. Its behaviour there is shown by `behaviour/`.
+//! Properties of the pool that only simulated machines can show: work on every core, time asleep,
+//! oversubscription, and identical runs from one seed. `behaviour/` tests the behaviour there.
 
 use std::process::Command;
 use std::time::Duration;

@@ -11,7 +11,7 @@ pub(super) const TAIL_SHIFT: u32 = 24;
 /// The most jobs that can be public at a time. They are counted in the lowest bits of `public`.
 pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 
-/// The bit between count and tail: a thief is about to make jobs shared.
+/// The bit between count and tail: a thief is about to expose jobs.
 const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
 /// A value of the word `public`.
