@@ -15,7 +15,8 @@ fn main() {
     let (mut modules, mut programs) = (String::new(), String::new());
     let mut named = BTreeSet::new();
     for row in rows.split("[[workload]]\n").skip(1) {
-        // The library reads the rows for good. Without dependencies this is sooner built.
+        // The library parses and checks the rows. This script has no dependencies, so that it
+        // compiles fast.
         let field = |name: &str| {
             row.lines().find_map(|line| {
                 line.strip_prefix(name)?

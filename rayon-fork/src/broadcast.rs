@@ -125,7 +125,7 @@ where
         .map(|_| StackJob::new(&latch, &share))
         .collect();
     let _frame = hooks::open_broadcast(jobs.as_ptr() as usize);
-    let may_be_soon = registry.may_answer_soon();
+    let may_be_soon = registry.may_respond_soon();
     registry.submit_to_each(jobs.iter().map(|job| {
         // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
         let job = unsafe { job.as_job_ref() };

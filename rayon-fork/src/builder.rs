@@ -312,8 +312,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///     let text = payload.downcast_ref::<&str>().copied();
     ///     sender.lock().unwrap().send(text).unwrap();
     /// });
-    /// builder.build().unwrap().spawn(|| panic!("nobody waits for this job"));
-    /// assert_eq!(receiver.recv(), Ok(Some("nobody waits for this job")));
+    /// builder.build().unwrap().spawn(|| panic!("no thread waits for this job"));
+    /// assert_eq!(receiver.recv(), Ok(Some("no thread waits for this job")));
     /// ```
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
@@ -406,7 +406,7 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Stands for a closure, which has nothing to show.
+        /// Stands for a closure, which has no `Debug` output.
         fn closure<T>(option: Option<&T>) -> Option<fmt::Arguments<'static>> {
             option.map(|_| format_args!("<closure>"))
         }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_latch_lets_nobody_fall_asleep() {
+    fn a_set_latch_lets_no_owner_fall_asleep() {
         let set_early = CoreLatch::new();
         set(&set_early);
         assert!(!set_early.try_get_sleepy());

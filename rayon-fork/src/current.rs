@@ -9,7 +9,7 @@ use crate::sleep;
 /// ```
 /// use rayon_core::{Yield, yield_now};
 ///
-/// // Runs whatever waits, then tells how much there was.
+/// // Runs all waiting jobs, and counts them.
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
 /// let jobs_run = pool.install(|| {
 ///     (0..5).for_each(|_| rayon_core::spawn(|| ()));

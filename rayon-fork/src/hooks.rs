@@ -53,7 +53,7 @@ events! {
     Push = "pushes",
     /// A thread called a closure that had waited in a queue.
     JobExecuted = "jobs_executed",
-    /// A worker asked the deque of one other worker for a job.
+    /// A worker tried to steal from one other worker.
     StealTried = "steals_tried",
     /// The worker got one.
     StealWon = "steals_won",

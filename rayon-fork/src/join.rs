@@ -11,11 +11,10 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that no thief stole is called where it lies, or first moved out of its
-/// slot. The move makes wide loads right after the narrow stores that wrote the slot, and these
-/// stall. With the move, a small join costs as much as in the published crate; without it, a
-/// quarter less. The move is the default, so that only the counters differ from the published
-/// crate.
+/// Whether a second closure that no thief stole is called where it lies. Otherwise it is first
+/// moved out of its slot: wide loads follow right after the narrow stores that wrote the slot, and
+/// stall. With the move, a small join costs as much as in the published crate. The move is the
+/// default, so that only the counters differ from the published crate.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 /// This file's part of the variant's name.
@@ -210,7 +209,8 @@ where
 {
     hooks::await_others();
     worker.wait_until(&job_b.latch, Awaited::NONE);
-    // SAFETY: the latch is set. Left to the unwinding, a panic of this drop would abort.
+    // SAFETY: the latch is set. Dropped here, because a panic of this drop during unwinding would
+    // abort.
     unsafe { job_b.discard_panic() };
     unwind::resume(payload)
 }

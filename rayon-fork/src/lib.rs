@@ -1,5 +1,5 @@
 //! A drop-in replacement for `rayon-core`. Cargo features choose how it counts sleeping and
-//! searching threads. The `rayon` facade runs on it unmodified. The README of this package says
+//! searching workers. The `rayon` facade runs on it unmodified. The README of this package says
 //! what is the same as in the published crate, what differs, and how to choose a variant.
 //!
 //! A pool consists of threads, its *workers*, and of the jobs that wait for them. A worker offers
@@ -38,8 +38,8 @@
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
 /// Asserts the size of a type in bytes, on 64-bit targets. Jobs and latches lie in users' frames,
-/// and a pool's shared state lies on cache lines that many threads read. None of it may grow
-/// unnoticed.
+/// and a pool's shared state lies on cache lines that many threads read. An increase of these sizes
+/// must not pass unnoticed.
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(

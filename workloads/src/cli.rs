@@ -14,11 +14,11 @@ use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, Size};
 use crate::catalogue::{self, Catalogue};
 use crate::measure;
 
-/// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The
-/// runner's.
+/// Exit code of a host that fails: output is lost, or a thread cannot start. The runner uses the
+/// same code.
 pub const HOST_FAILED: u8 = 4;
 
-/// A workload to be tried, and how.
+/// A workload to be tried, with its options.
 #[derive(Args)]
 pub struct Run {
     /// A workload; see `list`
@@ -27,7 +27,7 @@ pub struct Run {
     /// Threads of the pool
     #[arg(long, short, default_value_t = 1)]
     threads: usize,
-    /// Keep worker i of the pool on the i-th CPU; otherwise the kernel places it
+    /// Pin worker i of the pool to the i-th CPU; without this, the kernel places the workers
     #[arg(long, conflicts_with = "sequential")]
     pinned: bool,
     /// tiny, small, medium or large
@@ -54,7 +54,7 @@ pub struct Run {
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
-    /// Print what the runner gets: one line of JSON
+    /// Print the record for the runner: one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -92,7 +92,7 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
         if let Some(unit) = &description.charge {
             line(
                 &mut text,
-                format_args!("  simulated  yes; its work is priced by `{unit}`"),
+                format_args!("  simulated  yes; unit of cost `{unit}`"),
             );
         }
         if let Some(input) = &description.input {
@@ -128,10 +128,10 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
     print(&text, 0)
 }
 
-/// Each name once.
+/// Collects the settings, each name once.
 ///
 /// # Errors
-/// If one is given twice, which has then been said.
+/// If a name is given twice. The function has then printed a message.
 pub fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String>, ExitCode> {
     let mut parameters = BTreeMap::new();
     for (name, value) in settings {
@@ -146,7 +146,7 @@ pub fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String
 /// Runs the command of the arguments, and prints the result.
 ///
 /// # Panics
-/// If the workload does.
+/// If the workload panics.
 #[must_use]
 pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
     let parameters = match unique(run.settings) {
@@ -196,7 +196,7 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
             iteration,
             waited_ms,
         }) => {
-            eprintln!("error: iteration {iteration}: no further for {waited_ms} ms");
+            eprintln!("error: iteration {iteration}: no progress for {waited_ms} ms");
             ExitCode::from(code)
         }
         Err(Failure::WrongAnswer {
@@ -261,7 +261,7 @@ pub fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
     writeln!(text, "{content}").expect("a string takes everything");
 }
 
-/// Prints data; a reader that went away (`| head`) is no error.
+/// Prints data. A reader that closes the pipe (`| head`) is no error.
 #[must_use]
 pub fn print(text: &str, code: u8) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {

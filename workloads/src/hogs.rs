@@ -1,5 +1,5 @@
-//! Processes that only want a CPU, as neighbours on a busy host do. Processes are the host's, so
-//! this lies outside `kinds/`.
+//! CPU hogs: processes that only use CPU time, as those of other users on a busy host do. Simulated
+//! machines have no processes, so this file lies outside `kinds/`.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -11,17 +11,17 @@ use nix::sys::signal::Signal;
 use nix::unistd::{getpid, getppid};
 use protocol::Refusal;
 
-/// A program that loops in user mode. Processes of another program share no memory with the pool,
-/// so that a fence in all threads of this one does not interrupt them.
+/// A program that loops in user mode. Processes of another program share no memory with the pool.
+/// So a fence in all threads of this process does not interrupt them.
 const SHELL: &str = "/bin/sh";
 const LOOP: &str = "while :; do :; done";
 
-/// Endless loops. They end when this is dropped, and when the thread that started them ends,
-/// whatever ends it.
+/// CPU hogs. They end when this value is dropped, or when the thread that started them ends for any
+/// reason.
 pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
-    /// Starts `count` of them, which may run on every CPU that the calling thread may use.
+    /// Starts `count` CPU hogs, which may run on every CPU that the calling thread may use.
     ///
     /// # Errors
     /// If the host does not start so many processes.
@@ -47,7 +47,7 @@ impl Hogs {
         self.0.len()
     }
 
-    /// How many of them have not ended.
+    /// Returns how many CPU hogs have not ended.
     pub(crate) fn running(&mut self) -> usize {
         self.0
             .iter_mut()
@@ -67,8 +67,8 @@ impl Drop for Hogs {
     }
 }
 
-/// Starts a hog in the process group of this process, so that a signal that ends the group ends it,
-/// too.
+/// Starts a CPU hog in the process group of this process. So a signal that ends the group ends the
+/// hog, too.
 fn start(shell: &str) -> io::Result<Child> {
     let mut command = Command::new(shell);
     command.args(["-c", LOOP]);

@@ -35,7 +35,7 @@ use observer::Observer;
 /// [`program::main`] with the workloads of this crate.
 ///
 /// # Panics
-/// As there.
+/// As that function.
 #[must_use]
 pub fn main(variant: &'static str) -> ExitCode {
     program::main(variant, CATALOGUE)
@@ -44,7 +44,7 @@ pub fn main(variant: &'static str) -> ExitCode {
 /// [`program::main_instrumented`] with the workloads of this crate.
 ///
 /// # Panics
-/// As there.
+/// As that function.
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, CATALOGUE, observer)

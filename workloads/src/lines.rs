@@ -1,4 +1,4 @@
-//! Requests and answers, one line of JSON each.
+//! Requests and results, one line of JSON each.
 
 use std::io::{self, BufRead, Write};
 

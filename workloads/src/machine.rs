@@ -2,8 +2,8 @@
 //! (`machine_simulated.rs`).
 //!
 //! Code in `kinds/` is written for the standard library, and is rewritten for simulated machines as
-//! every pool is. There only accesses to shared memory take time, and the charges of this file:
-//! other work between two charges takes none.
+//! every pool is. There, only accesses to shared memory take time, and the costs that code adds by
+//! the functions of this file. All other work takes none.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ pub(crate) use std::time::Instant;
 /// Whether this is a simulated machine.
 pub(crate) const IS_SIMULATED: bool = false;
 
-/// So many units of work were done here; see [`super::workload::Instance`].
+/// Adds the cost of `units` units of work; see [`super::workload::Instance`].
 #[inline(always)]
-pub fn charge(_units: u64) {}
+pub fn add_cost(_units: u64) {}
 
-/// The same for work that moves so many bytes from or to memory.
+/// The same for work that moves `bytes` bytes from or to memory.
 #[inline(always)]
-pub fn charge_moving(_units: u64, _bytes: u64) {}
+pub fn add_moving_cost(_units: u64, _bytes: u64) {}
 
-/// The CPU was kept so long.
+/// Adds the time for which the thread kept its CPU.
 #[inline(always)]
-pub fn charge_time(_time: Duration) {}
+pub fn add_time(_time: Duration) {}
 
 /// Calls `serve`.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn run(
     match &request.machine {
         None => serve(&request),
         Some(machine) => Err(Failure::from(Refusal::new(format!(
-            "machine = {}: this build runs on the host; ask one for simulated machines",
+            "machine = {}: this build runs on the host; use a build for simulated machines",
             machine.file.display()
         )))),
     }
@@ -84,20 +84,17 @@ fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// Where the time of timed regions goes, which the host does not tell.
+/// The spending of time in timed regions, which the host does not report.
 #[derive(Default)]
 pub(crate) struct Ledger {}
 
-#[expect(
-    clippy::unused_self,
-    reason = "that of a simulated machine has what to tell"
-)]
+#[expect(clippy::unused_self, reason = "the one of a simulated machine uses it")]
 impl Ledger {
     pub(crate) fn begin(&mut self, _iteration: u32, _is_first_timed: bool) {}
 
     pub(crate) fn end(&mut self) {}
 
-    pub(crate) fn told(self) -> Option<Simulated> {
+    pub(crate) fn report(self) -> Option<Simulated> {
         None
     }
 }

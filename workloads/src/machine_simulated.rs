@@ -15,45 +15,45 @@ pub(crate) use manycore::time::Instant;
 /// Whether this is a simulated machine.
 pub(crate) const IS_SIMULATED: bool = true;
 
-/// How many lines of source the report names: the others waited less.
-const WAITS_TOLD: usize = 40;
+/// The number of lines of source that the report names: those whose waits took longest.
+const WAITS_REPORTED: usize = 40;
 
 /// Iteration that runs, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
 
 /// The cost of a unit in picoseconds, as the bits of its float. Written before the machine starts; one thread
 /// of the host does everything.
-static PRICE: AtomicU64 = AtomicU64::new(0);
+static UNIT_COST: AtomicU64 = AtomicU64::new(0);
 
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "prices are small"
+    reason = "costs are small"
 )]
-fn price_of(units: u64) -> u64 {
-    (units as f64 * f64::from_bits(PRICE.load(Relaxed))).round() as u64
+fn cost_of(units: u64) -> u64 {
+    (units as f64 * f64::from_bits(UNIT_COST.load(Relaxed))).round() as u64
 }
 
-/// Charges so many units of work, each at the price of the request.
-pub fn charge(units: u64) {
-    manycore::work(price_of(units));
+/// Adds the cost of `units` units of work; the request gives the cost of a unit.
+pub fn add_cost(units: u64) {
+    manycore::work(cost_of(units));
 }
 
-/// The same for work that moves so many bytes from or to memory.
-pub fn charge_moving(units: u64, bytes: u64) {
-    manycore::work_moving(price_of(units), bytes);
+/// The same for work that moves `bytes` bytes from or to memory.
+pub fn add_moving_cost(units: u64, bytes: u64) {
+    manycore::work_moving(cost_of(units), bytes);
 }
 
-/// The CPU was kept so long.
-pub fn charge_time(time: Duration) {
+/// Adds the time for which the thread kept its CPU.
+pub fn add_time(time: Duration) {
     manycore::work(1_000 * nanoseconds(time));
 }
 
-/// Calls `serve` on the machine that `request` asks for.
+/// Calls `serve` on the machine that `request` names.
 ///
 /// # Errors
-/// If it asks for no machine, or for a wrong one; the errors of `serve`; and if every thread is
-/// blocked.
+/// If the request names no machine, or one with a fault; the errors of `serve`; and if every thread
+/// is blocked.
 pub(crate) fn run(
     request: Request,
     serve: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
@@ -86,7 +86,7 @@ pub(crate) fn run(
         }
         machine.set_own_cycles(call, *cycles);
     }
-    PRICE.store((asked.charge_ns * 1e3).to_bits(), Relaxed);
+    UNIT_COST.store((asked.charge_ns * 1e3).to_bits(), Relaxed);
     let mode = if asked.is_fixed {
         FrequencyMode::Fixed
     } else {
@@ -122,7 +122,7 @@ pub(crate) fn used() -> UsageSample {
     }
 }
 
-/// Adds up where the time of timed regions goes.
+/// Adds up what the timed regions spend their time on.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     spent_ps: BTreeMap<&'static str, u64>,
@@ -155,7 +155,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn told(self) -> Option<Simulated> {
+    pub(crate) fn report(self) -> Option<Simulated> {
         let spent = self.spent_ps.into_iter();
         Some(Simulated {
             accesses: manycore::accesses(),
@@ -164,14 +164,14 @@ impl Ledger {
                 .collect(),
             waits: manycore::waits()
                 .iter()
-                .take(WAITS_TOLD)
-                .map(told)
+                .take(WAITS_REPORTED)
+                .map(report)
                 .collect(),
         })
     }
 }
 
-fn told(wait: &Wait) -> LineWait {
+fn report(wait: &Wait) -> LineWait {
     LineWait {
         at: wait.at.to_string(),
         written_at: match wait.on {

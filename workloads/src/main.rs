@@ -1,4 +1,4 @@
-//! One request in, one answer out; or, with arguments, a workload tried by hand.
+//! Reads one request and prints one record. With arguments, runs a workload by hand.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -8,19 +8,19 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use workloads::CATALOGUE;
 use workloads::cli::{self, Run, line, print};
-use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
+use workloads::pcap::{Capture, CheckResult, Link, Tally, verify};
 
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Exit code if a part of a capture cannot be read, and nothing wrong was found in the rest.
+/// Exit code if a part of a capture cannot be read, and the rest has no wrong checksum.
 const NOT_ALL_READ: u8 = 5;
 
 /// Try one workload by hand, every answer checked.
 ///
-/// Without arguments, reads one request as a line of JSON from standard input and answers with one
-/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for
-/// example the answer could not be written, 5 a capture could not be read completely.
+/// Without arguments, reads one request as a line of JSON from standard input and prints one line.
+/// Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed (for example, the
+/// output could not be written), 5 a capture could not be read completely.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -48,8 +48,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
-    // help.
+    // Without arguments the program expects a request of the runner. At a terminal, it prints its
+    // help instead.
     if std::env::args_os().len() == 1 && !std::io::stdin().is_terminal() {
         return workloads::main(VARIANT);
     }
@@ -67,13 +67,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Nothing was asked for: says what can be.
+/// Prints the help, because there are no arguments.
 fn usage() -> ExitCode {
     eprint!("{}", Cli::command().render_help());
     ExitCode::from(2)
 }
 
-/// Every wrong packet, and how many there were of each kind.
+/// Prints every wrong packet, and the number of packets of each kind.
 fn pcap(file: &Path) -> ExitCode {
     let capture = match Capture::read(file) {
         Ok(capture) => capture,
@@ -86,8 +86,8 @@ fn pcap(file: &Path) -> ExitCode {
     let mut tally = Tally::default();
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for (index, frame) in capture.frames().iter().enumerate() {
-        let verdict = verify(frame, capture.bytes_of(frame));
-        if let Verdict::Wrong(faults) = &verdict {
+        let result = verify(frame, capture.bytes_of(frame));
+        if let CheckResult::Wrong(faults) = &result {
             for fault in faults {
                 let (number, offset) = (index + 1, frame.bytes.start);
                 line(
@@ -96,12 +96,12 @@ fn pcap(file: &Path) -> ExitCode {
                 );
             }
         }
-        if let (Verdict::Unread, Link::Unknown(number)) = (&verdict, frame.link) {
+        if let (CheckResult::Unread, Link::Unknown(number)) = (&result, frame.link) {
             *unread
                 .entry(format!("packets of link type {number}"))
                 .or_insert(0) += 1;
         }
-        tally.count(&verdict);
+        tally.count(&result);
     }
     for (kind, count) in capture.unknown_blocks() {
         unread.insert(format!("blocks of unknown type {kind:#010x}"), *count);

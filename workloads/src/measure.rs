@@ -9,13 +9,13 @@ use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
 use crate::machine::{Instant, Ledger};
-use crate::observer::{Nobody, Observer, Observing, Watch};
+use crate::observer::{NoObserver, Observer, Observing, Watch};
 use crate::placement;
 use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A
+/// The most iterations of one process, warm-ups included: each stays in memory and in the record. A
 /// guess, more than a hundred times the iterations of a sweep.
 const MAX_ITERATIONS: u64 = 100_000;
 
@@ -23,28 +23,28 @@ const MAX_ITERATIONS: u64 = 100_000;
 /// rayon-core reports.
 ///
 /// # Errors
-/// If the request asks for something that does not exist, or an answer is wrong.
+/// If the request names something that does not exist, or an answer is wrong.
 ///
 /// # Panics
-/// If the workload does.
+/// If the workload panics.
 pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Outcome, Failure> {
     let workload = catalogue::find(catalogue, &request.workload)?;
     run_workload(variant, workload, request)
 }
 
-/// [`run`] with a given workload, whatever the request calls it.
+/// [`run`] with a given workload, whichever one the request names.
 ///
 /// # Errors
 /// As [`run`].
 ///
 /// # Panics
-/// If the workload does.
+/// If the workload panics.
 pub fn run_workload(
     variant: &str,
     workload: &dyn Workload,
     request: &Request,
 ) -> Result<Outcome, Failure> {
-    run_watched(variant, workload, request, Nobody)
+    run_watched(variant, workload, request, NoObserver)
 }
 
 /// [`run`] in an instrumented build: the outcome also says what `observer` counted.
@@ -53,7 +53,7 @@ pub fn run_workload(
 /// As [`run`].
 ///
 /// # Panics
-/// If the workload does.
+/// If the workload panics.
 pub fn run_observed(
     variant: &str,
     catalogue: &Catalogue,
@@ -64,7 +64,7 @@ pub fn run_observed(
     run_watched(variant, workload, request, Observing::new(observer))
 }
 
-/// Generic, so that a timed binary, which has no observer, contains no code of one.
+/// Generic, so that a timed binary, which has no observer, contains no observer's code.
 fn run_watched<W: Watch>(
     variant: &str,
     workload: &dyn Workload,
@@ -152,7 +152,7 @@ fn run_watched<W: Watch>(
         usage: UsageSample::now().counts,
         metrics,
         events: watch.events(),
-        simulated: ledger.told(),
+        simulated: ledger.report(),
     })
 }
 
@@ -193,10 +193,10 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// Runs a program the way the request asks, one timed region at a time.
+/// Runs a program as the request says, one timed region at a time.
 enum Engine {
     Sequential,
-    /// One pool for the whole trial: starting threads is not what we time.
+    /// One pool for the whole trial, so that the time does not include starting threads.
     Parallel(Arc<ThreadPool>),
 }
 
@@ -223,8 +223,9 @@ impl Engine {
         }
     }
 
-    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it.
-    /// Between the two clock readings the harness neither allocates nor prints.
+    /// The timed region is that for which a caller of the pool waits: entering the pool, the work,
+    /// and the return. Between the two readings of the clock, the harness does not allocate or
+    /// print.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();
@@ -293,7 +294,7 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
     let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
     let ratio = |numerator: f64, denominator: f64, unit: String| Metric {
-        // A clock that did not move gives 0, not an infinity, which JSON cannot hold.
+        // If the clock did not advance, the result is 0, because JSON cannot hold an infinity.
         value: if denominator > 0.0 {
             numerator / denominator
         } else {

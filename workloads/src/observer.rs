@@ -1,8 +1,8 @@
-//! The questions to an instrumented rayon-core, asked right before and right after each timed
+//! Reads the event counts of an instrumented rayon-core right before and right after each timed
 //! region, never inside.
 //!
-//! This package knows no instrumented rayon-core, since a published one reports nothing. The
-//! program of an instrumented build implements [`Observer`] and hands it to
+//! This package does not depend on an instrumented rayon-core, because the published one reports
+//! nothing. The program of an instrumented build implements [`Observer`] and passes it to
 //! [`crate::main_instrumented`].
 
 use std::collections::BTreeMap;
@@ -28,20 +28,20 @@ pub struct Counts {
     pub outside: NamedCounts,
 }
 
-/// Looks on while a trial runs.
+/// Observes a trial while it runs.
 pub(crate) trait Watch {
     /// A timed region is about to begin.
     fn begin(&mut self, pool: &ThreadPool);
-    /// It has ended, after so many units of work.
+    /// The timed region has ended, after `work_units` units of work.
     fn end(&mut self, pool: &ThreadPool, work_units: u64);
     /// Returns the counts of all regions, if any were made.
     fn events(self) -> Option<Events>;
 }
 
-/// Timed builds: nothing is asked.
-pub(crate) struct Nobody;
+/// Timed builds: reads nothing.
+pub(crate) struct NoObserver;
 
-impl Watch for Nobody {
+impl Watch for NoObserver {
     fn begin(&mut self, _: &ThreadPool) {}
 
     fn end(&mut self, _: &ThreadPool, _: u64) {}

@@ -1,4 +1,4 @@
-//! Keeps the workers of a pool where a request wants them, by means that every rayon-core has.
+//! Pins the workers of a pool as a request says, with functions that every rayon-core has.
 
 use std::sync::mpsc;
 
@@ -9,11 +9,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::machine::IS_SIMULATED;
 
-/// The kernel's word for the calling thread.
+/// The kernel's identifier of the calling thread.
 pub const MYSELF: Pid = Pid::from_raw(0);
 
-/// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their
-/// CPUs when this returns, and nothing has run on them before.
+/// Builds a pool of `threads` workers, each placed as `placement` says. Pinned workers are on their
+/// CPUs when this returns, and have not run a job before.
 ///
 /// # Errors
 /// If the pool cannot be built, or the kernel does not let a worker stay on its CPU.
@@ -51,7 +51,7 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
 /// Numbers of the CPUs that the calling thread may use, ascending.
 ///
 /// # Errors
-/// If the kernel does not tell.
+/// If the kernel does not report them.
 pub fn usable_cpus() -> Result<Vec<usize>, Refusal> {
     let set = sched_getaffinity(MYSELF)
         .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;

@@ -1,4 +1,4 @@
-//! A whole program around trials: one request in, one answer out.
+//! A whole program around a trial: it reads one request, and prints one result.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -11,17 +11,17 @@ use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
 
-/// Exit code if the answer cannot be written: the runner's code for a host that fails.
+/// Exit code if the result cannot be written: the runner's code for a host that fails.
 const HOST_FAILED: u8 = 4;
 
-/// Reads one [`Request`] line from standard input and answers with one line on standard output.
-/// That is an [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a
-/// refusal). The exit code is 4 if the answer cannot be written.
+/// Reads one [`Request`] line from standard input and prints one line on standard output. That is
+/// an [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal).
+/// The exit code is 4 if the line cannot be written.
 ///
 /// With the arguments `list --json`, it describes the workloads instead.
 ///
 /// # Panics
-/// If a workload does: the process then ends with code 101 and the message on standard error.
+/// If a workload panics: the process then ends with code 101 and the message on standard error.
 #[must_use]
 pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     respond(catalogue, move |request| {
@@ -29,8 +29,8 @@ pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     })
 }
 
-/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
-/// are worth nothing.
+/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Never
+/// quote its times.
 ///
 /// # Panics
 /// As [`main`].

@@ -59,8 +59,8 @@ impl Random {
     /// Input of a stable sort: a random key in the upper half of each word, its position in the
     /// lower.
     ///
-    /// There are a quarter as many keys as words, so each occurs four times on average. The result
-    /// shows whether the sort is stable: only then are whole words ascending.
+    /// Each key occurs four times on average. The result shows whether the sort is stable: only
+    /// then are whole words ascending.
     pub fn keys_with_positions(mut self, words: u64) -> impl Iterator<Item = u64> {
         let keys = words.div_ceil(4);
         (0..words).map(move |position| self.below(keys) << 32 | position)

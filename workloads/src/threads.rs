@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where Linux shows the threads of the process that looks.
+/// The folder in which Linux lists the threads of the calling process.
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
 /// One thread at one moment. A field that the kernel does not show is `None`.
@@ -26,7 +26,7 @@ pub(crate) struct Glimpse {
     pub(crate) cpu: Option<Duration>,
 }
 
-/// A glimpse of every thread in `folder`, in the order of their numbers.
+/// Reads the state of every thread in `folder`, in the order of their numbers.
 ///
 /// # Errors
 /// If the folder cannot be read, as on systems other than Linux.
@@ -47,7 +47,7 @@ pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
 }
 
 fn glimpse(id: u64, folder: &Path) -> Glimpse {
-    // A thread that ends meanwhile, and a file that we may not see, are nothing to stumble over.
+    // A thread may end meanwhile, and a file may be unreadable. Neither is an error.
     let read = |name: &str| {
         fs::read_to_string(folder.join(name))
             .ok()
@@ -61,7 +61,7 @@ fn glimpse(id: u64, folder: &Path) -> Glimpse {
             text.lines()
                 .find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))
         }),
-        // `0`: nowhere, or we may not know.
+        // `0`: in no function, or this process may not see it.
         waits_in: read("wchan").filter(|function| !function.is_empty() && function != "0"),
         system_call: read("syscall").and_then(first_number),
         cpu: read("schedstat")

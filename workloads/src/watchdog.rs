@@ -1,9 +1,9 @@
-//! Notices from within that a run makes no progress, reports the state of every thread, and ends
-//! the process.
+//! A thread of the process that notices if a run makes no progress. It then reports the state of
+//! every thread, and ends the process.
 //!
-//! From outside, a hang is only a process that must be killed. From within, the watchdog can still
-//! ask the pool and the kernel which threads sleep and which search. Lost wake-ups are found by
-//! that.
+//! To another process, a hang is only a process that must be killed. The watchdog thread can still
+//! find out from the pool and the kernel which threads sleep and which search. That shows a lost
+//! wake-up.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 use crate::threads::{Glimpse, OWN_THREADS, glimpses};
 use crate::usage::nanoseconds;
 
-/// The time between two looks at the threads' CPU times, which show the busy threads. A guess.
+/// The time between two readings of the threads' CPU times, which show the busy threads. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A thread that sleeps while the run makes progress, and ends the process when it does not. It
@@ -31,8 +31,8 @@ pub(crate) struct Watchdog {
 }
 
 /// Written by the run, read by the watchdog. All Relaxed: the reader only needs each value to
-/// arrive in the end. An old one makes it look again, or at worst report a run that got on in just
-/// that moment.
+/// arrive in the end. With an old value it checks again, or at worst reports a run that made
+/// progress at that very moment.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
@@ -50,7 +50,7 @@ impl Progress {
 }
 
 impl Watchdog {
-    /// Watches from now on; a step that takes longer than `limit` is a hang.
+    /// Starts to watch; a step that takes longer than `limit` is a hang.
     pub(crate) fn start(limit: Duration, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(Progress {
             started: Instant::now(),
@@ -84,7 +84,7 @@ impl Drop for Watchdog {
         self.progress.is_over.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It cannot have panicked in a way that matters: there was nothing left to watch.
+            // A panic of the watchdog does not matter any more: there is nothing left to watch.
             let _ = thread.join();
         }
     }
@@ -100,8 +100,8 @@ fn watch(progress: &Progress, limit: Duration, pool: Option<&ThreadPool>) {
     }
 }
 
-/// Tells people on standard error and the runner on standard output, and ends the process: threads
-/// that hang cannot be ended in another way.
+/// Reports the hang to people on standard error and to the runner on standard output. Then ends the
+/// process, because threads that hang cannot be ended in another way.
 fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> ! {
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
@@ -123,7 +123,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     process::exit(i32::from(code));
 }
 
-/// One line for each thread, with the CPU time that it used between two looks.
+/// One line for each thread, with the CPU time that it used between two readings.
 fn describe_threads(folder: &Path) -> String {
     let before = glimpses(folder).unwrap_or_default();
     thread::sleep(BETWEEN_LOOKS);

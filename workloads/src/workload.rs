@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 /// A program with a sequential version and a known answer.
 pub trait Workload: Send + Sync {
-    /// Everything there is to know without running it.
+    /// Returns the workload's row of `workloads.toml`.
     fn description(&self) -> &Description;
 
     /// Builds the input and the known answer. Not timed.
@@ -19,15 +19,15 @@ pub trait Workload: Send + Sync {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 }
 
-/// One input, ready to be worked on again and again.
+/// One input, ready for any number of runs.
 ///
 /// A workload has one of two parallel programs. [`Instance::run_on`] is for workloads about how
 /// work gets into a pool, [`Instance::run_parallel`] for all others.
 pub trait Instance: Send {
-    /// Puts the input back as it was and makes room for the answer. Not timed.
+    /// Restores the input and makes room for the answer. Not timed.
     fn reset(&mut self);
 
-    /// The warm-up is over: forgets whatever goes into [`Instance::metrics`]. Not timed.
+    /// The warm-up is over: discards all data for [`Instance::metrics`]. Not timed.
     fn forget_warmup(&mut self) {}
 
     /// Does the work on the calling thread alone; returns the units of work done. Timed.
@@ -42,7 +42,7 @@ pub trait Instance: Send {
         unreachable!("this workload has `run_on` in place of `run_parallel`")
     }
 
-    /// Does the work on `pool`, from a thread outside it; returns the units of work done. Timed.
+    /// Does the work on `pool`, from an external thread; returns the units of work done. Timed.
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.run_parallel())
     }

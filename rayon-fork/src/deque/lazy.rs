@@ -1,5 +1,5 @@
-//! Jobs that stay private to their worker until another worker is idle. This holds in pools of
-//! several workers that take their newest job first. In other pools all jobs are public.
+//! Split deques: jobs stay private to their worker until another worker is idle. This holds in
+//! pools of several workers that take their newest job first. In other pools all jobs are shared.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
@@ -85,8 +85,8 @@ impl<T: TwoWords> JobDeque<T> {
     }
 
     /// The owner has no work, and is about to block: gives back memory that only many jobs need. A
-    /// public deque does so by itself when jobs are taken. Returns `false` if the owner should call
-    /// this again before it blocks.
+    /// deque without private jobs does so by itself when jobs are taken. Returns `false` if the
+    /// owner should call this again before it blocks.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
@@ -122,7 +122,7 @@ impl<T: TwoWords> JobDeque<T> {
 }
 
 impl<T: TwoWords> JobStealer<T> {
-    /// Takes the oldest job that was made public.
+    /// Takes the oldest job that was exposed.
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         match self {
@@ -131,7 +131,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Takes up to `most` of the oldest public jobs, if jobs are private at first.
+    /// Takes up to `most` of the oldest shared jobs, if jobs are private at first.
     pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
         match self {
             Self::Private(stealer) => stealer.steal_up_to(most, take),
@@ -139,7 +139,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Asks the owner to expose jobs.
+    /// Requests that the owner exposes jobs.
     pub(crate) fn ask(&self) {
         match self {
             Self::Private(stealer) => stealer.ask(),
@@ -156,7 +156,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Makes private jobs public if there is no public job. Returns `true` if there is a job to
+    /// Makes private jobs shared if there is no shared job. Returns `true` if there is a job to
     /// steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {
@@ -165,7 +165,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns the number of public jobs of a deque whose jobs are private at first, or 0.
+    /// Returns the number of shared jobs of a deque whose jobs are private at first, or 0.
     #[inline]
     pub(crate) fn exposed(&self) -> u64 {
         match self {
@@ -174,7 +174,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns the number of jobs, public and private.
+    /// Returns the number of jobs, shared and private.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Private(stealer) => stealer.len(),

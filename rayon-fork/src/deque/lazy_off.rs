@@ -1,4 +1,4 @@
-//! The counterpart of `lazy.rs` in a build whose jobs are all public: it has the same names, and
+//! The counterpart of `lazy.rs` in a build whose jobs are all shared: it has the same names, and
 //! uses crossbeam's deque.
 
 use super::terms::{Answer, TwoWords};

@@ -1,15 +1,16 @@
-//! A split deque: its jobs stay private to the owner until a worker requests jobs.
+//! A split deque. Thieves take jobs from its *shared* part only. The *private* part belongs to the
+//! owner alone, until a worker requests jobs and the owner *exposes* some.
 //!
 //! ```text
 //!             tail                split                 head
 //!              │                    │                    │
 //!   ───────────┼────────────────────┼────────────────────┼───────────
-//!     was here │ public: for thieves│ private: the owner's│ room
+//!     was here │ shared: for thieves│ private: the owner's│ room
 //! ```
 //!
 //! The owner and the thieves synchronise on one word, `public`. Its upper bits hold the tail, and
-//! its lower bits the number of public jobs. While there are private jobs, the owner pushes and
-//! pops without reading that word. The oldest jobs become public first: mostly they are the
+//! its lower bits the number of shared jobs. While there are private jobs, the owner pushes and
+//! pops without reading that word. The oldest jobs become shared first: mostly they are the
 //! largest.
 //!
 //! | step          | by                 | `public`                      | `limit`                   |
@@ -17,7 +18,7 @@
 //! | push          | owner              | –                             | –                         |
 //! | pop           | owner              | –                             | is read                   |
 //! | expose        | owner              | count up, ends a claim        | set before                |
-//! | ask           | thief              | is read                       | raised to the head        |
+//! | request       | thief              | is read                       | raised to the head        |
 //! | expose for it | thief              | begins a claim; later count up, if the claim still stands | raised in between |
 //! | steal         | thief              | tail up, count down           | –                         |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
@@ -33,8 +34,8 @@
 //! reads the head. The owner lowers the head to pop, makes a light fence, and reads `limit`. One of
 //! the two fences is first. If the thief's is, the owner sees the limit above its job, and takes
 //! the job back by `public`. If the owner's is, the thief sees the lowered head, and leaves the job
-//! alone. `limit` is never below the split while the owner pops. So one load of it also tells the
-//! owner whether the job is private.
+//! alone. `limit` is never below the split while the owner pops. So one load of it also shows
+//! whether the job is private.
 //!
 //! **Claims.** The thief's fence is a system call, and the thief may lose its CPU in it. The owner
 //! does not wait for that. Before the thief raises the limit, it sets a bit of `public`, the claim.
@@ -43,14 +44,14 @@
 //! That ends every earlier claim, whose limit the owner may have overwritten. A later claim begins
 //! by reading the value that the owner wrote. So its thief finds the lowered head, and raises the
 //! limit that the owner set. A thief that comes late raises the limit without effect: it is too
-//! high for a while, which only costs time. So a thief may also raise the limit to *ask* for jobs.
+//! high for a while, which only costs time. So a thief may also raise the limit to *request* jobs.
 //! The owner's next pop then reads `public`, and the owner exposes jobs by itself, without a heavy
 //! fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
 //! compare-exchange. The copy is valid only if that succeeds. So between the two, the slot at the
 //! tail must not change unless the tail does. It does not, for two reasons. First, a ring counts as
-//! full from the tail on. Second, the owner takes back the newest public job by lowering the count,
+//! full from the tail on. Second, the owner takes back the newest shared job by lowering the count,
 //! but never the last one. It takes that one as a thief would, by stepping the tail. The tail
 //! itself has 40 bits. So it repeats only after a thief slept through 10¹² thefts from one deque,
 //! hours at full speed. A thief must not copy *after* the exchange: the owner may reuse the slot at
@@ -58,9 +59,9 @@
 //!
 //! **Rings that are freed.** The first push makes the first ring, which stays. The owner frees a
 //! larger ring when a still larger one takes its place. It also frees it when the deque is empty
-//! and the owner is about to block: a burst of jobs leaves no memory behind. A much larger ring is
-//! freed earlier: as soon as its owner takes the last job, or finds that a thief has taken it. The
-//! owner may go on with something long.
+//! and the owner is about to block: a burst of jobs leaves no memory behind. The owner frees a much
+//! larger ring earlier: as soon as it takes the last job, or finds that a thief has taken that job.
+//! The owner may begin a long job next.
 //!
 //! A thief that finds the first ring in use reads it without further steps. A thief reads any other
 //! ring only while it is counted in `readers`: it counts itself, then reads which ring is in use.
@@ -68,12 +69,12 @@
 //! thief is, the owner finds it in the count. The owner then keeps the ring that it has put out of
 //! use until its next attempt. If the owner is, the thief finds the ring that is in use by then. A
 //! thief of several jobs is counted once, but reads for each job which ring is in use: jobs that
-//! became public later are only in later rings.
+//! became shared later are only in later rings.
 //!
 //! While the owner keeps earlier rings, it does not give back the ring in use. So a thief without a
 //! CPU keeps the rings of one burst or two, not of all bursts to come. The first ring is in use
-//! again only when the deque is empty. Then no job is public that a thief could have looked for in
-//! that ring before.
+//! again only when the deque is empty. Then no job is shared that a thief could have read from that
+//! ring before.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -110,8 +111,8 @@ const LARGE: usize = 1 << 17;
 /// block before. A guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// After this many pushes in a row, the owner believes that no worker wants jobs. At each of them a
-/// request was set, the deque had public jobs, and no thief came. Pushes that expose all jobs are
+/// After this many pushes in a row, the owner assumes that no worker needs jobs. At each of them a
+/// request was set, the deque had shared jobs, and no thief came. Pushes that expose all jobs are
 /// not counted. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
@@ -172,7 +173,7 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// The number of attempts in a row at which the owner wanted to give back memory that a thief
+    /// The number of attempts in a row at which the owner tried to give back memory that a thief
     /// was reading.
     tries: Cell<u32>,
     /// The head at which the ring may be full. The tail may have moved since the owner computed it.
@@ -184,7 +185,7 @@ pub(crate) struct Deque<T> {
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`: the head when others last exposed jobs for it.
     helped_at: Cell<u64>,
-    /// The number of next responses that make all jobs public.
+    /// The number of next responses that expose all jobs.
     shows_all: Cell<u32>,
     fences: Fences,
 }
@@ -336,8 +337,8 @@ impl<T: TwoWords> Deque<T> {
         Some(job)
     }
 
-    /// Takes the job at `newest`, to which the head was lowered. That job may be public, about to
-    /// become public, or gone.
+    /// Takes the job at `newest`, to which the head was lowered. That job may be shared, about to
+    /// become shared, or gone.
     // Not inlined: this is seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
@@ -359,7 +360,7 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // A thief has asked for jobs, or is about to expose some. Expose the older half of
+                // A thief has requested jobs, or is about to expose some. Expose the older half of
                 // the remaining jobs.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
@@ -370,7 +371,7 @@ impl<T: TwoWords> Deque<T> {
                 // while the tail stays.
                 public.without_oldest()
             } else {
-                // Take back half of the public jobs, so that not every pop comes here.
+                // Take back half of the shared jobs, so that not every pop comes here.
                 Public(public.0 - count / 2)
             };
             self.set_limit(next.split(head));
@@ -440,7 +441,7 @@ impl<T: TwoWords> Deque<T> {
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
-        // Relaxed: thieves read both after they have seen a public job. So they read them after a
+        // Relaxed: thieves read both after they have seen a shared job. So they read them after a
         // head that the owner stored later than these words.
         thieves.first.store(first, Ordering::Relaxed);
         thieves.ring.store(first, Ordering::Relaxed);
@@ -543,8 +544,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The last job may be gone, and the owner may go on with something long. If no job is left,
-    /// gives back much room, but not a little.
+    /// The last job may be gone, and the owner may begin a long job next. If no job is left, gives
+    /// back a large ring, but keeps a small one.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         if self.mask.get() >= LARGE {
@@ -552,8 +553,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Responds to a request for jobs. If no job is public, makes the older half of the private
-    /// ones public, at least one. If others had to expose jobs lately, makes all public.
+    /// Responds to a request for jobs. If no job is shared, exposes the older half of the private
+    /// ones, at least one. If others had to expose jobs lately, exposes all.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
@@ -574,7 +575,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // Otherwise a thief has exposed or taken the job, or there was a public job
+                    // Otherwise a thief has exposed or taken the job, or there was a shared job
                     // already.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
@@ -601,7 +602,7 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// There are public jobs. Returns whether a thief has come for one lately.
+    /// There are shared jobs. Returns whether a thief has come for one lately.
     fn count_unanswered(&self, tail: u64) -> Answer {
         if self.seen_tail.replace(tail) != tail {
             self.unanswered.set(0);
@@ -658,7 +659,7 @@ impl ThievesLine {
 }
 
 impl<T> Shared<T> {
-    /// Returns whether the deque has neither public nor private jobs.
+    /// Returns whether the deque has neither shared nor private jobs.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -669,8 +670,8 @@ impl<T> Shared<T> {
         // Relaxed: a caller that relies on the result makes a fence before.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
-        // The two values may be of different moments, or the owner may be looking at its last job.
-        // Then the head may be below the tail.
+        // The two values may be of different moments, or the owner may have lowered the head for
+        // its last job. Then the head may be below the tail.
         usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
     }
 
@@ -697,13 +698,13 @@ impl<T> Clone for Stealer<T> {
 }
 
 impl<T: TwoWords> Stealer<T> {
-    /// Takes the oldest public job.
+    /// Takes the oldest shared job.
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
         self.take_oldest(|tail| {
             // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first ring,
-            // which has not changed since the job became public.
+            // which has not changed since the job became shared.
             let first = thieves.first.load(Ordering::Relaxed);
             if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
                 // SAFETY: the first ring lives as long as `shared`, and exists since the first
@@ -715,7 +716,7 @@ impl<T: TwoWords> Stealer<T> {
         })
     }
 
-    /// Takes up to `most` of the oldest public jobs, and hands each to `take`. Ends early if there
+    /// Takes up to `most` of the oldest shared jobs, and hands each to `take`. Ends early if there
     /// is no other, or another thread changes the deque meanwhile.
     pub(crate) fn steal_up_to(&self, most: u64, mut take: impl FnMut(T)) {
         let thieves = &*self.shared.thieves;
@@ -729,18 +730,18 @@ impl<T: TwoWords> Stealer<T> {
         thieves.uncount_reader();
     }
 
-    /// Takes the oldest public job, of which `copy` returns the words at the tail, of the ring in
+    /// Takes the oldest shared job, of which `copy` returns the words at the tail, of the ring in
     /// use.
     #[inline]
     fn take_oldest(&self, copy: impl FnOnce(u64) -> [*mut (); 2]) -> Steal<T> {
-        // ORDERING: Acquire, pairs with `exchange`: the slots of public jobs hold them, and so does
+        // ORDERING: Acquire, pairs with `exchange`: the slots of shared jobs hold them, and so does
         // the ring that is read next.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         if public.count() == 0 {
             return Steal::Empty;
         }
         // While the tail stays, the slot at the tail holds the job in every ring that was in use
-        // since the job became public.
+        // since the job became shared.
         let words = copy(public.0 >> TAIL_SHIFT);
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
@@ -750,8 +751,8 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// Asks the owner for jobs if all of its jobs are private. The owner exposes jobs when it next
-    /// pops one.
+    /// Requests jobs from the owner if all of its jobs are private. The owner exposes jobs when it
+    /// next pops one.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
@@ -776,8 +777,8 @@ impl<T: TwoWords> Stealer<T> {
         owners.head.load(Ordering::Relaxed) != thieves.exposed_at.load(Ordering::Relaxed)
     }
 
-    /// If no job is public, makes the older half of the owner's private jobs public, at least one.
-    /// Returns `true` if there are public jobs now.
+    /// If no job is shared, exposes the older half of the owner's private jobs, at least one.
+    /// Returns `true` if there are shared jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
         let Shared {
@@ -830,12 +831,12 @@ impl<T: TwoWords> Stealer<T> {
         is_exposed || self.has_public()
     }
 
-    /// Returns whether there is a public job.
+    /// Returns whether there is a shared job.
     pub(crate) fn has_public(&self) -> bool {
         self.public_jobs() > 0
     }
 
-    /// Returns the number of public jobs.
+    /// Returns the number of shared jobs.
     pub(crate) fn public_jobs(&self) -> u64 {
         // Relaxed: only a hint.
         Public(self.shared.thieves.public.load(Ordering::Relaxed)).count()
@@ -843,13 +844,13 @@ impl<T: TwoWords> Stealer<T> {
 }
 
 impl<T> Stealer<T> {
-    /// Returns whether the deque has neither public nor private jobs.
+    /// Returns whether the deque has neither shared nor private jobs.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 
-    /// Returns the number of jobs, public and private.
+    /// Returns the number of jobs, shared and private.
     pub(crate) fn len(&self) -> usize {
         self.shared.len()
     }

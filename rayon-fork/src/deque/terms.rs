@@ -20,10 +20,10 @@ pub(crate) trait TwoWords {
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There was no public job, and now there is one.
+    /// There was no shared job, and now there is one.
     Exposed,
-    /// There is a public job, or a thief has just taken it or is about to expose one.
+    /// There is a shared job, or a thief has just taken it or is about to expose one.
     HasPublic,
-    /// There is a public job, and no thief has come for one in a while.
+    /// There is a shared job, and no thief has come for one in a while.
     Unwanted,
 }

@@ -89,11 +89,11 @@ pub(crate) struct Records {
     outside: CachePadded<Record>,
 }
 
-/// The counts of one worker, or of all threads outside of the pool together.
+/// The counts of one worker, or of all external threads together.
 pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
-    /// Whether this is the record of a worker, which only that worker writes. Several threads
-    /// outside write their record at once.
+    /// Whether this is the record of a worker, which only that worker writes. Several external
+    /// threads write their common record at once.
     is_of_worker: bool,
     /// Whether a thread woke this worker, and it has had no job since. Only the worker itself uses
     /// this; it is atomic only because the record is shared.
@@ -134,8 +134,8 @@ impl Records {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
-    /// Counts the calling thread's events for this pool: as those of a thread outside, unless it is
-    /// one of the pool's workers.
+    /// Counts the calling thread's events for this pool: as those of an external thread, unless it
+    /// is one of the pool's workers.
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());

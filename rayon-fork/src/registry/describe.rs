@@ -1,4 +1,4 @@
-//! The description of a pool, as people see it from outside.
+//! The description of a pool that `{pool:?}` prints.
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ mod tests {
     fn a_pool_whose_jobs_are_shared_lazily_shows_that_an_idle_worker_asks_and_how_it_fences() {
         if crate::deque::NAME_PART == "+demand" {
             let pool = pool(2);
-            await_description(&pool, &["demand: true"]);
+            await_description(&pool, &["steal_request: true"]);
             // A worker that becomes idle in a pool of this age registers the process.
             std::thread::sleep(Duration::from_secs(1));
             pool.install(|| ());

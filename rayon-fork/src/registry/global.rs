@@ -9,7 +9,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::sync::OnceLock;
 use crate::unwind;
 
-/// `None` inside: the one attempt failed, and there will be no other.
+/// The inner `None` says that the one attempt failed. There is no second attempt.
 static GLOBAL: OnceLock<Option<Arc<Registry>>> = OnceLock::new();
 
 /// Returns the global pool, and builds it with default options if it does not exist.

@@ -48,7 +48,7 @@ pub(crate) struct Registry {
     /// finished. It is written twice per `spawn`. So it has its own line, and disturbs neither
     /// counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
-    /// The record that says whether jobs from outside end soon.
+    /// The record that says whether jobs from external threads end soon.
     spin_history: SpinHistory,
 }
 
@@ -63,8 +63,7 @@ impl Registry {
     /// # Errors
     ///
     /// Returns the error of `spawn`, or "already in a pool" if the plan adopts a thread that is a
-    /// worker. Workers that were started already are told to terminate. The same happens if a
-    /// closure panics.
+    /// worker. Workers that were started already terminate. The same happens if a closure panics.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -158,7 +157,7 @@ impl Registry {
         self.all_up.wait(None, Awaited::NONE, None);
     }
 
-    /// Injects a job from outside the pool: any worker may take it.
+    /// Injects a job of an external thread: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
         let _here = self.records.visit();
         let queue_was_empty = self.injector.is_empty();
@@ -208,12 +207,15 @@ impl Registry {
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
             Some(worker) => this.in_worker_of_another_pool(worker, op),
-            None => this.in_worker_from_outside(op),
+            None => this.in_worker_from_external_thread(op),
         }
     }
 
     #[cold]
-    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    fn in_worker_from_external_thread<R: Send>(
+        &self,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
         let latch = LockLatch::new_shared();
         let job = StackJob::new(Arc::clone(&latch), |_| {
             // SAFETY: used until `op` returns.
@@ -222,15 +224,15 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(reference.place());
-        let may_be_soon = self.may_answer_soon();
+        let may_be_soon = self.may_respond_soon();
         self.inject(reference);
-        latch.wait(may_be_soon.or_else(|| self.may_answer_soon()));
+        latch.wait(may_be_soon.or_else(|| self.may_respond_soon()));
         job.into_result()
     }
 
-    /// Returns the record of spinning threads if some worker is idle, so that it may soon run what a
-    /// thread outside waits for.
-    pub(crate) fn may_answer_soon(&self) -> Option<&SpinHistory> {
+    /// Returns the record of spinning threads if some worker is idle. That worker may soon run the
+    /// job that an external thread waits for.
+    pub(crate) fn may_respond_soon(&self) -> Option<&SpinHistory> {
         let may_be_soon = SpinHistory::IS_LEARNED && self.sleep.somebody_is_idle();
         may_be_soon.then_some(&self.spin_history)
     }
@@ -322,7 +324,7 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
 
 /// Returns the caller's pool, or the global one, which is started if need be.
 ///
-/// A caller that wants the current worker reads it again: starting the global pool may have made
+/// A caller that needs the current worker reads it again: starting the global pool may have made
 /// this thread one.
 ///
 /// # Safety

@@ -17,16 +17,16 @@ use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
-/// The number of workers at which an unsuccessful search looks closer. A closer look reads a cache
+/// The number of workers whose private jobs an unsuccessful search scans. That scan reads a cache
 /// line that the victim writes with every push and pop. Others search, too, and before one of them
-/// sleeps it looks at all workers. If jobs are long, the number doubles with each search: the
-/// victims do not write, and expose no jobs either. If each CPU has several workers, the search
-/// looks at all workers, because another search would cost time slices of the others.
-const LOOKED_AT: usize = 1;
+/// sleeps it scans all workers. If jobs are long, the number doubles with each search: the victims
+/// do not write, and expose no jobs either. If each CPU has several workers, the search scans all
+/// workers, because another search would cost time slices of the others.
+const SCANNED: usize = 1;
 
-/// A thief takes further jobs of a victim that shows this many, one for each such number. A guess:
-/// joins leave fewer jobs behind, and of those each may be large.
-const SHOWN_PER_THEFT: u64 = 16;
+/// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
+/// joins leave fewer jobs behind, and each of those may be large.
+const SHARED_PER_THEFT: u64 = 16;
 
 /// The most further jobs that a thief takes at once. A guess.
 const MOST_THEFTS: u64 = 32;
@@ -42,8 +42,8 @@ const MOST_DOUBLINGS: u32 = 16;
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,
-    /// The units that the worker holds of a scope's count.
-    held: local_scopes::Held,
+    /// The units of a scope's count that the worker keeps.
+    scope_units: local_scopes::ScopeUnits,
     pub(super) registry: Arc<Registry>,
     pub(super) index: usize,
     /// The jobs that only this worker may run.
@@ -60,7 +60,7 @@ pub(crate) struct Worker {
 assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
-        + size_of::<local_scopes::Held>()
+        + size_of::<local_scopes::ScopeUnits>()
         + size_of::<SearchHistory>()
         + 32)
     .next_multiple_of(align_of::<JobFifo>()));
@@ -78,7 +78,7 @@ impl Worker {
             fifo: JobFifo::new(),
             index: thread.index,
             rng: XorShift64Star::new(),
-            held: local_scopes::Held::new(),
+            scope_units: local_scopes::ScopeUnits::new(),
             victim: Cell::new(thread.index),
             history: thread.registry.sleep.history(),
             registry: thread.registry,
@@ -129,10 +129,10 @@ impl Worker {
         &self.registry
     }
 
-    /// The units that the worker holds of a scope's count.
+    /// The units of a scope's count that the worker keeps.
     #[inline]
-    pub(crate) fn held(&self) -> &local_scopes::Held {
-        &self.held
+    pub(crate) fn scope_units(&self) -> &local_scopes::ScopeUnits {
+        &self.scope_units
     }
 
     /// Returns whether this is a worker of `registry`.
@@ -147,8 +147,9 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, that is all unless a
-    /// worker is idle. Otherwise thieves see the job, and the push wakes a sleeper if need be.
+    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
+    /// idle, that is the only step. Otherwise thieves see the job, and the push wakes a sleeper if
+    /// necessary.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -203,8 +204,8 @@ impl Worker {
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
         // The queue is nearly always empty. An attempt to steal would fence first, twice for each
-        // job that a thief brings home. If this look misses a share, the next look finds it, or the
-        // one before the worker blocks.
+        // job that a thief brings home. If this check misses a share, the next check finds it, or
+        // the one before the worker blocks.
         if !self.has_broadcasts() {
             return None;
         }
@@ -287,13 +288,13 @@ impl Worker {
         stolen
     }
 
-    /// The worker found a job, and is no longer counted as idle. If its last victim shows many
+    /// The worker found a job, and is no longer counted as idle. If its last victim has many shared
     /// jobs, takes some of them along, so that it need not search again after each small job.
     /// Otherwise an owner that pushes such jobs outruns its thieves, and the jobs fill the memory.
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];
-        let more = victim.exposed() / SHOWN_PER_THEFT;
+        let more = victim.exposed() / SHARED_PER_THEFT;
         if more > 0 {
             self.move_jobs(victim, more.min(MOST_THEFTS));
         }
@@ -306,19 +307,19 @@ impl Worker {
             hooks::count(Event::StealWon);
             self.deque.push(job);
         });
-        // The light fence of the last push stands before this look, so one look is for all jobs.
+        // The light fence of the last push precedes this read, so one read is enough for all jobs.
         if self.registry.sleep.wants_jobs() {
             self.answer();
         }
     }
 
-    /// After an unsuccessful search, requests jobs from all workers. It also asks one worker that
-    /// has jobs. In later searches, it exposes a victim's private jobs and steals one.
+    /// After an unsuccessful search, requests jobs from all workers, and from one worker that has
+    /// jobs. In later searches, it exposes a victim's private jobs and steals one.
     #[inline]
-    fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
+    fn scan_private_jobs(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
-        sleep.ask_for_jobs();
-        if !sleep.are_pushes_silent() || !idle.wants_closer_look() {
+        sleep.request_jobs();
+        if !sleep.are_pushes_silent() || !idle.may_scan_private_jobs() {
             return None;
         }
         let unsuccessful = idle.unsuccessful_searches();
@@ -332,7 +333,7 @@ impl Worker {
         };
         // A victim with jobs first gets a moment in which it may expose some by itself. It gets a
         // second one, unless that costs a time slice or the victim has not pushed or popped.
-        for (_, victim) in self.victims().take(LOOKED_AT << doublings) {
+        for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
                 1 => is_costly || !victim.has_stirred(),
@@ -347,7 +348,7 @@ impl Worker {
         None
     }
 
-    /// Makes private jobs of the victim public, and steals one.
+    /// Exposes private jobs of the victim, and steals one.
     #[cold]
     #[inline(never)]
     fn steal_private(victim: &JobStealer<JobRef>) -> Option<JobRef> {
@@ -369,8 +370,8 @@ impl Worker {
         true
     }
 
-    /// Runs a job inside another one: code on the worker's stack waits for its return, and says so
-    /// to the scopes.
+    /// Runs a job inside another one: code on the worker's stack waits for its return, and reports
+    /// that to the scopes.
     // Always inlined, also in debug builds: jobs nest, and a frame of its own would add one frame
     // to each level.
     #[allow(clippy::inline_always)]
@@ -397,7 +398,7 @@ impl Worker {
             // Local jobs first: to take them, the worker need not notify others.
             let mut job = self.take_local();
             if job.is_none() {
-                if local_scopes::turn_away(self) {
+                if local_scopes::return_units(self) {
                     continue;
                 }
                 job = self.search(latch);
@@ -407,8 +408,7 @@ impl Worker {
             }
         }
         local_scopes::end_wait(self, scope);
-        // Thieves may have taken the last jobs, so that the owner has not looked at the deque
-        // since.
+        // Thieves may have taken the last jobs without the owner's knowledge.
         self.deque.give_back_if_large();
         fatal.disarm();
     }
@@ -429,10 +429,10 @@ impl Worker {
             if let Some(job) = self.find_job() {
                 break Some(job);
             }
-            if let Some(job) = self.look_closer(&idle) {
+            if let Some(job) = self.scan_private_jobs(&idle) {
                 break Some(job);
             }
-            // No job waits for the main loop, so the kernel may take its time.
+            // The worker's stack holds no unfinished job, so this call may take long.
             if self.is_in_main_loop(latch) && sleep.try_begin_registering(&idle) {
                 registers = true;
                 break None;
@@ -527,9 +527,9 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
-/// Marks the thread as a worker for as long as the guard lives.
+/// Makes `CURRENT` point to the worker for as long as the guard lives.
 struct Occupied<'w> {
-    /// Borrows the worker, so that it outlives the mark.
+    /// Borrows the worker, so that it outlives the guard.
     _here: Here<'w>,
 }
 

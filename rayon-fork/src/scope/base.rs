@@ -160,7 +160,7 @@ impl<'scope> ScopeBase<'scope> {
     ) {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
-        // Each worker gets a job of the scope; they do not share one. A share gives up its part of
+        // Each worker gets a job of the scope; they do not share one. A share drops its part of
         // `body` before the scope stops waiting for it. The captures of `body` may refer, even in
         // their destructors, to data that lives no longer than the scope. A panic of such a
         // destructor belongs to the last share, since the caller keeps no part of `body`.

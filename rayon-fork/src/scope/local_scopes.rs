@@ -1,22 +1,22 @@
 //! The hooks of the feature `local-scopes` in the scheduler, one line each. The count of a scope is
-//! sharded: workers hold units of it. `local_scopes_off.rs` is the counterpart in builds without
-//! it.
+//! sharded: workers keep units of it. `local_scopes_off.rs` is the counterpart in builds without
+//! the feature.
 //!
-//! The scheduler calls them where, by `README.md`, a worker turns to a scope or away from it.
+//! `README.md` lists the steps at which the scheduler calls these hooks.
 
 #[cfg(all(test, fork_loom))]
 mod models;
-mod reserve;
+mod shard;
 
-use self::reserve::{Counted, Reserve};
+use self::shard::{Counted, Shard};
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+local-scopes";
 
-/// The units that a worker holds.
-pub(crate) type Held = Reserve<CountLatch>;
+/// The units that a worker keeps.
+pub(crate) type ScopeUnits = Shard<CountLatch>;
 
 impl Counted for CountLatch {
     #[inline]
@@ -36,7 +36,7 @@ impl Counted for CountLatch {
     }
 }
 
-/// The scope that a worker waits for. The worker may hold units of it if it is a scope of the
+/// The scope that a worker waits for. The worker may keep units of it if it is a scope of the
 /// worker's pool.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
@@ -47,7 +47,8 @@ impl Awaited<'_> {
     /// Returns whether the scope has ended, even if its latch is not set.
     #[inline]
     pub(crate) fn is_over(self, worker: &Worker) -> bool {
-        self.0.is_some_and(|count| worker.held().completes(count))
+        self.0
+            .is_some_and(|count| worker.scope_units().completes(count))
     }
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
     Worker::with_current(|worker| match worker {
         Some(worker) if worker.is_in(registry) => {
             worker
-                .held()
+                .scope_units()
                 .count_job(count, || count.is_awaited_by(worker));
         }
         _ => count.add(1),
@@ -68,25 +69,26 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
 #[inline]
 pub(crate) fn begin_job(count: *const CountLatch) {
     // SAFETY: used until this returns.
-    unsafe { Worker::running() }.held().begin_job(count);
+    unsafe { Worker::running() }.scope_units().begin_job(count);
 }
 
 /// A job of no scope begins on the calling worker.
 #[inline]
 pub(crate) fn begin_other_job() {
     // SAFETY: used until this returns.
-    unsafe { Worker::running() }.held().turn_away();
+    unsafe { Worker::running() }.scope_units().return_units();
 }
 
 /// A job of the scope of `count` has ended on the calling worker.
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. It may be freed when the worker has turned away.
+/// The scope is open, as the job is counted. It may be freed when the worker has returned its
+/// units.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
     // SAFETY: used until this returns.
-    unsafe { Worker::running() }.held().end_job(count);
+    unsafe { Worker::running() }.scope_units().end_job(count);
 }
 
 /// The closure of the scope of `count` has ended. Returns the scope that its thread waits for now.
@@ -98,7 +100,7 @@ pub(crate) fn end_closure<'s>(
 ) -> Awaited<'s> {
     match owner {
         Some(owner) if owner.is_in(registry) => {
-            owner.held().end_job(count);
+            owner.scope_units().end_job(count);
             Awaited(Some(count))
         }
         _ => {
@@ -118,32 +120,32 @@ pub(crate) fn assert_ended(_count: &CountLatch) {}
 /// The worker has no local job and is about to search. Returns `true` if the worker should first
 /// check once more whether its wait is over.
 #[inline]
-pub(crate) fn turn_away(worker: &Worker) -> bool {
-    worker.held().turn_away()
+pub(crate) fn return_units(worker: &Worker) -> bool {
+    worker.scope_units().return_units()
 }
 
 /// The worker's wait is over, and the code that waited continues.
 #[inline]
 pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
     if let Some(count) = awaited.0 {
-        worker.held().forget(count);
+        worker.scope_units().forget(count);
     }
-    worker.held().turn_away();
+    worker.scope_units().return_units();
 }
 
-/// The scope that the worker is at, if any.
+/// The worker's current scope, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
 /// A job is about to run inside another one: code on the worker's stack waits for its return, and
-/// says so here.
+/// calls this before.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
-    Place(worker.held().scope())
+    Place(worker.scope_units().scope())
 }
 
 /// The job has returned.
 #[inline]
 pub(crate) fn go_back(worker: &Worker, place: Place) {
-    worker.held().go_back(place.0);
+    worker.scope_units().go_back(place.0);
 }

@@ -1,13 +1,13 @@
 //! The counterpart of `local_scopes.rs` in a build without the feature. Every job is counted where
-//! it is spawned and where it ends, as in the published crate. Workers hold no units.
+//! it is spawned and where it ends, as in the published crate. Workers keep no units.
 
 // Models run the units in every build.
 #[cfg(all(test, fork_loom))]
 #[path = "local_scopes/models/mod.rs"]
 mod models;
 #[cfg(all(test, fork_loom))]
-#[path = "local_scopes/reserve.rs"]
-mod reserve;
+#[path = "local_scopes/shard.rs"]
+mod shard;
 
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
@@ -15,17 +15,17 @@ use crate::registry::{Registry, Worker};
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "";
 
-/// The units that a worker holds: none.
-pub(crate) struct Held;
+/// The units that a worker keeps: none.
+pub(crate) struct ScopeUnits;
 
-impl Held {
+impl ScopeUnits {
     #[inline]
     pub(crate) fn new() -> Self {
         Self
     }
 }
 
-/// The scope that a worker waits for. The worker holds no units of it.
+/// The scope that a worker waits for. The worker keeps no units of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited;
 
@@ -88,8 +88,8 @@ pub(crate) fn assert_ended(count: &CountLatch) {
 /// The worker has no local job and is about to search. Returns `true` if the worker should first
 /// check once more whether its wait is over.
 #[inline]
-pub(crate) fn turn_away(worker: &Worker) -> bool {
-    let Held = worker.held();
+pub(crate) fn return_units(worker: &Worker) -> bool {
+    let ScopeUnits = worker.scope_units();
     false
 }
 
@@ -97,12 +97,12 @@ pub(crate) fn turn_away(worker: &Worker) -> bool {
 #[inline]
 pub(crate) fn end_wait(_worker: &Worker, _awaited: Awaited) {}
 
-/// The scope that the worker is at: not needed here.
+/// The worker's current scope: not needed here.
 #[derive(Clone, Copy)]
 pub(crate) struct Place;
 
 /// A job is about to run inside another one: code on the worker's stack waits for its return, and
-/// says so here.
+/// calls this before.
 #[inline]
 pub(crate) fn leave(_worker: &Worker) -> Place {
     Place

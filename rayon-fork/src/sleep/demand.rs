@@ -1,5 +1,5 @@
 //! Steal requests to a whole pool: the word that each push reads if jobs stay private until a
-//! worker requests them. `demand_off.rs` is the counterpart in builds whose jobs are all public.
+//! worker requests them. `demand_off.rs` is the counterpart in builds without private jobs.
 //!
 //! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
@@ -25,18 +25,18 @@ pub(super) const REGISTERS_AFTER: Duration = Duration::from_secs(1);
 /// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jobs {
-    /// Every push is announced, or the pool has one worker: the word is not used.
-    Announced,
-    /// Jobs are public, because they lie in a deque that has only public jobs. Pushes fence and
-    /// sleepers scan. So a worker that stops searching sees the jobs that others pushed.
+    /// Every push notifies the counters, or the pool has one worker: the word is not used.
+    Notified,
+    /// Jobs are shared at once, because their deque has no private part. Pushes fence and sleepers
+    /// scan. So a worker that stops searching sees the jobs that others pushed.
     Public,
-    /// Jobs are private until a worker requests them, so pushes are not announced.
+    /// Jobs are private until a worker requests them, so pushes do not notify the counters.
     Private,
 }
 
 /// The steal request of a pool, for cache lines of its own. While nothing changes, every worker has
 /// these lines in its cache.
-pub(crate) struct Demand {
+pub(crate) struct StealRequest {
     /// 1 if a worker is idle, or was lately. 0 if no worker is idle, or one has just become idle.
     pub(super) word: AtomicUsize,
     /// The asymmetric fence, shared with the deques.
@@ -53,22 +53,22 @@ pub(crate) struct Demand {
     pub(super) before_scan: Option<fn(&Self)>,
 }
 
-impl Demand {
+impl StealRequest {
     /// Creates the word of a pool of `workers` workers. `is_fifo` says whether they take their
     /// oldest job first.
     pub(crate) fn of_pool(workers: usize, is_fifo: bool) -> Self {
         match workers {
-            0..=1 => Self::new(Jobs::Announced, Fences::alone()),
+            0..=1 => Self::new(Jobs::Notified, Fences::alone()),
             // No thread executes these fences.
             _ if is_fifo => Self::new(Jobs::Public, Fences::full()),
             _ => Self::new(Jobs::Private, Fences::cheapest_in_time()),
         }
     }
 
-    /// Creates the word of a pool whose pushes are all announced.
+    /// Creates the word of a pool in which every push notifies the counters.
     #[cfg(all(test, not(fork_loom)))]
-    pub(crate) fn of_announced() -> Self {
-        Self::new(Jobs::Announced, Fences::full())
+    pub(crate) fn of_notified() -> Self {
+        Self::new(Jobs::Notified, Fences::full())
     }
 
     /// Creates a word without a request. `fences` are the fences of the deques.
@@ -88,7 +88,7 @@ impl Demand {
     /// Adds two facts to the description of a pool: whether a worker requests jobs, and how pushes
     /// and pops fence.
     pub(super) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
-        pool.field("demand", &self.is_there());
+        pool.field("steal_request", &self.is_there());
         pool.field("fences", &format_args!("{}", self.fences.name()));
     }
 
@@ -102,7 +102,7 @@ impl Demand {
     /// A worker requests jobs. It repeats this after each unsuccessful search, because another
     /// worker may have cleared the request.
     #[inline]
-    pub(super) fn ask(&self) {
+    pub(super) fn set(&self) {
         if !self.is_there() {
             // Relaxed: a worker that does not see the request yet sees it later. Before this worker
             // blocks, it sets the request again, with a fence.
@@ -112,55 +112,57 @@ impl Demand {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    /// Returns whether pushes may go unannounced. If so, a searching worker must request jobs.
+    /// Returns whether a push may leave out the notification. If so, a searching worker must
+    /// request jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
-        self.demand.jobs == Jobs::Private
+        self.request.jobs == Jobs::Private
     }
 
     /// Returns the fences of deques whose jobs are private.
     pub(crate) fn fences(&self) -> Fences {
-        self.demand.fences
+        self.request.fences
     }
 
     /// Returns whether the calling worker must end this search and [register](Self::register) the
     /// process. The worker is in its main loop and may block next. Only one worker of a pool gets
     /// `true`, and only when the pool has existed for a while; the others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
-        let demand = &self.demand;
+        let request = &self.request;
         matches!(idle.phase, Phase::Sleepy(_))
-            && demand.fences.is_register_called_for()
-            && demand.built.is_some_and(|it| it.elapsed() >= REGISTERS_AFTER)
+            && request.fences.is_register_called_for()
+            && request.built.is_some_and(|it| it.elapsed() >= REGISTERS_AFTER)
             // Relaxed: nothing but the system call depends on it.
-            && demand.registrar.swap(1, Ordering::Relaxed) == 0
+            && request.registrar.swap(1, Ordering::Relaxed) == 0
     }
 
     /// Registers the process for the fences of the deques. The kernel may take milliseconds for
     /// that. Meanwhile all other threads see the calling worker as one that runs a job.
     #[cold]
     pub(crate) fn register(&self) {
-        self.demand.fences.register();
+        self.request.fences.register();
     }
 
     /// Returns whether a worker must [respond](Self::answer) after its push.
     #[inline]
     pub(crate) fn wants_jobs(&self) -> bool {
-        self.demand.is_there()
+        self.request.is_there()
     }
 
     /// The calling worker has no job, and requests one.
     #[inline]
-    pub(crate) fn ask_for_jobs(&self) {
+    pub(crate) fn request_jobs(&self) {
         if self.are_pushes_silent() {
-            self.demand.ask();
+            self.request.set();
         }
     }
 
     /// Returns whether pushes rely on the scan of every deque that a worker makes before it blocks.
-    /// Unannounced pushes rely on it. Public pushes do too: their fence pairs with the scan.
+    /// Pushes without a notification rely on it. So do pushes of shared jobs: their fence pairs
+    /// with the scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
-        self.demand.jobs != Jobs::Announced
+        self.request.jobs != Jobs::Notified
     }
 
     /// The calling worker is counted as asleep. It scans every deque next, and the scan includes
@@ -169,16 +171,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !self.are_pushes_silent() {
             return;
         }
-        let demand = &*self.demand;
+        let request = &*self.request;
         #[cfg(all(test, fork_loom))]
-        if let Some(mutant) = demand.before_scan {
-            return mutant(demand);
+        if let Some(mutant) = request.before_scan {
+            return mutant(request);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted as
+        // ORDERING: SeqCst fence, pairs with the one in `clear_request`. The worker is counted as
         // asleep before the fence, and sets the request after it. So a worker that clears the
         // request later finds a sleeper.
         fence(Ordering::SeqCst);
-        demand.word.swap(1, Ordering::Relaxed);
+        request.word.swap(1, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `after_search`. The request is set before
         // the fence, and the counts are read after it. Suppose the counts show a worker as idle,
         // and that worker stops searching. Then it finds the request, and through it the sleeper.
@@ -189,7 +191,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The sleeper and the
         // request are visible before the fence, and the scan reads the jobs after it. So a pushing
         // worker whose job the scan misses finds the request, and then the sleeper.
-        demand.fences.heavy();
+        request.fences.heavy();
     }
 
     /// The calling worker is no longer counted as idle, and may push next.
@@ -205,10 +207,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker has pushed a job, and announces it next.
+    /// The calling worker has pushed a job, and notifies the counters next.
     #[inline]
     pub(super) fn after_public_push(&self) {
-        if self.demand.jobs == Jobs::Public {
+        if self.request.jobs == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
             // before a sleeper's scan. The job is stored before the fence, and the counts are read
             // after it. If the counts still show the last searching worker, that worker leaves
@@ -223,19 +225,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn answer(&self, answer: Answer) {
         let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {
-            // No thief has taken a public job for a while. So workers that are counted as searching
+            // No thief has taken a shared job for a while. So workers that are counted as searching
             // may have no CPU, as where the kernel put a woken worker behind its waker.
             self.job_offered(!is_unwanted);
         }
         if is_unwanted && !self.somebody_is_idle() {
-            self.clear_demand();
+            self.clear_request();
         }
     }
 
     /// Clears the request, and sets it again if a worker is idle by then.
-    pub(super) fn clear_demand(&self) {
-        let demand = &*self.demand;
-        demand.word.swap(0, Ordering::Relaxed);
+    pub(super) fn clear_request(&self) {
+        let request = &*self.request;
+        request.word.swap(0, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The request is cleared
         // before the fence, and the sleepers are read after it. So a sleeper that this read misses
         // sets the request later.
@@ -243,9 +245,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if self.somebody_is_idle() {
             // Relaxed: the lock of a woken worker's slot orders this store before that worker's
             // search. Other threads do not rely on it.
-            demand.word.swap(1, Ordering::Relaxed);
-            // Another worker may have pushed a job while it saw no request, and then not looked for
-            // sleepers.
+            request.word.swap(1, Ordering::Relaxed);
+            // Another worker may have pushed a job while it saw no request, and then did not check
+            // for sleepers.
             if self.somebody_sleeps() {
                 self.wake_any(1);
             }
@@ -264,19 +266,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0
     }
 
-    /// A request is set, a worker may sleep, and the caller has pushed a public or a private job.
+    /// A request is set, a worker may sleep, and the caller has pushed a shared or a private job.
     /// Wakes a worker that searches for it, unless one searches already and `is_news`.
     fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`. For counters that are not
         // one word, it also pairs with the fences that their README names. The job is stored before
         // the fence, and the count of searching workers is read after it. If that count still shows
-        // the last searching worker, it stops searching later. It then looks for work behind its
-        // own fence, and sees the job. Without this fence, a job pushed beside a public one would
-        // be left to a searching worker that has taken the public one and gone.
+        // the last searching worker, it stops searching later. It then scans for work after its own
+        // fence, and sees the job. Without this fence, a job pushed beside a shared one would be
+        // left to a searching worker that has taken the shared one and gone.
         fence(Ordering::SeqCst);
-        // Thieves may have taken the public jobs, so to other workers the queue may have been
+        // Thieves may have taken the shared jobs, so to other workers the queue may have been
         // empty.
-        self.announce_job(is_news);
+        self.notify_job(is_news);
     }
 
     /// Returns whether no worker runs a job or other user code, if searching workers are counted.

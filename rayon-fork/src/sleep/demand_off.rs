@@ -1,5 +1,5 @@
-//! The counterpart of `demand.rs` in a build whose jobs are all public: the same names. Every push
-//! is announced, and no worker requests jobs.
+//! The counterpart of `demand.rs` in a build without private jobs: the same names. Every push
+//! notifies the counters, and no worker requests jobs.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use crate::deque::Answer;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::Fences;
 
-pub(crate) struct Demand;
+pub(crate) struct StealRequest;
 
-impl Demand {
+impl StealRequest {
     pub(crate) fn of_pool(_workers: usize, _is_fifo: bool) -> Self {
         Self
     }
 
     #[cfg(test)]
-    pub(crate) fn of_announced() -> Self {
+    pub(crate) fn of_notified() -> Self {
         Self
     }
 
@@ -50,7 +50,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     #[inline]
-    pub(crate) fn ask_for_jobs(&self) {}
+    pub(crate) fn request_jobs(&self) {}
 
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {

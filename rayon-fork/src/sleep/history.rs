@@ -2,25 +2,25 @@
 //!
 //! A worker that falls asleep just before the next job arrives pays for a wake-up. If the gaps
 //! between jobs are shorter than a wake-up costs, it is cheaper to go on searching. If the gaps are
-//! long, the search only burns CPU time. So the last searching workers *linger*: they search for
-//! as long as a wake-up costs, which each of them measures. Each remembers whether a job came.
+//! long, the search only burns CPU time. So the last searching workers *spin*: before they park,
+//! they search for as long as a wake-up costs. Each worker measures that cost, and remembers
+//! whether a job came in time.
 //!
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
 //! job. If more threads are runnable than there are CPUs, a yield costs a time slice of each of
 //! them. So a worker whose yield takes as long as a time slice stops spinning. In its next searches
 //! it pauses instead of yielding. The more often such a yield happens, the more searches do without
-//! yields. A shorter yield went to a thread that soon gave the CPU back. An example is a thread
-//! outside the pool that works between two jobs for the pool. Without yields that thread would wait
-//! for whole time slices. An oversubscribed pool, with more workers than CPUs, always yields.
-//! There, a long yield mostly went to another worker of the pool, or to the thread that waits for
-//! it.
+//! yields. A shorter yield went to a thread that soon gave the CPU back. An example is an external
+//! thread that works between two jobs for the pool. Without yields that thread would wait for whole
+//! time slices. An oversubscribed pool, with more workers than CPUs, always yields. There, a long
+//! yield mostly went to another worker of the pool, or to the thread that waits for it.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::counters::dimensions::LeaveRule as _;
-use super::counters::{LeaveRuleOf, Selected};
+use super::counters::dimensions::Propagation as _;
+use super::counters::{PropagationOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
@@ -36,14 +36,14 @@ const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::
 /// with two CPUs or more, a time slice lasts some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
-/// Whether workers linger, and measure what their searches cost.
-pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
+/// Whether workers spin before they park, and measure what their wake-ups cost.
+pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
-/// Workers linger while at most this many search. The number is from simulations. Suppose only one
-/// worker may linger. Then the others sleep between two short fork-join regions of a stream, and
-/// each region waits for wake-ups. If all workers linger, tiny jobs on many cores take up to twice
-/// as long.
-const LINGERERS: usize = 3;
+/// Workers spin while at most this many search. The number is from simulations. Suppose only one
+/// worker may spin. Then the others sleep between two short fork-join regions of a stream, and each
+/// region waits for wake-ups. If all workers spin, tiny jobs on many cores take up to twice as
+/// long.
+const SPINNERS: usize = 3;
 
 /// The failures that one success pays for. With more, jobs that come at random moments cost more
 /// CPU time and come no sooner; with none, attempts end where one in two succeeds.
@@ -52,11 +52,11 @@ const A_SUCCESS: usize = 2;
 /// The most failures that are paid for.
 const MOST_CREDIT: usize = 16;
 
-/// In a pool of more workers than CPUs, workers linger this many times as long, while they have
-/// credit. There the kernel often puts a woken thread behind a running one, and lingering yields
-/// the CPU to others. A job that comes after the time of a wake-up earns no credit: without that
-/// rule, workers would wait for timers, and burn more CPU time than they save.
-const WIDE_POOLS_LINGER: u32 = 4;
+/// In an oversubscribed pool, workers spin this many times as long, while they have credit. There
+/// the kernel often puts a woken thread behind a running one, while a spinning worker yields the
+/// CPU to others. A job that comes after the time of a wake-up earns no credit: without that rule,
+/// workers would wait for timers, and burn more CPU time than they save.
+const WIDE_POOLS_SPIN: u32 = 4;
 
 /// The credit with which a worker of such a pool begins. In the shorter time it may never earn any.
 const FIRST_CREDIT: usize = 4;
@@ -182,8 +182,8 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker forgets the expensive ones. On a busy host a
-/// single cheap yield proves little. A guess.
+/// After this many cheap yields in a row, a worker no longer counts the expensive ones. On a busy
+/// host a single cheap yield proves little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
 /// Decides whether to yield. After an expensive yield, some searches do not yield, and each further
@@ -227,8 +227,8 @@ impl Yielding {
 /// One worker's record of its searches.
 #[derive(Default)]
 pub(crate) struct SearchHistory {
-    lingering: Backoff,
-    /// When the worker began to linger.
+    spinning: Backoff,
+    /// When the worker began to spin.
     since: Cell<Option<Instant>>,
     /// The time at which the worker found its last job. The next search takes it out.
     found: Cell<Option<Instant>>,
@@ -241,8 +241,8 @@ pub(crate) struct SearchHistory {
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
     wake_up: WakeUpCost,
-    /// For how many times the cost of a wake-up the worker lingers while it has credit.
-    lingers_for: u32,
+    /// For how many times the cost of a wake-up the worker spins while it has credit.
+    spins_for: u32,
 }
 
 impl SearchHistory {
@@ -253,15 +253,15 @@ impl SearchHistory {
             is_free: is_wide,
             ..Yielding::default()
         };
-        let lingering = Backoff {
+        let spinning = Backoff {
             credit: AtomicUsize::new(if is_wide { FIRST_CREDIT } else { 0 }),
             ..Backoff::default()
         };
         Self {
-            lingering,
+            spinning,
             yielding,
             shares_cpus: workers >= 2 * cpus,
-            lingers_for: if is_wide { WIDE_POOLS_LINGER } else { 1 },
+            spins_for: if is_wide { WIDE_POOLS_SPIN } else { 1 },
             ..Self::default()
         }
     }
@@ -348,49 +348,50 @@ impl SearchHistory {
         self.without_yields.get().is_some()
     }
 
-    /// Returns whether the worker begins to linger, given that `searching` workers search. If only
+    /// Returns whether the worker begins to spin, given that `searching` workers search. If only
     /// the back-off forbids it, this call was one of the skipped attempts.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
-            searching <= LINGERERS && !self.yields_are_expensive() && self.lingering.try_begin();
+            searching <= SPINNERS && !self.yields_are_expensive() && self.spinning.try_begin();
         if begins {
             self.since.set(Some(Instant::now()));
         }
         begins
     }
 
-    /// Returns whether the worker lingers on, given that `searching` workers search. If its time is
-    /// over, records that lingering was unsuccessful.
+    /// Returns whether the worker goes on spinning, given that `searching` workers search. If its
+    /// time is over, records that spinning was unsuccessful.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
-        if searching > LINGERERS {
-            // Enough others search, so this worker stops. That says nothing about lingering.
+        if searching > SPINNERS {
+            // Enough others search, so this worker stops. That says nothing about whether spinning
+            // is worth it.
             return false;
         }
-        let goes_on = self.has_lingered_less_than(self.wake_ups() * self.wake_up.get());
+        let goes_on = self.has_spun_less_than(self.wake_ups() * self.wake_up.get());
         if !goes_on {
-            self.lingering.was_unsuccessful();
+            self.spinning.was_unsuccessful();
         }
         goes_on
     }
 
-    /// Returns for how many times the cost of a wake-up the worker lingers.
+    /// Returns for how many times the cost of a wake-up the worker spins.
     fn wake_ups(&self) -> u32 {
-        if self.lingering.has_credit() {
-            self.lingers_for
+        if self.spinning.has_credit() {
+            self.spins_for
         } else {
             1
         }
     }
 
-    /// The search ended while the worker lingered. That was worth it if a wake-up would have cost
-    /// more.
+    /// The search ended while the worker was spinning. That was worth it if a wake-up would have
+    /// cost more.
     pub(super) fn was_worth_it(&self) {
-        if self.has_lingered_less_than(self.wake_up.get()) {
-            self.lingering.was_worth_it();
+        if self.has_spun_less_than(self.wake_up.get()) {
+            self.spinning.was_worth_it();
         }
     }
 
-    fn has_lingered_less_than(&self, time: Duration) -> bool {
+    fn has_spun_less_than(&self, time: Duration) -> bool {
         self.since.get().is_some_and(|since| since.elapsed() < time)
     }
 }
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_succeeds_tries_one_time_in_256() {
+    fn a_caller_that_never_succeeds_tries_one_time_in_256() {
         let backoff = Backoff::default();
         unsuccessful(&backoff, 1_000);
         assert_eq!(unsuccessful(&backoff, 2_560), 10);
@@ -498,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_more_workers_than_cpus_yields_on_however_long_that_takes() {
+    fn an_oversubscribed_pool_yields_on_however_long_that_takes() {
         let history = SearchHistory::new(2, 1);
         history.begin_rests();
         // Other runnable threads on the only CPU make this thread's yields expensive.
@@ -506,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn dear_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
+    fn expensive_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
         // Yields of an oversubscribed pool are never expensive, so no yield of this loop is
         // expensive by chance.
         let yielding = SearchHistory::new(2, 1).yielding;
@@ -524,32 +525,32 @@ mod tests {
     #[test]
     fn only_a_job_that_comes_as_soon_as_a_wake_up_earns_credit() {
         let history = SearchHistory::new(2, 1);
-        history.lingering.credit.store(0, Ordering::Relaxed);
+        history.spinning.credit.store(0, Ordering::Relaxed);
         history.since.set(Some(Instant::now()));
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
-        assert!(!history.lingering.has_credit());
+        assert!(!history.spinning.has_credit());
         // In the future, so that no time has passed, however busy the host is.
         history
             .since
             .set(Some(Instant::now() + Duration::from_secs(3600)));
         history.was_worth_it();
-        assert!(history.lingering.has_credit());
+        assert!(history.spinning.has_credit());
     }
 
     #[test]
-    fn a_pool_of_more_workers_than_cpus_lingers_longer_until_its_credit_is_used_up() {
+    fn an_oversubscribed_pool_spins_longer_until_its_credit_is_used_up() {
         let history = SearchHistory::new(2, 1);
         for _ in 0..FIRST_CREDIT {
-            assert_eq!(history.wake_ups(), WIDE_POOLS_LINGER);
-            history.lingering.was_unsuccessful();
+            assert_eq!(history.wake_ups(), WIDE_POOLS_SPIN);
+            history.spinning.was_unsuccessful();
         }
         assert_eq!(history.wake_ups(), 1);
         assert_eq!(SearchHistory::new(2, 2).wake_ups(), 1);
     }
 
     #[test]
-    fn a_worker_whose_yields_are_expensive_does_without_and_does_not_linger() {
+    fn a_worker_whose_yields_are_expensive_does_without_and_does_not_spin() {
         let history = SearchHistory::default();
         history.yielding.expensive.left_out.set(1);
         history.begin_rests();

@@ -23,13 +23,13 @@ mod tests;
 pub(crate) use counters::MAX_WORKERS;
 pub(crate) use history::SearchHistory;
 pub(crate) use history::pause;
-// For threads outside, if they spin at all.
+// For external threads, if they spin at all.
 #[allow(unused_imports)]
 pub(crate) use history::{Backoff, WakeUpCost, Yielding};
 
-use self::counters::dimensions::{Events, Fence, LeaveRule};
-use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
-use self::demand::Demand;
+use self::counters::dimensions::{Events, Fence, Propagation};
+use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};
+use self::demand::StealRequest;
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
 use crate::hooks::{self, Event};
@@ -53,8 +53,8 @@ pub(crate) fn uses_word(word: hooks::Word) -> bool {
     <Selected as SleepCounters>::uses(word)
 }
 
-/// The queues that a worker looks at before it blocks. The worker itself calls each method, which
-/// may err only towards `true`.
+/// The queues that a worker scans before it blocks. The worker itself calls each method, which may
+/// err only towards `true`.
 pub(crate) trait Queues {
     /// Returns whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
@@ -80,7 +80,7 @@ pub(crate) trait Queues {
 pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
-    /// The worker's record of its searches, if it may [linger](SearchHistory).
+    /// The worker's record of its searches, if it may [spin](SearchHistory) before it parks.
     history: Option<&'p SearchHistory>,
 }
 
@@ -90,9 +90,9 @@ assert_size!(IdlePeriod<'_>: 32);
 enum Phase {
     /// The worker becomes sleepy after `rounds_left` more unsuccessful rounds.
     Searching { rounds_left: u32 },
-    /// The worker is among the last that search, and goes on beyond its rounds.
-    Lingering,
-    /// The worker sleeps next, unless a job is announced.
+    /// The worker is among the last that search, and spins beyond its rounds.
+    Spinning,
+    /// The worker sleeps next, unless a producer notifies the counters.
     Sleepy(SleepyTicket),
 }
 
@@ -104,9 +104,9 @@ impl Phase {
 
 impl IdlePeriod<'_> {
     /// Returns whether an unsuccessful search may look for private jobs. It may not just before the
-    /// worker sleeps, because the worker then looks at all jobs.
+    /// worker sleeps, because the worker then scans all jobs.
     #[inline]
-    pub(crate) fn wants_closer_look(&self) -> bool {
+    pub(crate) fn may_scan_private_jobs(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
@@ -114,7 +114,7 @@ impl IdlePeriod<'_> {
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
-            Phase::Lingering | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
+            Phase::Spinning | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
         }
     }
 
@@ -122,8 +122,8 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// Lets the worker search once more, instead of all rounds again: a job was announced, but none
-    /// is in sight.
+    /// Lets the worker search once more, instead of all rounds again: a producer notified, but the
+    /// worker saw no job.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -135,12 +135,12 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     /// The slot of each worker, on cache lines of its own: a waker that probes one worker must not
     /// disturb the next.
     slots: Box<[CachePadded<S>]>,
-    /// On cache lines of its own, if it is used.
-    demand: CachePadded<Demand>,
+    /// The steal request, on separate cache lines if it is used.
+    request: CachePadded<StealRequest>,
 }
 
 assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sleep>())
-    + size_of::<CachePadded<Demand>>());
+    + size_of::<CachePadded<StealRequest>>());
 
 impl Sleep {
     /// Creates the state of a pool of `workers` workers, all of them active. `is_fifo` says whether
@@ -150,9 +150,9 @@ impl Sleep {
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
-        // Asks the system once, here. Otherwise each worker would ask when it starts.
+        // Reads the number of CPUs once. Otherwise each worker would read it when it starts.
         thread_count::cpus_at_first();
-        Self::with_demand(workers, Demand::of_pool(workers, is_fifo))
+        Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
 }
 
@@ -172,18 +172,18 @@ impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
             "workers",
             &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>(),
         );
-        self.demand.describe(pool);
+        self.request.describe(pool);
     }
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    /// Creates the state of a pool whose pushes are all announced.
+    /// Creates the state of a pool in which every push notifies the counters.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {
-        Self::with_demand(workers, Demand::of_announced())
+        Self::with_request(workers, StealRequest::of_notified())
     }
 
-    fn with_demand(workers: usize, demand: Demand) -> Self {
+    fn with_request(workers: usize, request: StealRequest) -> Self {
         assert!(
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
@@ -192,7 +192,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         Self {
             counters: C::new(workers),
             slots,
-            demand: CachePadded::new(demand),
+            request: CachePadded::new(request),
         }
     }
 
@@ -210,7 +210,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) -> IdlePeriod<'p> {
         hooks::begin_search();
         self.counters.begin_search(worker);
-        self.ask_for_jobs();
+        self.request_jobs();
         IdlePeriod {
             worker,
             phase: Phase::AWAKE,
@@ -218,20 +218,20 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker found work, or its latch was set. Sleepers come to search instead of it:
-    /// producers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or its latch was set. It wakes sleepers to search in its place,
+    /// because producers that saw it searching relied on it (README, section 6).
     #[inline]
     // The period is over, and must not be used again.
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
-        if let (Phase::Lingering, Some(history)) = (idle.phase, idle.history) {
+        if let (Phase::Spinning, Some(history)) = (idle.phase, idle.history) {
             history.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
-        if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
+        if sleepers_to_wake > 0 && PropagationOf::<C>::SCANS_FIRST {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
-        } else if let (true, Some(history)) = (LeaveRuleOf::<C>::LINGERS, idle.history) {
+        } else if let (true, Some(history)) = (PropagationOf::<C>::SPINS, idle.history) {
             sleepers_to_wake = self.wanted_beside_searchers(history, queues);
         }
         if sleepers_to_wake > 0 {
@@ -270,12 +270,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                     rounds_left: if goes_on { rounds_left - 1 } else { 0 },
                 };
             }
-            Phase::Searching { .. } if self.begins_to_linger(idle.history) => {
-                idle.phase = Phase::Lingering;
+            Phase::Searching { .. } if self.begins_to_spin(idle.history) => {
+                idle.phase = Phase::Spinning;
                 yield_now();
             }
-            Phase::Lingering if self.goes_on_lingering(idle.history) => yield_now(),
-            Phase::Searching { .. } | Phase::Lingering => {
+            Phase::Spinning if self.goes_on_spinning(idle.history) => yield_now(),
+            Phase::Searching { .. } | Phase::Spinning => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
@@ -298,11 +298,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
         self.after_public_push();
-        self.announce_job(queue_was_empty);
+        self.notify_job(queue_was_empty);
     }
 
-    /// A thread injected one job from outside the pool. `queue_was_empty` says whether the injector
-    /// was empty before.
+    /// An external thread injected one job. `queue_was_empty` says whether the injector was empty
+    /// before.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
@@ -310,7 +310,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // sleeper, the sleeper must find the job (README, section 5). An injected job has no owner
         // that would come back for it, so this fence is never left out.
         fence(Ordering::SeqCst);
-        self.announce_job(queue_was_empty);
+        self.notify_job(queue_was_empty);
     }
 
     /// Returns whether any worker sleeps or, if that is counted, searches.
@@ -326,8 +326,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     #[inline]
-    fn announce_job(&self, queue_was_empty: bool) {
-        let sleepers_to_wake = self.counters.announce_job(queue_was_empty);
+    fn notify_job(&self, queue_was_empty: bool) {
+        let sleepers_to_wake = self.counters.notify_job(queue_was_empty);
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
         }
@@ -349,12 +349,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// The worker would become sleepy now.
-    fn begins_to_linger(&self, history: Option<&SearchHistory>) -> bool {
-        LeaveRuleOf::<C>::LINGERS
+    fn begins_to_spin(&self, history: Option<&SearchHistory>) -> bool {
+        PropagationOf::<C>::SPINS
             && history.is_some_and(|history| history.try_begin(self.counters.searching()))
     }
 
-    fn goes_on_lingering(&self, history: Option<&SearchHistory>) -> bool {
+    fn goes_on_spinning(&self, history: Option<&SearchHistory>) -> bool {
         history.is_some_and(|history| history.try_go_on(self.counters.searching()))
     }
 
@@ -386,9 +386,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Says "sleeping" on the latch, and counts the worker as asleep. If the latch is set or a job
-    /// was announced, does not count it, and returns `false`. Call it in the critical section that
-    /// ends in blocking or arming.
+    /// Sets the latch to "sleeping", and counts the worker as asleep. If the latch is set or a
+    /// producer has notified, does not count it, and returns `false`. Call it in the critical
+    /// section that ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -405,8 +405,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// For fences without a scan. The worker blocks if no job was announced since its last search
-    /// began, and none was injected.
+    /// For fences without a scan. The worker blocks if no producer has notified since its last
+    /// search began, and no job was injected.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -429,8 +429,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         })
     }
 
-    /// For fences with a scan. The worker registers unless a job was announced, scans every queue
-    /// once more, and only then blocks.
+    /// For fences with a scan. The worker registers unless a producer has notified, scans every
+    /// queue once more, and only then blocks.
     ///
     /// The scan takes long in a wide pool, so the worker makes it without the lock. A producer that
     /// picks this worker must not wait for it. The slot is armed meanwhile (README, section 7).
@@ -463,7 +463,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 /// A worker's search has found a job, which it runs next.
 #[inline]
 pub(crate) fn job_found(history: &SearchHistory) {
-    if history::LINGERS {
+    if history::SPINS {
         history.job_found();
     }
 }
@@ -473,7 +473,7 @@ pub(crate) fn job_found(history: &SearchHistory) {
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> bool {
     match history {
-        Some(history) if LeaveRuleOf::<C>::LINGERS => {
+        Some(history) if PropagationOf::<C>::SPINS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
                 history.begin_rests();
                 return true;

@@ -3,15 +3,15 @@
 //! | state  | the worker                            | counted in S | a waker that finds it       |
 //! |--------|---------------------------------------|--------------|-----------------------------|
 //! | awake  | runs                                  | no           | leaves it alone             |
-//! | armed  | registered, looks at the queues again | yes          | claims it: it may not block |
-//! | parked | is blocked                            | yes          | claims it and notifies it   |
+//! | armed  | registered, scans the queues again   | yes          | claims it: it may not block |
+//! | parked | is blocked                            | yes          | claims it and signals it   |
 //! | woken  | is about to run                       | no           | leaves it alone             |
 //!
 //! The state changes only under the slot's lock. Every change between "awake" or "woken" and the other two
 //! changes S with it, so S is exact whenever no lock is held. "Armed" exists only in variants that
 //! scan the queues without holding the lock (README, section 7).
 
-use super::history::LINGERS;
+use super::history::SPINS;
 use crate::hooks;
 use crate::sync::Instant;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
@@ -135,7 +135,7 @@ impl ParkingSlot for Slot {
             State::Awake | State::Woken(_) => return false,
             State::Armed => *state = State::Awake,
             State::Parked => {
-                *state = if LINGERS {
+                *state = if SPINS {
                     State::Woken(Instant::now())
                 } else {
                     State::Awake

@@ -27,7 +27,7 @@ impl Watchdog {
     fn new(test: &'static str) -> Self {
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
-            if receiver.recv_timeout(PATIENCE * 3) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if receiver.recv_timeout(TIME_LIMIT * 3) == Err(mpsc::RecvTimeoutError::Timeout) {
                 eprintln!("{test}: a worker sleeps that should not");
                 std::process::abort();
             }
@@ -38,10 +38,9 @@ impl Watchdog {
 
 /// How long another thread may take for what should take microseconds. Miri has a clock of its own,
 /// which goes on with every step of every thread.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
+const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues with contents that the test sets. They count how often a worker gets as far as looking at
-/// them.
+/// Queues with contents that the test sets. They count how often a worker scans them.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
@@ -108,7 +107,7 @@ fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: S
     }
 }
 
-fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
+fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
     let queues = Scripted {
         injected: true,
@@ -120,10 +119,14 @@ fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters
     sleep.job_pushed(true);
     sleep.found_nothing(&mut idle, &latch, &queues);
     if EventsOf::<C>::COUNTED {
-        assert_eq!(queues.scans.get(), 0, "the news alone turned it back");
+        assert_eq!(
+            queues.scans.get(),
+            0,
+            "the notification alone keeps it awake"
+        );
         assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), 2);
     } else {
-        assert_eq!(queues.scans.get(), 1, "without events it looks for itself");
+        assert_eq!(queues.scans.get(), 1, "without events it scans the queues");
     }
 }
 
@@ -142,7 +145,7 @@ fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Slee
     }
 }
 
-fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: SleepCounters>() {
+fn a_stealable_job_keeps_a_worker_awake_if_events_are_not_counted<C: SleepCounters>() {
     if FenceOf::<C>::SCANS_BEFORE_SLEEP {
         let (sleep, mut idle, latch) = one_worker::<C>();
         let queues = Scripted {
@@ -156,7 +159,7 @@ fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: SleepCo
 
 fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: SleepCounters>() {
     if !FenceOf::<C>::SCANS_BEFORE_SLEEP {
-        return; // It scans under the lock, so nobody can claim it before it blocks.
+        return; // It scans under the lock, so no waker can claim it before it blocks.
     }
     for injected in [false, true] {
         let (sleep, mut idle, latch) = one_worker::<C>();
@@ -186,15 +189,15 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
 
 /// Waits until the first `workers` workers are blocked.
 ///
-/// It is not enough that they are counted as asleep. A split form counts a worker first, and then
-/// lets it turn back if there is news. If a test announced a job in between, it would wait for a
-/// wake-up that no thread owes.
+/// It is not enough that they are counted as asleep. A split layout counts a worker first, and then
+/// lets it back out if a producer has notified. If a test notified in between, it would wait for a
+/// wake-up that no thread has to send.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
     while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
         assert!(
-            history.elapsed() < PATIENCE,
+            history.elapsed() < TIME_LIMIT,
             "not all of {workers} workers fell asleep"
         );
         std::thread::yield_now();
@@ -202,9 +205,9 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     assert_eq!(sleep.counters.sleeping(), workers);
 }
 
-/// Lets `rouse` wake a worker that sleeps on an unset latch, and waits for it.
-fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
-    // The second worker is there for `rouse`.
+/// Lets `wake` wake a worker that sleeps on an unset latch, and waits for it.
+fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
+    // The second worker is there for `wake`.
     let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -213,7 +216,7 @@ fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
             rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         });
         until_blocked(&sleep, 1);
-        rouse(&sleep, &latch);
+        wake(&sleep, &latch);
     });
     assert_eq!(
         sleep.counters.sleeping(),
@@ -222,16 +225,16 @@ fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
     );
 }
 
-fn a_sleeper_is_roused_by_an_injected_job<C: SleepCounters>() {
-    is_roused::<C>(|sleep, _| sleep.job_injected(true));
+fn a_sleeper_is_woken_by_an_injected_job<C: SleepCounters>() {
+    is_woken::<C>(|sleep, _| sleep.job_injected(true));
 }
 
-fn a_sleeper_is_roused_by_a_pushed_job<C: SleepCounters>() {
-    is_roused::<C>(|sleep, _| sleep.job_pushed(true));
+fn a_sleeper_is_woken_by_a_pushed_job<C: SleepCounters>() {
+    is_woken::<C>(|sleep, _| sleep.job_pushed(true));
 }
 
-fn a_sleeper_is_roused_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounters>() {
-    is_roused::<C>(|sleep, _| {
+fn a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounters>() {
+    is_woken::<C>(|sleep, _| {
         let searcher = sleep.begin_search(1, None);
         sleep.job_pushed(false);
         assert_eq!(sleep.counters.sleeping(), 0);
@@ -239,16 +242,16 @@ fn a_sleeper_is_roused_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounte
     });
 }
 
-fn a_sleeper_is_roused_by_name_and_once<C: SleepCounters>() {
-    is_roused::<C>(|sleep, _| {
+fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
+    is_woken::<C>(|sleep, _| {
         assert!(sleep.wake_worker(0));
         assert!(!sleep.wake_worker(0));
     });
 }
 
-fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: SleepCounters>() {
-    is_roused::<C>(|sleep, latch| {
-        // SAFETY: `is_roused` keeps the latch until the owner's thread has ended.
+fn a_sleeper_is_woken_by_the_setter_of_its_latch<C: SleepCounters>() {
+    is_woken::<C>(|sleep, latch| {
+        // SAFETY: `is_woken` keeps the latch until the owner's thread has ended.
         if unsafe { CoreLatch::set(latch) } {
             assert!(sleep.wake_worker(0));
         } else {
@@ -257,8 +260,8 @@ fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: SleepCounters>() {
     });
 }
 
-/// The lowest numbers are woken first, and no more than asked for.
-fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: SleepCounters>() {
+/// The workers of the lowest indices are woken first, and no more than necessary.
+fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
     std::thread::scope(|scope| {
@@ -286,28 +289,28 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: SleepCounters>() {
     });
 }
 
-type LooksFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
+type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 /// Returns worker 0 of `sleep` after as many unsuccessful rounds as it always makes.
-fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
+fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // This does not make as many searches: on a busy host their yields may be expensive, and then
-    // no worker lingers.
+    // Sets the phase instead of searching so often: on a busy host the yields may be expensive, and
+    // then no worker spins.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle
 }
 
 #[test]
-fn of_those_that_look_first_the_last_three_searchers_linger() {
-    let sleep = Sleep::<LooksFirst>::with_workers(4);
+fn with_scans_first_the_last_three_searchers_spin() {
+    let sleep = Sleep::<ScansFirst>::with_workers(4);
     let history = SearchHistory::default();
     let queues = Scripted::default();
     let mut others: Vec<_> = (1..3)
         .map(|worker| sleep.begin_search(worker, None))
         .collect();
     let mut idle = would_get_sleepy(&sleep, &history);
-    assert!(matches!(idle.phase, Phase::Lingering));
+    assert!(matches!(idle.phase, Phase::Spinning));
 
     others.push(sleep.begin_search(3, None));
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
@@ -328,9 +331,9 @@ fn of_those_that_look_first_the_last_three_searchers_linger() {
 }
 
 #[test]
-fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it_sees_work() {
-    let _watchdog = Watchdog::new("a searcher that looks first");
-    let sleep = Sleep::<LooksFirst>::with_workers(2);
+fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_sees_work() {
+    let _watchdog = Watchdog::new("a searcher that scans first");
+    let sleep = Sleep::<ScansFirst>::with_workers(2);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let latch = CoreLatch::new();
@@ -351,9 +354,9 @@ fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it
 }
 
 #[test]
-fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
+fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
     let _watchdog = Watchdog::new("helpers for long jobs");
-    let sleep = Sleep::<LooksFirst>::with_workers(4);
+    let sleep = Sleep::<ScansFirst>::with_workers(4);
     std::thread::scope(|scope| {
         for worker in 0..2 {
             let sleep = &sleep;
@@ -383,7 +386,7 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
 }
 
 #[test]
-fn where_searchers_are_not_counted_none_is_helped() {
+fn where_searchers_are_not_counted_no_helper_is_woken() {
     let sleep =
         Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2);
     sleep.counters.begin_search(0);
@@ -403,17 +406,17 @@ macro_rules! policy_tests {
     ($layout:ident $($dimension:ident)*) => {
         policy_tests! { @tests $layout<($($dimension),*)>:
             a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
-            news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
+            a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds,
             a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,
-            a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it,
+            a_stealable_job_keeps_a_worker_awake_if_events_are_not_counted,
             a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once,
             a_set_latch_keeps_its_owner_awake_and_uncounted,
-            a_sleeper_is_roused_by_an_injected_job,
-            a_sleeper_is_roused_by_a_pushed_job,
-            a_sleeper_is_roused_beside_a_searcher_if_jobs_lie_on_the_queue,
-            a_sleeper_is_roused_by_name_and_once,
-            a_sleeper_is_roused_by_whoever_sets_its_latch,
-            a_searcher_that_stops_rouses_two_of_three_sleepers,
+            a_sleeper_is_woken_by_an_injected_job,
+            a_sleeper_is_woken_by_a_pushed_job,
+            a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue,
+            a_sleeper_is_woken_by_name_and_once,
+            a_sleeper_is_woken_by_the_setter_of_its_latch,
+            a_searcher_that_stops_wakes_two_of_three_sleepers,
         }
     };
     (@tests $counters:ty: $($test:ident,)*) => {
@@ -443,12 +446,14 @@ fn the_deque_of_a_pools_only_worker_has_no_fences_whether_or_not_the_process_is_
 #[cfg(all(feature = "demand", target_os = "linux", not(miri)))]
 #[test]
 fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_old() {
-    use super::demand::{Demand, Jobs, REGISTERS_AFTER};
+    use super::demand::{Jobs, REGISTERS_AFTER, StealRequest};
     use crate::sync::modelled::Fences;
 
-    let demand = Demand::new(Jobs::Private, Fences::unregistered());
+    let request = StealRequest::new(Jobs::Private, Fences::unregistered());
     let mut sleep =
-        Sleep::<Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>::with_demand(2, demand);
+        Sleep::<Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>::with_request(
+            2, request,
+        );
     let ticket = sleep.counters.become_sleepy(0);
     let sleepy = |worker| IdlePeriod {
         worker,
@@ -459,7 +464,7 @@ fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_ol
         !sleep.try_begin_registering(&sleepy(0)),
         "the pool is young"
     );
-    sleep.demand.built = Instant::now().checked_sub(REGISTERS_AFTER);
+    sleep.request.built = Instant::now().checked_sub(REGISTERS_AFTER);
     let awake = IdlePeriod {
         phase: Phase::AWAKE,
         ..sleepy(0)

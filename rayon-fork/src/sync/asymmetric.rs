@@ -1,17 +1,17 @@
 //! Asymmetric fences: a pair of fences of which one side is free.
 //!
 //! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
-//! calls comes first. Everything that its thread did before is visible to what the other thread
-//! does afterwards, as between two `SeqCst` fences. Two light fences order nothing between each
-//! other. The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and
-//! `_heavy`).
+//! calls comes first. All stores of its thread before that call are visible to the other thread
+//! after the other call, as between two `SeqCst` fences. Two light fences do not order each other.
+//! The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
 //!
 //! On Linux, in a build with the feature `demand`, a light fence only keeps the compiler from
 //! moving accesses over it. A heavy fence calls `membarrier(2)`. That makes every CPU that runs a
-//! thread of this process execute a full fence. A thread that does not run passed one when it lost
-//! its CPU. The forced fence falls before or after the light one in a thread's program. If before,
-//! the loads behind the light fence see what the caller of `try_heavy_fence` did earlier. If after,
-//! the stores before the light fence are visible when `try_heavy_fence` returns.
+//! thread of this process execute a full fence. A thread that does not run executed one when it
+//! lost its CPU. In a thread's program, the forced fence is before or after the light one. If it is
+//! before, the loads after the light fence see the earlier stores of the caller of
+//! `try_heavy_fence`. If it is after, the stores before the light fence are visible when
+//! `try_heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -54,7 +54,7 @@ mod fences {
     use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
 
-    /// Tells the kernel that this process will call [`try_heavy_fence`]. May be called again.
+    /// Registers this process with the kernel for [`try_heavy_fence`]. May be called again.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ mod tests {
         let other = std::thread::spawn(move || ends.recv().is_err());
         assert!(
             !super::registers_at_once(),
-            "the kernel would let the caller wait"
+            "the caller would wait for the kernel"
         );
         drop(end);
         assert!(other.join().unwrap());
@@ -108,15 +108,15 @@ pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, tr
 
 /// Waits until every store that any thread has executed is visible to all threads.
 ///
-/// Waits by a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid
-/// sleeping, too.
+/// Waits on a condition variable instead of sleeping: a sandbox that forbids `membarrier` may also
+/// forbid the system call of a sleep, but a pool needs futexes in any case.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
-    let (lock, nobody) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
-    let guard = lock.lock().expect("nobody else has it");
-    let _ = nobody.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
+    let (lock, never) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
+    let guard = lock.lock().expect("no other thread has the lock");
+    let _ = never.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
-/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side. A
-/// process waits for it once.
+/// Some ten thousand times as long as a store stays in a store buffer. A guess, longer than
+/// necessary. Each refused thread waits for it once.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

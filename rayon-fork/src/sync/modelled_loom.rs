@@ -21,10 +21,10 @@ std::thread_local! {
 /// Begins one execution, before it spawns threads. `are_fences_events` says whether loom
 /// explores the order of fences as events.
 ///
-/// By default loom runs a fence in one piece with the access before it. So it misses failures
-/// that need another thread in between. As an event, each fence touches one common word,
-/// relaxed. That finds those failures, but adds so many schedules that others get out of reach.
-/// So models are run both ways.
+/// By default loom runs a fence in one piece with the access before it. So it misses failures that
+/// need another thread in between. As an event, each fence touches one common word, relaxed. That
+/// finds those failures, but adds so many schedules that loom no longer reaches others. So models
+/// are run both ways.
 #[cfg(test)]
 pub(crate) fn begin_execution(are_fences_events: bool) {
     // All threads of a model take turns on one thread of the system.
@@ -34,7 +34,7 @@ pub(crate) fn begin_execution(are_fences_events: bool) {
     fence(Ordering::SeqCst);
 }
 
-/// A fence, which is also an event if the model wants that.
+/// A fence, which is also an event if the model says so.
 pub(crate) fn fence(ordering: Ordering) {
     if ARE_FENCES_EVENTS.get() {
         FENCES.fetch_add(1, Ordering::Relaxed);

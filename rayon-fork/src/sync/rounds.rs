@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_alone_fences_once_each_time() {
+    fn a_thread_that_comes_alone_fences_once_each_time() {
         let (rounds, fences) = (Rounds::new(), Cell::new(0));
         for _ in 0..3 {
             assert!(rounds.join(|| {
@@ -143,16 +143,16 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_and_is_no_round() {
+    fn a_refusal_is_reported_and_is_no_round() {
         let rounds = Rounds::new();
         assert!(!rounds.join(|| false));
-        assert!(rounds.join(|| true), "the next one asks again");
+        assert!(rounds.join(|| true), "the next one calls the kernel again");
     }
 
     #[test]
-    fn who_waits_for_a_round_that_does_not_end_fences_by_itself() {
+    fn a_thread_that_waits_for_an_abandoned_round_fences_by_itself() {
         let rounds = Rounds::new();
-        assert!(rounds.try_begin(0), "nobody ends this one");
+        assert!(rounds.try_begin(0), "no thread ends this one");
         let has_fenced = Cell::new(false);
         assert!(rounds.join(|| {
             has_fenced.set(true);
@@ -167,10 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_a_round_late_does_not_end_the_next_one() {
+    fn a_thread_that_ends_a_round_late_does_not_end_the_next_one() {
         let rounds = Rounds::new();
         assert!(rounds.try_begin(0));
-        // Another thread gives up waiting, and a third begins a round.
+        // Another thread fences by itself after its time limit, and a third begins a round.
         rounds.end(1, true);
         assert!(rounds.try_begin(2));
         for is_served in [true, false] {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_at_once_each_gets_a_fence_that_began_later() {
+    fn each_of_many_threads_gets_a_fence_that_began_later() {
         const THREADS: usize = 8;
         const TIMES: usize = if cfg!(miri) { 5 } else { 200 };
         let (rounds, begun) = (Rounds::new(), AtomicUsize::new(0));

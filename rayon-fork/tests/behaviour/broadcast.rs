@@ -4,11 +4,11 @@ use std::sync::Barrier;
 
 use rayon_core::broadcast;
 
-use crate::common::{Count, Log, Occupation, panic_text, patiently, pool};
+use crate::common::{Count, Log, Occupation, in_time, panic_text, pool};
 
 #[test]
 fn all_shares_run_at_once() {
-    patiently("a barrier of all shares", || {
+    in_time("a barrier of all shares", || {
         let meeting = Barrier::new(5);
         pool(5).broadcast(|_| meeting.wait());
     });
@@ -16,7 +16,7 @@ fn all_shares_run_at_once() {
 
 #[test]
 fn of_many_panics_that_of_the_lowest_index_comes_out_after_all_shares_have_run() {
-    patiently("a broadcast of panics", || {
+    in_time("a broadcast of panics", || {
         let count = Count::new();
         let text = panic_text(|| {
             pool(7).broadcast(|context| {
@@ -30,7 +30,7 @@ fn of_many_panics_that_of_the_lowest_index_comes_out_after_all_shares_have_run()
 
 #[test]
 fn a_broadcast_from_a_worker_waits_for_the_job_on_its_own_deque() {
-    patiently("a broadcast after a spawn", || {
+    in_time("a broadcast after a spawn", || {
         let pool = pool(1);
         let log = Log::new();
         pool.scope(|scope| {
@@ -43,7 +43,7 @@ fn a_broadcast_from_a_worker_waits_for_the_job_on_its_own_deque() {
 
 #[test]
 fn broadcasts_to_one_worker_run_in_their_order() {
-    patiently("broadcasts to a busy worker", || {
+    in_time("broadcasts to a busy worker", || {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -59,7 +59,7 @@ fn broadcasts_to_one_worker_run_in_their_order() {
 
 #[test]
 fn a_share_comes_before_an_injected_job() {
-    patiently("a broadcast behind an injected job", || {
+    in_time("a broadcast behind an injected job", || {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -74,7 +74,7 @@ fn a_share_comes_before_an_injected_job() {
 
 #[test]
 fn a_share_comes_before_a_theft() {
-    patiently("a broadcast beside a job that can be stolen", || {
+    in_time("a broadcast beside a job that can be stolen", || {
         let pool = pool(2);
         let log = Log::new();
         let (first, second) = (Barrier::new(2), Barrier::new(2));

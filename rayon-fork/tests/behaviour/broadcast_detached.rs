@@ -2,11 +2,11 @@
 
 use rayon_core::{ThreadPoolBuilder, spawn_broadcast};
 
-use crate::common::{Log, Tally, patiently, pool};
+use crate::common::{Log, Tally, in_time, pool};
 
 #[test]
 fn a_job_on_a_workers_deque_runs_before_a_later_broadcast() {
-    patiently("a detached broadcast after a spawn", || {
+    in_time("a detached broadcast after a spawn", || {
         let pool = pool(1);
         let log = Log::new();
         pool.install(|| {
@@ -21,7 +21,7 @@ fn a_job_on_a_workers_deque_runs_before_a_later_broadcast() {
 
 #[test]
 fn a_pool_dropped_meanwhile_still_runs_every_share() {
-    patiently("a detached broadcast in a dropped pool", || {
+    in_time("a detached broadcast in a dropped pool", || {
         let (exited, ran) = (Tally::new(), Tally::new());
         let (count_exit, count_run) = (exited.clone(), ran.clone());
         let pool = ThreadPoolBuilder::new()

@@ -6,11 +6,11 @@ use std::thread;
 
 use rayon_core::{Configuration, ThreadPoolBuilder};
 
-use crate::common::{Tally, patiently};
+use crate::common::{Tally, in_time};
 
 #[test]
 fn every_setter_of_a_configuration_reaches_the_pool() {
-    patiently("a pool from a configuration", || {
+    in_time("a pool from a configuration", || {
         let (starts, exits, panics) = (Tally::new(), Tally::new(), Tally::new());
         let (on_start, on_exit, on_panic) = (starts.clone(), exits.clone(), panics.clone());
         let pool = Configuration::new()
@@ -35,7 +35,7 @@ fn every_setter_of_a_configuration_reaches_the_pool() {
 
 #[test]
 fn an_error_describes_itself_as_it_displays() {
-    patiently("a failed build", || {
+    in_time("a failed build", || {
         let outcome = crate::common::pool(1)
             .install(|| ThreadPoolBuilder::new().use_current_thread().build());
         let error = outcome.unwrap_err();

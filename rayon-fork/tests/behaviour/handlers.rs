@@ -5,11 +5,11 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, meet, patiently};
+use crate::common::{Log, Tally, in_time, meet};
 
 #[test]
 fn the_start_handler_runs_before_any_job() {
-    patiently("a job behind a start handler", || {
+    in_time("a job behind a start handler", || {
         let log = Log::new();
         let (started, start) = (log.clone(), Tally::new());
         let may_start = start.clone();
@@ -31,7 +31,7 @@ fn the_start_handler_runs_before_any_job() {
 
 #[test]
 fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
-    patiently("exit handlers", || {
+    in_time("exit handlers", || {
         let log = Log::new();
         let exited = Tally::new();
         let (indices, count) = (log.clone(), exited.clone());
@@ -59,7 +59,7 @@ fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
 
 #[test]
 fn the_exit_handler_runs_after_the_last_job() {
-    patiently("an exit handler behind jobs", || {
+    in_time("an exit handler behind jobs", || {
         let log = Log::new();
         let exited = Tally::new();
         let (at_exit, count) = (log.clone(), exited.clone());
@@ -84,7 +84,7 @@ fn the_exit_handler_runs_after_the_last_job() {
 
 #[test]
 fn the_panic_handler_runs_on_the_worker_that_panicked() {
-    patiently("a panic handler", || {
+    in_time("a panic handler", || {
         let (sender, seen) = mpsc::channel();
         let from_handler = sender.clone();
         let pool = ThreadPoolBuilder::new()
@@ -102,7 +102,7 @@ fn the_panic_handler_runs_on_the_worker_that_panicked() {
 
 #[test]
 fn the_panic_handler_may_run_on_two_workers_at_once() {
-    patiently("two panic handlers that meet", || {
+    in_time("two panic handlers that meet", || {
         let meeting = Arc::new(Barrier::new(3));
         let in_handler = Arc::clone(&meeting);
         let pool = ThreadPoolBuilder::new()
@@ -117,7 +117,7 @@ fn the_panic_handler_may_run_on_two_workers_at_once() {
 
 #[test]
 fn handlers_may_use_the_pool() {
-    patiently("handlers that join", || {
+    in_time("handlers that join", || {
         let joined = Tally::new();
         let (at_start, at_exit, at_panic) = (joined.clone(), joined.clone(), joined.clone());
         let join = |count: &Tally| {

@@ -5,11 +5,11 @@ use std::thread;
 
 use rayon_core::spawn;
 
-use crate::common::{Log, Tally, panic_text, patiently, pool, rounds};
+use crate::common::{Log, Tally, in_time, panic_text, pool, rounds};
 
 #[test]
 fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
-    patiently("an install inside an install", || {
+    in_time("an install inside an install", || {
         let pool = pool(1);
         let log = Log::new();
         let (outer, inner) = pool.install(|| {
@@ -31,7 +31,7 @@ fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
 
 #[test]
 fn two_pools_of_one_install_into_each_other_at_the_same_time() {
-    patiently("mutual installs that cross", || {
+    in_time("mutual installs that cross", || {
         let (first, second) = (pool(1), pool(1));
         let meeting = Barrier::new(2);
         for _ in 0..rounds(200, 2) {
@@ -55,7 +55,7 @@ fn two_pools_of_one_install_into_each_other_at_the_same_time() {
 
 #[test]
 fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
-    patiently("a job interleaved in an install", || {
+    in_time("a job interleaved in an install", || {
         let (pool, other) = (pool(1), pool(1));
         let log = Log::new();
         let has_run = Tally::new();
@@ -76,7 +76,7 @@ fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
 
 #[test]
 fn injected_jobs_too_run_inside_the_install_of_a_waiting_worker() {
-    patiently("an injected job interleaved in an install", || {
+    in_time("an injected job interleaved in an install", || {
         let (pool, other) = (pool(1), pool(1));
         let has_run = Tally::new();
         pool.install(|| {
@@ -94,7 +94,7 @@ fn injected_jobs_too_run_inside_the_install_of_a_waiting_worker() {
 
 #[test]
 fn a_panic_comes_back_to_a_worker_of_another_pool() {
-    patiently("an install from another pool that panics", || {
+    in_time("an install from another pool that panics", || {
         let (pool, other) = (pool(1), pool(1));
         let (text, caller) = other.install(|| {
             (

@@ -7,11 +7,11 @@ use rayon_core::{
     current_num_threads, current_thread_has_pending_tasks, max_num_threads, spawn, spawn_broadcast,
 };
 
-use crate::common::{patiently, pool};
+use crate::common::{in_time, pool};
 
 #[test]
 fn the_methods_answer_on_workers_of_that_pool_only() {
-    patiently("questions of another pool's worker", || {
+    in_time("questions of another pool's worker", || {
         let (pool, other) = (pool(1), pool(1));
         let ask = || {
             (
@@ -27,7 +27,7 @@ fn the_methods_answer_on_workers_of_that_pool_only() {
 
 #[test]
 fn shares_and_injected_jobs_are_no_pending_tasks() {
-    patiently("questions about other jobs", || {
+    in_time("questions about other jobs", || {
         let pool = pool(1);
         pool.install(|| {
             spawn_broadcast(|_| ());
@@ -41,7 +41,7 @@ fn shares_and_injected_jobs_are_no_pending_tasks() {
 
 #[test]
 fn a_stolen_job_is_no_pending_task() {
-    patiently("a question after a theft", || {
+    in_time("a question after a theft", || {
         let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
         pool(2).broadcast(|context| {
             if context.index() == 0 {
@@ -60,7 +60,7 @@ fn a_stolen_job_is_no_pending_task() {
 
 #[test]
 fn the_number_of_threads_is_that_of_the_current_pool() {
-    patiently("sizes of pools", || {
+    in_time("sizes of pools", || {
         let (pool, other) = (pool(3), pool(2));
         assert_eq!(pool.current_num_threads(), 3);
         assert_eq!(pool.install(current_num_threads), 3);

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rayon_core::join;
 
-use crate::common::{AddsWhenDropped, Count, Log, Tally, meet, panic_text, patiently, pool};
+use crate::common::{AddsWhenDropped, Count, Log, Tally, in_time, meet, panic_text, pool};
 
 #[test]
 fn a_pool_joins_on_its_own_workers() {
-    patiently("a join in a pool", || {
+    in_time("a join in a pool", || {
         let pool = pool(2);
         let indices = pool.join(
             || pool.current_thread_index(),
@@ -24,7 +24,7 @@ fn a_pool_joins_on_its_own_workers() {
 #[test]
 fn the_payload_that_does_not_come_out_is_dropped_once() {
     static DROPPED: Count = Count::new();
-    patiently("a join whose second payload is lost", || {
+    in_time("a join whose second payload is lost", || {
         let text = panic_text(|| {
             pool(1).join(
                 || panic!("first"),
@@ -38,7 +38,7 @@ fn the_payload_that_does_not_come_out_is_dropped_once() {
 
 #[test]
 fn the_result_of_the_first_half_is_dropped_once_if_the_second_panics() {
-    patiently("a join whose first result is lost", || {
+    in_time("a join whose first result is lost", || {
         let dropped = Count::new();
         panic_text(|| pool(1).join(|| AddsWhenDropped(&dropped), || panic!("second")));
         assert_eq!(dropped.take(), 1);
@@ -58,7 +58,7 @@ fn the_result_of_the_first_half_is_dropped_once_if_the_second_panics() {
 
 #[test]
 fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
-    patiently(
+    in_time(
         "a join whose first half panics while the second runs elsewhere",
         || {
             let started = Tally::new();
@@ -87,7 +87,7 @@ fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
 
 #[test]
 fn jobs_that_the_first_half_left_run_before_the_second_half() {
-    patiently("a join over jobs of an outer scope", || {
+    in_time("a join over jobs of an outer scope", || {
         let log = Log::new();
         pool(1).scope(|outer| {
             join(
@@ -105,7 +105,7 @@ fn jobs_that_the_first_half_left_run_before_the_second_half() {
 
 #[test]
 fn a_join_whose_second_half_was_stolen_runs_other_jobs_meanwhile() {
-    patiently("a join that waits for a thief", || {
+    in_time("a join that waits for a thief", || {
         let pool = pool(2);
         let started = Tally::new();
         let (first, second) = pool.join(

@@ -1,13 +1,13 @@
 //! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from
 //! threads that are no workers go to the global pool: their rows are in
-//! `tests/process/migrated_from_outside.rs`.
+//! `tests/process/migrated_from_external_threads.rs`.
 
 use std::sync::Barrier;
 use std::thread;
 
 use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
 
-use crate::common::{Log, meet, panic_text, patiently, pool};
+use crate::common::{Log, in_time, meet, panic_text, pool};
 
 /// Returns what both halves learn when the first half does `during` before it returns.
 fn migrations(
@@ -31,7 +31,7 @@ fn migrations(
 
 #[test]
 fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
-    patiently("a join whose first half yields", || {
+    in_time("a join whose first half yields", || {
         let yields = || assert_eq!(yield_local(), Some(Yield::Executed));
         assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
     });
@@ -39,7 +39,7 @@ fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
 
 #[test]
 fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
-    patiently("a join whose first half yields", || {
+    in_time("a join whose first half yields", || {
         let yields = || assert_eq!(yield_now(), Some(Yield::Executed));
         assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
     });
@@ -47,7 +47,7 @@ fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrated() {
-    patiently(
+    in_time(
         "a join whose first half waits for a scope job above the second half",
         || {
             let pool = pool(1);
@@ -66,7 +66,7 @@ fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrate
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_migrated() {
-    patiently(
+    in_time(
         "a join whose first half installs into another pool until the second has run",
         || {
             let (pool, other) = (pool(1), pool(1));
@@ -82,7 +82,7 @@ fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_mi
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_after_a_panic_of_the_first_migrated() {
-    patiently("a join whose first half panics in a pool of one", || {
+    in_time("a join whose first half panics in a pool of one", || {
         let log = Log::new();
         panic_text(|| {
             pool(1).install(|| {
@@ -101,7 +101,7 @@ fn a_second_half_that_ran_on_the_same_thread_after_a_panic_of_the_first_migrated
 
 #[test]
 fn a_nested_join_in_a_migrated_half_counts_from_there() {
-    patiently("a join in a stolen half", || {
+    in_time("a join in a stolen half", || {
         let meeting = Barrier::new(2);
         let pool = pool(2);
         let ((), inner) = pool.install(|| {
@@ -125,7 +125,7 @@ fn a_nested_join_in_a_migrated_half_counts_from_there() {
 
 #[test]
 fn an_install_from_another_pool_is_no_migration() {
-    patiently("a join inside an install from another pool", || {
+    in_time("a join inside an install from another pool", || {
         let (pool, other) = (pool(1), pool(1));
         let halves = other.install(|| migrations(&pool, || (), || ()));
         assert_eq!(halves, (false, false));
@@ -134,7 +134,7 @@ fn an_install_from_another_pool_is_no_migration() {
 
 #[test]
 fn a_theft_after_an_install_from_another_pool_is_a_migration() {
-    patiently(
+    in_time(
         "a join at a barrier inside an install from another pool",
         || {
             let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));

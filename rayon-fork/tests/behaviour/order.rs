@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon_core::{ThreadPool, scope, spawn, spawn_fifo};
 
-use crate::common::{Log, Occupation, patiently, pool, rounds};
+use crate::common::{Log, Occupation, in_time, pool, rounds};
 
 const JOBS: i32 = 10;
 
@@ -30,7 +30,7 @@ fn job(log: &Log<i32>, i: i32) -> impl FnOnce() + Send + use<> {
 
 #[test]
 fn injected_jobs_run_first_in_first_out() {
-    patiently("injected jobs in order", || {
+    in_time("injected jobs in order", || {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -49,7 +49,7 @@ fn injected_jobs_run_first_in_first_out() {
 
 #[test]
 fn thieves_take_the_oldest_job() {
-    patiently("thefts in order", || {
+    in_time("thefts in order", || {
         let log = Log::new();
         let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
         pool(2).broadcast(|context| {
@@ -71,7 +71,7 @@ fn thieves_take_the_oldest_job() {
 #[test]
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
-    patiently("jobs of a breadth-first pool", || {
+    in_time("jobs of a breadth-first pool", || {
         // Also if its threads come from a handler that is set after the option.
         let pool = rayon_core::ThreadPoolBuilder::new()
             .num_threads(1)
@@ -101,7 +101,7 @@ fn joins_in_a_breadth_first_pool_come_back() {
         let (a, b) = rayon_core::join(|| fibonacci(n - 1), || fibonacci(n - 2));
         a + b
     }
-    patiently("joins in breadth-first pools", || {
+    in_time("joins in breadth-first pools", || {
         for workers in 1..=3 {
             let builder = rayon_core::ThreadPoolBuilder::new().num_threads(workers);
             let pool = builder.breadth_first().build().unwrap();
@@ -112,7 +112,7 @@ fn joins_in_a_breadth_first_pool_come_back() {
 
 #[test]
 fn the_order_holds_when_queues_grow() {
-    patiently("very many spawned jobs in order", || {
+    in_time("very many spawned jobs in order", || {
         let jobs = i32::try_from(rounds(5000, 100)).unwrap();
         let ran = order(|log| (0..jobs).for_each(|i| spawn(job(log, i))));
         assert!(ran.into_iter().eq((0..jobs).rev()));
@@ -123,7 +123,7 @@ fn the_order_holds_when_queues_grow() {
 
 #[test]
 fn jobs_that_a_foreign_thread_puts_into_either_kind_of_scope_run_first_in_first_out() {
-    patiently("scope jobs from a foreign thread in order", || {
+    in_time("scope jobs from a foreign thread in order", || {
         let pool = pool(1);
         let log = &Log::new();
         let busy = Occupation::of(&pool);

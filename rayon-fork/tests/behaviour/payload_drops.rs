@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use rayon_core::{Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, yield_now};
 
-use crate::common::{Count, Tally, panic_text, patiently, pool, rounds};
+use crate::common::{Count, Tally, in_time, panic_text, pool, rounds};
 
 /// Panics this many times when it is dropped, with a payload of the same kind.
 struct Bomb {
     drops_left: usize,
-    /// Says that it was dropped.
+    /// Whether it was dropped.
     is_dropped: Arc<AtomicBool>,
 }
 
@@ -108,12 +108,12 @@ fn loses_by_a_job<'scope>(
     scope.add(move |_| panic_any(bomb));
 }
 
-/// `with_scope` makes a scope of a pool and calls one of the above in it.
+/// `with_scope` creates a scope in a pool and calls one of the functions above in it.
 fn is_not_left_early(
     what: &str,
     with_scope: impl FnOnce(&ThreadPool, Box<dyn FnOnce() + Send>, Bomb),
 ) {
-    patiently(what, || {
+    in_time(what, || {
         let pool = pool(3);
         let bomb = Bomb::new();
         let (slow, has_ended) = slow_job(&bomb);
@@ -157,7 +157,7 @@ fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_a_job_panics_i
 
 #[test]
 fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole() {
-    patiently("scopes of many bombs", || {
+    in_time("scopes of many bombs", || {
         let pool = pool(3);
         for _ in 0..rounds(200, 2) {
             let ran = Count::new();
@@ -181,7 +181,7 @@ fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole()
 /// otherwise be left behind.
 #[test]
 fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panics_in_drop() {
-    patiently("a join above a bomb", || {
+    in_time("a join above a bomb", || {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -199,7 +199,7 @@ fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panic
 
 #[test]
 fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop() {
-    patiently("a yield to a bomb", || {
+    in_time("a yield to a bomb", || {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -216,7 +216,7 @@ fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop()
 
 #[test]
 fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_panics_in_drop() {
-    patiently("joins of two panics", || {
+    in_time("joins of two panics", || {
         for workers in 1..=2 {
             let pool = pool(workers);
             for _ in 0..rounds(100, 2) {
@@ -231,7 +231,7 @@ fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_pani
 
 #[test]
 fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
-    patiently("a broadcast of bombs", || {
+    in_time("a broadcast of bombs", || {
         let pool = pool(3);
         let text = panic_text(|| {
             pool.broadcast(|context| {
@@ -262,7 +262,7 @@ fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
 
 #[test]
 fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_drop() {
-    patiently("detached closures with a bomb", || {
+    in_time("detached closures with a bomb", || {
         let (pool, bombs) = counting_pool(2);
         for seen in 1..=rounds(50, 2) {
             let bomb = Bomb::new();
@@ -287,7 +287,7 @@ fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_dr
 
 #[test]
 fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in_drop() {
-    patiently("scopes with a broadcast that has a bomb", || {
+    in_time("scopes with a broadcast that has a bomb", || {
         let pool = pool(2);
         for _ in 0..rounds(50, 2) {
             let ran = Count::new();
@@ -321,7 +321,7 @@ impl Drop for Captured {
 
 #[test]
 fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
-    patiently("the ends of workers", || {
+    in_time("the ends of workers", || {
         let ended = Tally::new();
         let builder = || {
             let ended = ended.clone();
@@ -347,7 +347,7 @@ fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
         let started = builder().spawn_handler(spawns);
         assert_eq!(panic_text(|| started.build()), "captured by a builder");
         ended.wait_for(4);
-        // This one waits for its threads.
+        // A scoped pool waits for its threads.
         let scoped = builder().thread_name(names(Captured));
         let build = || scoped.build_scoped(ThreadBuilder::run, |_| ());
         assert_eq!(panic_text(build), "captured by a builder");

@@ -1,4 +1,4 @@
-//! Building pools: options, errors, and what is left when a build fails.
+//! Building pools: options, errors, and the state after a failed build.
 
 use std::error::Error;
 use std::io;
@@ -6,11 +6,11 @@ use std::thread;
 
 use rayon_core::ThreadPoolBuilder;
 
-use crate::common::{Log, Tally, panic_text, patiently, pool};
+use crate::common::{Log, Tally, in_time, panic_text, pool};
 
 #[test]
 fn workers_have_the_names_of_the_name_closure() {
-    patiently("named workers", || {
+    in_time("named workers", || {
         let mut calls = 0;
         let pool = ThreadPoolBuilder::new()
             .num_threads(3)
@@ -32,8 +32,8 @@ fn workers_have_the_names_of_the_name_closure() {
 }
 
 #[test]
-fn workers_have_no_name_unless_one_was_asked_for() {
-    patiently("unnamed workers", || {
+fn workers_have_no_name_unless_one_was_requested() {
+    in_time("unnamed workers", || {
         assert_eq!(
             pool(1).install(|| thread::current().name().map(str::to_owned)),
             None
@@ -43,7 +43,7 @@ fn workers_have_no_name_unless_one_was_asked_for() {
 
 #[test]
 fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
-    patiently("a spawn handler that fails", || {
+    in_time("a spawn handler that fails", || {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let log = Log::new();
@@ -75,7 +75,7 @@ fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
 
 #[test]
 fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
-    patiently("a spawn handler that panics", || {
+    in_time("a spawn handler that panics", || {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let builder = ThreadPoolBuilder::new()
@@ -93,7 +93,7 @@ fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
 
 #[test]
 fn build_does_not_wait_for_the_threads_to_run() {
-    patiently("a build whose threads start late", || {
+    in_time("a build whose threads start late", || {
         let start = Tally::new();
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
@@ -115,11 +115,11 @@ fn build_does_not_wait_for_the_threads_to_run() {
 
 #[test]
 fn more_threads_than_there_may_be_are_silently_fewer() {
-    // Each worker that might be has its queues made, which takes Miri hours.
+    // A pool creates the queues of all its workers, which takes hours under Miri.
     if cfg!(miri) {
         return;
     }
-    patiently("a build of far too many threads", || {
+    in_time("a build of far too many threads", || {
         let mut kept = Vec::new();
         let pool = ThreadPoolBuilder::new()
             .num_threads(usize::MAX)
@@ -137,7 +137,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
     });
 }
 
-/// Logs hold them.
+/// Log files contain these texts.
 #[test]
 fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
     let refuse = |error: fn() -> io::Error| {

@@ -5,11 +5,11 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, patiently};
+use crate::common::{Log, Tally, in_time};
 
 #[test]
 fn a_thread_builder_without_options_has_none_and_shows_itself() {
-    patiently("a spawn handler", || {
+    in_time("a spawn handler", || {
         let seen = Log::new();
         let _pool = ThreadPoolBuilder::new()
             .num_threads(1)
@@ -32,7 +32,7 @@ fn a_thread_builder_without_options_has_none_and_shows_itself() {
 
 #[test]
 fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
-    patiently("one thread for two pools", || {
+    in_time("one thread for two pools", || {
         thread::scope(|threads| {
             let (hand_over, to_run) = mpsc::channel::<rayon_core::ThreadBuilder>();
             let served = threads.spawn(move || {
@@ -66,7 +66,7 @@ fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
 
 #[test]
 fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
-    patiently("a scoped pool with names", || {
+    in_time("a scoped pool with names", || {
         let here = thread::current().id();
         let builder = ThreadPoolBuilder::new()
             .num_threads(1)
@@ -83,7 +83,7 @@ fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
 
 #[test]
 fn each_worker_is_named_and_started_before_the_next_is_named() {
-    patiently("a build step by step", || {
+    in_time("a build step by step", || {
         let log = Log::new();
         let names = log.clone();
         let pool = ThreadPoolBuilder::new()
@@ -109,7 +109,7 @@ fn each_worker_is_named_and_started_before_the_next_is_named() {
 
 #[test]
 fn a_worker_that_is_never_run_leaves_the_others_to_work() {
-    patiently("a pool short of a worker", || {
+    in_time("a pool short of a worker", || {
         let ended = Tally::new();
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
@@ -137,11 +137,11 @@ fn a_worker_that_is_never_run_leaves_the_others_to_work() {
 
 #[test]
 fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
-    // Miri has no stacks of its own to run out of.
+    // Under Miri stacks cannot overflow.
     if cfg!(miri) {
         return;
     }
-    patiently("a scoped pool with an absurd stack size", || {
+    in_time("a scoped pool with an absurd stack size", || {
         let builder = ThreadPoolBuilder::new()
             .num_threads(2)
             .stack_size(usize::MAX / 2);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rayon_core::{current_thread_index, scope, scope_fifo};
 
-use crate::common::{Count, patiently, pool};
+use crate::common::{Count, in_time, pool};
 
 #[test]
 fn the_closure_runs_on_a_worker_also_if_the_caller_is_none() {
-    patiently("scopes from outside", || {
+    in_time("scopes from an external thread", || {
         assert_eq!(current_thread_index(), None);
         assert!(scope(|_| current_thread_index()).is_some());
         assert!(scope_fifo(|_| current_thread_index()).is_some());
@@ -18,7 +18,7 @@ fn the_closure_runs_on_a_worker_also_if_the_caller_is_none() {
 
 #[test]
 fn the_scopes_of_a_pool_run_their_closures_and_jobs_on_its_workers() {
-    patiently("the scopes of a pool", || {
+    in_time("the scopes of a pool", || {
         let pool = pool(2);
         let is_inside = || assert!(pool.current_thread_index().is_some());
         pool.scope(|scope| {
@@ -34,9 +34,9 @@ fn the_scopes_of_a_pool_run_their_closures_and_jobs_on_its_workers() {
 
 #[test]
 fn idle_workers_run_the_jobs_behind_a_long_one() {
-    patiently("jobs behind a long one", || {
+    in_time("jobs behind a long one", || {
         let pool = pool(2);
-        // The other worker is asleep, or runs a job of its own while the jobs are spawned.
+        // The other worker is asleep, or runs another job while the jobs are spawned.
         for is_busy in [false, true] {
             let (started, count) = (&Count::new(), &Count::new());
             pool.scope(|scope| {
@@ -62,7 +62,7 @@ fn idle_workers_run_the_jobs_behind_a_long_one() {
 
 #[test]
 fn a_scope_takes_jobs_from_threads_that_are_no_workers() {
-    patiently("a scope that a foreign thread spawns into", || {
+    in_time("a scope that a foreign thread spawns into", || {
         let pool = pool(1);
         let count = Count::new();
         let job = || {

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::common::{Count, UNTIL_ASLEEP, patiently, pool};
+use crate::common::{Count, UNTIL_ASLEEP, in_time, pool};
 
 /// Counts its end, which takes a while.
 struct SlowEnd<'a>(&'a Count);
@@ -22,7 +22,7 @@ impl Drop for SlowEnd<'_> {
 
 #[test]
 fn what_a_broadcast_captured_has_ended_when_the_scope_returns() {
-    patiently("a scope broadcast with a slow destructor", || {
+    in_time("a scope broadcast with a slow destructor", || {
         let pool = pool(2);
         let ends = Count::new();
         let end = SlowEnd(&ends);

@@ -1,14 +1,15 @@
-//! A scope ends with its last job, whatever the workers that ran its jobs do next. Here each worker
-//! continues until the scope has ended. If it kept the scope open, it would wait for itself.
+//! A scope ends with its last job, even if the workers that ran its jobs go on with other jobs.
+//! Here each worker continues until the scope has ended. If it kept the scope open, it would wait
+//! for itself.
 
 use std::sync::mpsc;
 use std::thread;
 
 use rayon_core::{Scope, Yield, join, yield_local, yield_now};
 
-use crate::common::{Count, Tally, UNTIL_ASLEEP, patiently, pool};
+use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
-/// Tells all waiting threads once that a scope has ended.
+/// Wakes all waiting threads once when a scope has ended.
 fn end() -> (Tally, Tally) {
     let ended = Tally::new();
     (ended.clone(), ended)
@@ -16,7 +17,7 @@ fn end() -> (Tally, Tally) {
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
-    patiently("a detached job after a scope's", || {
+    in_time("a detached job after a scope's", || {
         let pool = pool(1);
         let (ended, until_ended) = end();
         pool.in_place_scope(|scope| {
@@ -28,7 +29,7 @@ fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_fifo_job() {
-    patiently("a FIFO job after a scope's", || {
+    in_time("a FIFO job after a scope's", || {
         let pool = pool(1);
         let (ended, until_ended) = end();
         pool.in_place_scope_fifo(|scope| {
@@ -40,7 +41,7 @@ fn a_scope_ends_though_the_only_worker_goes_on_with_a_fifo_job() {
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_share_of_a_broadcast() {
-    patiently("a share of a broadcast after a scope's job", || {
+    in_time("a share of a broadcast after a scope's job", || {
         let pool = pool(1);
         let (ended, until_ended) = end();
         pool.in_place_scope(|scope| {
@@ -52,7 +53,7 @@ fn a_scope_ends_though_the_only_worker_goes_on_with_a_share_of_a_broadcast() {
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_job_of_another_scope() {
-    patiently("a job of one scope after that of another", || {
+    in_time("a job of one scope after that of another", || {
         let pool = pool(1);
         let (ended, until_ended) = end();
         pool.in_place_scope(|outer| {
@@ -67,13 +68,14 @@ fn a_scope_ends_though_the_only_worker_goes_on_with_a_job_of_another_scope() {
 #[test]
 fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
     for yields in [yield_now, yield_local] {
-        patiently("a job that yields to a scope's", || {
+        in_time("a job that yields to a scope's", || {
             let pool = pool(1);
             let (ended, until_ended) = end();
             let (begun, has_begun) = mpsc::channel();
             pool.spawn(move || {
                 begun.send(()).unwrap();
-                // The first brings the injected job, whose own job then waits here.
+                // The first yield runs the injected job, which spawns a job that the second yield
+                // runs.
                 while yield_now() != Some(Yield::Executed) {}
                 assert_eq!(yields(), Some(Yield::Executed));
                 until_ended.wait_for(1);
@@ -87,7 +89,7 @@ fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
 
 #[test]
 fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
-    patiently("a job that runs a scope's while it waits", || {
+    in_time("a job that runs a scope's while it waits", || {
         let (pool, other) = (pool(1), pool(1));
         let (ended, until_ended) = end();
         let (begun, has_begun) = mpsc::channel();
@@ -103,7 +105,7 @@ fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
             let ran = &ran;
             scope.spawn(move |_| {
                 ran.add_one();
-                // So the wait is over when this is.
+                // When this job ends, the wait for the other pool is over, too.
                 thread::sleep(UNTIL_ASLEEP);
             });
         });
@@ -153,7 +155,7 @@ fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
 
 #[test]
 fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
-    patiently("a job that is lent a scope", || {
+    in_time("a job that is lent a scope", || {
         lend(|spawn_and_give_back, until_ended| {
             spawn_and_give_back();
             assert_eq!(yield_local(), Some(Yield::Executed));
@@ -164,7 +166,7 @@ fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
 
 #[test]
 fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
-    patiently(
+    in_time(
         "a join that runs a scope's job before its second half",
         || {
             lend(|spawn_and_give_back, until_ended| {
@@ -176,7 +178,7 @@ fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_the_half_of_a_join() {
-    patiently("a half of a join right after a scope's job", || {
+    in_time("a half of a join right after a scope's job", || {
         lend(|spawn_and_give_back, until_ended| {
             let other = pool(1);
             let spawns_and_waits = || {
@@ -201,7 +203,7 @@ fn a_scope_ends_after_the_jobs_that_each_part_of_a_tree_of_joins_spawned_into_it
             scope.spawn(move |_| count.add(1));
         }
     }
-    patiently("joins that spawn", || {
+    in_time("joins that spawn", || {
         for workers in 1..=3 {
             let (pool, count) = (pool(workers), Count::new());
             pool.scope(|scope| tree(scope, 6, &count));

@@ -4,11 +4,11 @@ use std::thread;
 
 use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
 
-use crate::common::{Count, Log, panic_text, patiently, pool};
+use crate::common::{Count, Log, in_time, panic_text, pool};
 
 #[test]
 fn the_closure_stays_on_a_thread_that_is_no_worker() {
-    patiently("scopes in place", || {
+    in_time("scopes in place", || {
         let here = thread::current().id();
         let pool = pool(1);
         assert_eq!(in_place_scope(|_| thread::current().id()), here);
@@ -20,7 +20,7 @@ fn the_closure_stays_on_a_thread_that_is_no_worker() {
 
 #[test]
 fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker() {
-    patiently("jobs of scopes in place", || {
+    in_time("jobs of scopes in place", || {
         let is_worker = |_: &_| assert!(current_thread_index().is_some());
         in_place_scope(|scope| scope.spawn(is_worker));
         in_place_scope_fifo(|scope| {
@@ -31,7 +31,7 @@ fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker(
 
 #[test]
 fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
-    patiently("jobs of scopes in place on a worker", || {
+    in_time("jobs of scopes in place on a worker", || {
         let pool = pool(1);
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         pool.install(|| {
@@ -43,7 +43,7 @@ fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
 
 #[test]
 fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
-    patiently("jobs of a pool's scopes in place", || {
+    in_time("jobs of a pool's scopes in place", || {
         let (pool, other) = (pool(1), pool(1));
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         let both = || {
@@ -58,7 +58,7 @@ fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
 
 #[test]
 fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
-    patiently(
+    in_time(
         "a scope in place whose job needs the waiting worker",
         || {
             let (pool, other) = (pool(1), pool(1));
@@ -80,7 +80,7 @@ fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
 
 #[test]
 fn a_panic_of_the_closure_waits_for_the_jobs() {
-    patiently("a scope in place whose closure panics", || {
+    in_time("a scope in place whose closure panics", || {
         let pool = pool(1);
         let count = Count::new();
         let text = panic_text(|| {
@@ -97,7 +97,7 @@ fn a_panic_of_the_closure_waits_for_the_jobs() {
 
 #[test]
 fn a_panic_of_a_job_comes_out_on_the_calling_thread() {
-    patiently("a scope in place whose job panics", || {
+    in_time("a scope in place whose job panics", || {
         let text = panic_text(|| in_place_scope(|scope| scope.spawn(|_| panic!("job"))));
         assert_eq!(text, "job");
         let text = panic_text(|| in_place_scope_fifo(|scope| scope.spawn_fifo(|_| panic!("fifo"))));

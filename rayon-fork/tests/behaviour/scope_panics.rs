@@ -2,11 +2,11 @@
 
 use rayon_core::scope;
 
-use crate::common::{AddsWhenDropped, Count, panic_text, patiently, pool};
+use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
 
 #[test]
 fn a_job_of_a_job_runs_although_its_parent_panics() {
-    patiently("a scope whose job spawns and panics", || {
+    in_time("a scope whose job spawns and panics", || {
         let count = Count::new();
         panic_text(|| {
             scope(|scope| {
@@ -22,7 +22,7 @@ fn a_job_of_a_job_runs_although_its_parent_panics() {
 
 #[test]
 fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
-    patiently("a nested scope that panics", || {
+    in_time("a nested scope that panics", || {
         let count = Count::new();
         panic_text(|| {
             scope(|outer| {
@@ -40,7 +40,7 @@ fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
 
 #[test]
 fn the_panic_observed_first_comes_out() {
-    patiently("a scope of panics in a known order", || {
+    in_time("a scope of panics in a known order", || {
         // The only worker runs the closure first, then the jobs last in, first out.
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -67,7 +67,7 @@ fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
             self.0.add(usize::from(std::thread::panicking()));
         }
     }
-    patiently("a scope whose value is lost", || {
+    in_time("a scope whose value is lost", || {
         let dropped = Count::new();
         panic_text(|| {
             pool(1).scope(|scope| {
@@ -82,7 +82,7 @@ fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
 #[test]
 fn payloads_that_do_not_come_out_are_dropped() {
     static DROPPED: Count = Count::new();
-    patiently("a scope of many payloads", || {
+    in_time("a scope of many payloads", || {
         let outcome = std::panic::catch_unwind(|| {
             pool(2).scope(|scope| {
                 (0..5).for_each(|_| {

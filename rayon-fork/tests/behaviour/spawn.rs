@@ -6,11 +6,11 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, spawn, spawn_fifo};
 
-use crate::common::{Tally, patiently, pool};
+use crate::common::{Tally, in_time, pool};
 
 #[test]
 fn a_job_from_a_worker_runs_in_its_pool() {
-    patiently("jobs from a worker", || {
+    in_time("jobs from a worker", || {
         let pool = ThreadPoolBuilder::new()
             .num_threads(1)
             .thread_name(|_| "mine".into())
@@ -34,7 +34,7 @@ fn a_job_from_a_worker_runs_in_its_pool() {
 
 #[test]
 fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
-    patiently("jobs for a pool", || {
+    in_time("jobs for a pool", || {
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
             .thread_name(|_| "mine".into())
@@ -61,7 +61,7 @@ fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
 
 #[test]
 fn spawn_returns_before_the_job_has_run() {
-    patiently("a spawn whose job waits for its return", || {
+    in_time("a spawn whose job waits for its return", || {
         let pool = pool(1);
         let (release, is_released) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
@@ -73,7 +73,7 @@ fn spawn_returns_before_the_job_has_run() {
 
 #[test]
 fn a_panic_in_install_does_not_reach_the_panic_handler() {
-    patiently("a panic somebody waits for", || {
+    in_time("a panic that a thread waits for", || {
         let seen = Tally::new();
         let count = seen.clone();
         let pool = ThreadPoolBuilder::new()

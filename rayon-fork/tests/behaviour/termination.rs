@@ -4,7 +4,7 @@ use std::sync::{Arc, Barrier, mpsc};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast};
 
-use crate::common::{Tally, patiently, rounds};
+use crate::common::{Tally, in_time, rounds};
 
 /// A pool that counts its workers' exits.
 fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
@@ -22,7 +22,7 @@ fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
 
 #[test]
 fn drop_does_not_wait_for_running_or_queued_jobs() {
-    patiently("a drop beside a blocked job", || {
+    in_time("a drop beside a blocked job", || {
         let (pool, exits) = pool_and_exits(1);
         let (release, is_released) = mpsc::channel::<()>();
         let ran = Tally::new();
@@ -48,7 +48,7 @@ fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
             spawn(move || chain(links - 1, ran));
         }
     }
-    patiently("a chain of jobs in a dropped pool", || {
+    in_time("a chain of jobs in a dropped pool", || {
         let links = rounds(2000, 10);
         for workers in 1..=3 {
             let (pool, exits) = pool_and_exits(workers);
@@ -64,7 +64,7 @@ fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
 
 #[test]
 fn the_pool_lives_as_long_as_shares_broadcast() {
-    patiently("broadcasts by the shares of a dropped pool", || {
+    in_time("broadcasts by the shares of a dropped pool", || {
         let (pool, exits) = pool_and_exits(3);
         let ran = Tally::new();
         let count = ran.clone();
@@ -80,7 +80,7 @@ fn the_pool_lives_as_long_as_shares_broadcast() {
 
 #[test]
 fn a_worker_may_drop_the_handle_of_its_own_pool() {
-    patiently("a drop on the pool's own worker", || {
+    in_time("a drop on the pool's own worker", || {
         for workers in 1..=3 {
             for _ in 0..rounds(20, 1) {
                 let (pool, exits) = pool_and_exits(workers);
@@ -104,7 +104,7 @@ fn a_worker_may_drop_the_handle_of_its_own_pool() {
 
 #[test]
 fn a_worker_of_another_pool_may_drop_the_handle() {
-    patiently("a drop on another pool's worker", || {
+    in_time("a drop on another pool's worker", || {
         let (pool, exits) = pool_and_exits(2);
         let (other, other_exits) = pool_and_exits(1);
         other.install(move || drop(pool));
@@ -115,7 +115,7 @@ fn a_worker_of_another_pool_may_drop_the_handle() {
 
 #[test]
 fn what_jobs_own_is_dropped_before_the_workers_exit() {
-    patiently("a job that owns a sender", || {
+    in_time("a job that owns a sender", || {
         let (pool, exits) = pool_and_exits(1);
         let (sender, receiver) = mpsc::channel::<()>();
         let again = sender.clone();

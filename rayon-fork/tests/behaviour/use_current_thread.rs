@@ -1,5 +1,4 @@
-//! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its
-//! own.
+//! `use_current_thread`: the caller becomes worker 0 for good, so every test starts its own thread.
 
 use std::thread;
 
@@ -7,11 +6,11 @@ use rayon_core::{
     ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, scope, spawn, yield_now,
 };
 
-use crate::common::{Count, Log, Tally, patiently};
+use crate::common::{Count, Log, Tally, in_time};
 
-/// Runs `body` on a new thread and hands its panic on.
+/// Runs `body` on a new thread, and resumes its panic.
 fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
-    patiently(what, || {
+    in_time(what, || {
         thread::scope(|threads| {
             if let Err(payload) = threads.spawn(body).join() {
                 std::panic::resume_unwind(payload);
@@ -50,7 +49,7 @@ fn the_name_closure_is_asked_for_index_zero_too() {
 
 #[test]
 fn a_build_on_a_worker_of_any_pool_fails() {
-    patiently("a build on a worker", || {
+    in_time("a build on a worker", || {
         let pool = crate::common::pool(1);
         let text = pool.install(|| {
             let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
@@ -66,7 +65,7 @@ fn a_build_on_a_worker_of_any_pool_fails() {
 
 #[test]
 fn a_failed_build_leaves_nothing_running() {
-    patiently("a failed build on a worker", || {
+    in_time("a failed build on a worker", || {
         let (starts, exits) = (Tally::new(), Tally::new());
         let (on_start, on_exit) = (starts.clone(), exits.clone());
         let outcome = crate::common::pool(1).install(move || {
@@ -116,7 +115,7 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
         assert_eq!(
             ran.get(),
             2,
-            "what lay above the second half has run, what lay below has not"
+            "the job above the second half has run, and the job below has not"
         );
         pool.broadcast(|_| ());
         assert_eq!(
@@ -167,7 +166,7 @@ fn a_scope_sleeps_until_another_workers_job_has_ended() {
 
 #[test]
 fn other_threads_install_while_it_waits() {
-    on_new_thread("an install from outside into this thread", || {
+    on_new_thread("an install from an external thread into this one", || {
         let pool = pool_of_this_thread(1);
         let here = thread::current().id();
         thread::scope(|threads| {

@@ -5,11 +5,11 @@ use std::thread;
 
 use rayon_core::{Yield, spawn, spawn_broadcast, yield_local, yield_now};
 
-use crate::common::{Log, Tally, patiently, pool};
+use crate::common::{Log, Tally, in_time, pool};
 
 #[test]
 fn a_thread_that_is_no_worker_has_nothing_to_yield() {
-    patiently("yields outside", || {
+    in_time("yields on an external thread", || {
         assert_eq!(yield_now(), None);
         assert_eq!(yield_local(), None);
         let pool = pool(1);
@@ -20,7 +20,7 @@ fn a_thread_that_is_no_worker_has_nothing_to_yield() {
 
 #[test]
 fn the_methods_are_for_workers_of_that_pool_only() {
-    patiently("yields of another pool's worker", || {
+    in_time("yields of another pool's worker", || {
         let (pool, other) = (pool(1), pool(1));
         assert_eq!(
             pool.install(|| (pool.yield_now(), pool.yield_local())),
@@ -35,7 +35,7 @@ fn the_methods_are_for_workers_of_that_pool_only() {
 
 #[test]
 fn a_yield_runs_one_job_of_the_own_deque() {
-    patiently("yields to spawned jobs", || {
+    in_time("yields to spawned jobs", || {
         let pool = pool(1);
         let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
         for yields in yields {
@@ -55,7 +55,7 @@ fn a_yield_runs_one_job_of_the_own_deque() {
 
 #[test]
 fn a_yield_runs_a_share_of_a_broadcast() {
-    patiently("yields to a broadcast", || {
+    in_time("yields to a broadcast", || {
         let pool = pool(1);
         let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
         for yields in yields {
@@ -71,7 +71,7 @@ fn a_yield_runs_a_share_of_a_broadcast() {
 
 #[test]
 fn only_yield_now_runs_an_injected_job() {
-    patiently("yields to an injected job", || {
+    in_time("yields to an injected job", || {
         let pool = pool(1);
         pool.install(|| {
             let ran = Tally::new();
@@ -87,7 +87,7 @@ fn only_yield_now_runs_an_injected_job() {
 
 #[test]
 fn only_yield_now_runs_a_job_of_another_worker() {
-    patiently("yields to another worker's job", || {
+    in_time("yields to another worker's job", || {
         let pool = pool(2);
         let ran = Tally::new();
         let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
@@ -108,7 +108,7 @@ fn only_yield_now_runs_a_job_of_another_worker() {
 
 #[test]
 fn a_yield_prefers_own_jobs_then_shares_then_injected_jobs() {
-    patiently("yields to three kinds of jobs", || {
+    in_time("yields to three kinds of jobs", || {
         let pool = pool(1);
         let log = Log::new();
         pool.install(|| {
@@ -130,7 +130,7 @@ fn a_yield_prefers_own_jobs_then_shares_then_injected_jobs() {
 
 #[test]
 fn the_job_of_a_yield_may_yield_itself() {
-    patiently("a yield in a yield", || {
+    in_time("a yield in a yield", || {
         let log = Log::new();
         pool(1).install(|| {
             let (first, second) = (log.clone(), log.clone());

@@ -16,16 +16,16 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// How long anything may take before it counts as hung. The limit is long, because a busy machine
 /// is no bug. A variant with an events counter may notice an internal job late: it promises
 /// to run the job, not to wake a worker for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
-/// Waits until `child` ends, at most for [`PATIENCE`]; ends one that hangs, and returns nothing.
+/// Waits until `child` ends, at most for [`TIME_LIMIT`]; ends one that hangs, and returns nothing.
 pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status);
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIME_LIMIT {
             child.kill().unwrap();
             child.wait().unwrap();
             return None;
@@ -42,13 +42,13 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends
-/// with a message that says what hung: a hung thread cannot be ended otherwise.
+/// Runs `body` and returns its result. If it takes longer than `limit` the process ends with a
+/// message that names the hung step, because a hung thread cannot be ended otherwise.
 pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     within_or(limit, what, String::new, body)
 }
 
-/// As [`within`]; the message goes on with what `state` says at the time.
+/// As [`within`]. The message also contains the result of `state` at that time.
 pub(crate) fn within_or<R>(
     limit: Duration,
     what: &str,
@@ -64,7 +64,7 @@ pub(crate) fn within_or<R>(
                     "\nhung: `{what}` has not ended for {seconds} s. {}\n",
                     state()
                 );
-                // Not `eprintln!`, whose text the test harness would keep for the end that never
+                // Not `eprintln!`: the test harness would keep its text until an end that never
                 // comes.
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
@@ -77,8 +77,8 @@ pub(crate) fn within_or<R>(
 }
 
 /// [`within`] the usual time.
-pub(crate) fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
-    within(PATIENCE, what, body)
+pub(crate) fn in_time<R>(what: &str, body: impl FnOnce() -> R) -> R {
+    within(TIME_LIMIT, what, body)
 }
 
 /// A pool of `workers` workers.
@@ -104,7 +104,7 @@ pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
         .expect("a payload of text")
 }
 
-/// Waits for the others at `barrier`; it does not matter which thread came last.
+/// Waits for the others at `barrier`; whichever thread comes last.
 pub(crate) fn meet(barrier: &Barrier) {
     barrier.wait();
 }
@@ -140,7 +140,7 @@ impl Tally {
     }
 }
 
-/// A sum that threads add to; read after they were waited for.
+/// A sum that threads add to. The test reads it after their end.
 #[derive(Debug)]
 pub(crate) struct Count(AtomicUsize);
 
@@ -157,7 +157,7 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The sum, which begins at zero again.
+    /// Returns the sum, and resets it to zero.
     pub(crate) fn take(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }
@@ -194,7 +194,7 @@ impl<T> Log<T> {
             .push(entry);
     }
 
-    /// The entries so far, which leave the log.
+    /// Returns the entries so far, and removes them.
     pub(crate) fn take(&self) -> Vec<T> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -60,7 +60,7 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
         if !path.starts_with("src/instrument") && !path.starts_with("src/hooks") {
             found += text.lines().filter(|line| is_hook(line)).count();
             if hooks == Hooks::Deleted {
-                // The line stays, because panics know their lines.
+                // The line stays, because panic messages contain line numbers.
                 let lines = text
                     .lines()
                     .map(|line| if is_hook(line) { "" } else { line });

@@ -113,8 +113,8 @@ impl<'d> Crate<'d> {
     }
 }
 
-/// Makes one spelling of the several that an implementation can have: a lifetime may have any name
-/// or none, and `Self` may be written out.
+/// Normalises the spelling of an implementation: a lifetime may have any name or none, and `Self`
+/// may be written out.
 struct Speller {
     self_type: String,
     generics: String,
@@ -186,7 +186,8 @@ fn function(inner: &Value) -> Value {
     ])
 }
 
-/// Parameters in order; then all bounds, wherever they are written, sorted.
+/// Returns the parameters in order, then all bounds, sorted. The place of a bound in the source
+/// does not matter.
 fn generics(generics: &Value) -> Value {
     let mut parameters = Vec::new();
     let mut bounds = BTreeSet::new();

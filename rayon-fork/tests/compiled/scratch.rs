@@ -1,5 +1,5 @@
 //! A small package below the target directory that depends on the fork or on the published crate.
-//! It is for facts that show only by compiling against one of them.
+//! It is for tests that must compile code against one of them.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ pub(crate) enum Source {
     Published,
 }
 
-/// A package that others leave alone as long as this lives.
+/// A package that other test runs do not use as long as this value lives.
 pub(crate) struct Scratch {
     folder: PathBuf,
     /// Locked: test runs may overlap.
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the package, or takes an old one over with its build artefacts.
+    /// Creates the package, or reuses an old one with its build artefacts.
     pub(crate) fn new(name: &str, source: Source) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("{name}-{source:?}").to_lowercase());

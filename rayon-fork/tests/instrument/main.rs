@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use rayon_core::instrument::{EventCounts, Snapshot, snapshot};
 use rayon_core::{ThreadPool, rayon_fork_variant};
 
-use crate::common::{meet, panic_text, patiently, pool};
+use crate::common::{in_time, meet, panic_text, pool};
 
 /// Returns the events in `pool` while `body` runs.
 fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
@@ -38,7 +38,7 @@ fn rest(pool: &ThreadPool) {
         "workers: [{}]",
         vec!["Parked"; pool.current_num_threads()].join(", ")
     );
-    patiently("falling asleep", || {
+    in_time("falling asleep", || {
         while !format!("{pool:?}").contains(&at_rest) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -87,10 +87,10 @@ fn a_job_of_a_fifo_is_one_job_though_a_token_stands_for_it() {
 }
 
 #[test]
-fn every_job_is_executed_once_whoever_does_it() {
+fn every_job_is_executed_once_by_whichever_thread() {
     let pool = pool(3);
     let counts = during(&pool, || {
-        patiently("a mixture of jobs", || {
+        in_time("a mixture of jobs", || {
             pool.scope(|scope| {
                 (0..100).for_each(|_| scope.spawn(|_| tree(4)));
                 scope.spawn_broadcast(|_, _| tree(3));
@@ -111,7 +111,7 @@ fn a_job_that_another_worker_must_run_is_stolen_once() {
     let pool = pool(2);
     let meeting = Barrier::new(2);
     let counts = during(&pool, || {
-        patiently("two workers that meet", || {
+        in_time("two workers that meet", || {
             pool.install(|| rayon_core::join(|| meet(&meeting), || meet(&meeting)));
         });
     })
@@ -121,12 +121,12 @@ fn a_job_that_another_worker_must_run_is_stolen_once() {
 }
 
 #[test]
-fn a_worker_of_another_pool_is_an_outsider() {
+fn a_worker_of_another_pool_counts_as_an_external_thread() {
     let (asking, asked) = (pool(1), pool(1));
     let of_asking = during(&asking, || {
-        let of_asked = during(&asked, || asking.install(|| asked.install(|| ())));
-        assert_eq!(count(&of_asked.outside, "jobs_executed"), 0);
-        assert_eq!(count(&of_asked.total(), "jobs_executed"), 1);
+        let of_callee = during(&asked, || asking.install(|| asked.install(|| ())));
+        assert_eq!(count(&of_callee.outside, "jobs_executed"), 0);
+        assert_eq!(count(&of_callee.total(), "jobs_executed"), 1);
     });
     assert_eq!(count(&of_asking.total(), "jobs_executed"), 1);
 }
@@ -229,7 +229,7 @@ fn a_variant_reports_its_own_words_and_no_other() {
 }
 
 #[test]
-fn a_push_that_nobody_waits_for_loads_and_changes_nothing() {
+fn a_push_without_a_waiting_worker_loads_and_changes_nothing() {
     let pool = pool(1);
     rest(&pool);
     let counts = pool.install(|| {

@@ -13,11 +13,11 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 /// The jobs of a burst. Their queue takes sixteen times as many bytes.
 const JOBS: usize = 1 << 17;
 
-/// If more than this remains allocated than before, a queue was not given back.
+/// If more than this remains allocated than before, a queue was not freed.
 const SLACK: usize = JOBS;
 
 /// How long a worker has to block after its last job.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// After this time, the test wakes the workers once more.
 const A_WHILE: Duration = Duration::from_secs(2);
@@ -87,8 +87,8 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-/// Begins a measurement; no other test measures meanwhile. Returns `None` if jobs are public: then
-/// crossbeam frees queues at some time, and not by itself.
+/// Begins a measurement; no other test measures meanwhile. Returns `None` if the variant has no
+/// private jobs: then crossbeam frees queues at an unknown later time.
 fn begin() -> Option<MutexGuard<'static, ()>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     rayon_core::rayon_fork_variant()
@@ -111,7 +111,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
             let begun = Instant::now();
             while left.load(Ordering::Acquire) > 0 || allocated() > before + SLACK {
                 assert!(
-                    begun.elapsed() < PATIENCE,
+                    begun.elapsed() < TIME_LIMIT,
                     "{name}, {workers} workers: {} bytes are allocated, {before} were before",
                     allocated()
                 );
@@ -126,7 +126,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
     }
 }
 
-/// Enough jobs for their queue to be given back at once.
+/// So many jobs that the worker frees their queue at once.
 const VERY_MANY: usize = 2 * JOBS;
 
 /// Makes all jobs of a burst on the calling worker, and runs them there.

@@ -10,7 +10,7 @@ use crate::common::pool;
 
 const SIGABRT: i32 = 6;
 
-/// A payload that would panic again where the pool looks at it.
+/// A payload that would panic again where the pool drops it.
 struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {
@@ -24,20 +24,20 @@ fn pool_of_one(option: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> T
     option(builder).build().unwrap()
 }
 
-/// The last words of a process, and the deed that ends it.
+/// The last message of a process, and the action that ends it.
 const DEATHS: [(&str, fn()); 8] = [
-    ("nobody takes spawn", || {
-        spawn(|| panic!("nobody takes spawn"));
+    ("no thread takes spawn", || {
+        spawn(|| panic!("no thread takes spawn"));
     }),
-    ("nobody takes spawn_fifo", || {
-        spawn_fifo(|| panic!("nobody takes spawn_fifo"));
+    ("no thread takes spawn_fifo", || {
+        spawn_fifo(|| panic!("no thread takes spawn_fifo"));
     }),
-    ("nobody takes spawn_broadcast", || {
-        spawn_broadcast(|_| panic!("nobody takes spawn_broadcast"));
+    ("no thread takes spawn_broadcast", || {
+        spawn_broadcast(|_| panic!("no thread takes spawn_broadcast"));
     }),
-    ("nobody takes the pool's spawn", || {
+    ("no thread takes the pool's spawn", || {
         let pool = pool(1);
-        pool.spawn(|| panic!("nobody takes the pool's spawn"));
+        pool.spawn(|| panic!("no thread takes the pool's spawn"));
     }),
     ("the handler too", || {
         let pool = pool_of_one(|it| it.panic_handler(|_| panic!("the handler too")));
@@ -48,12 +48,12 @@ const DEATHS: [(&str, fn()); 8] = [
         let pool = pool_of_one(|it| it.panic_handler(|_| std::panic::panic_any(PanicsInDrop)));
         pool.spawn(|| panic!("the job"));
     }),
-    ("nobody takes start", || {
-        let _pool = pool_of_one(|it| it.start_handler(|_| panic!("nobody takes start")));
+    ("no thread takes start", || {
+        let _pool = pool_of_one(|it| it.start_handler(|_| panic!("no thread takes start")));
     }),
-    ("nobody takes exit", || {
+    ("no thread takes exit", || {
         drop(pool_of_one(|it| {
-            it.exit_handler(|_| panic!("nobody takes exit"))
+            it.exit_handler(|_| panic!("no thread takes exit"))
         }));
     }),
 ];
@@ -61,15 +61,15 @@ const DEATHS: [(&str, fn()); 8] = [
 #[test]
 fn a_panic_with_nowhere_to_go_aborts() {
     for (last_words, _) in DEATHS {
-        let deed = || {
+        let action = || {
             let last_words = std::env::var("LAST_WORDS").unwrap();
-            let (_, deed) = DEATHS.iter().find(|(it, _)| *it == last_words).unwrap();
-            deed();
+            let (_, action) = DEATHS.iter().find(|(it, _)| *it == last_words).unwrap();
+            action();
             // Blocks until the process has died, with time for it to do so.
             std::thread::sleep(Duration::from_secs(20));
             panic!("still alive");
         };
-        let Some(ending) = ending(&[("LAST_WORDS", last_words)], deed) else {
+        let Some(ending) = ending(&[("LAST_WORDS", last_words)], action) else {
             return;
         };
         assert_eq!(ending.status.signal(), Some(SIGABRT), "{}", ending.stderr);
@@ -82,7 +82,7 @@ fn a_panic_with_nowhere_to_go_aborts() {
 }
 
 #[test]
-fn a_panic_that_somebody_waits_for_does_not_abort() {
+fn a_panic_that_a_thread_waits_for_does_not_abort() {
     alone(&[], || {
         assert!(std::panic::catch_unwind(|| pool(1).install(|| panic!("awaited"))).is_err());
         let joined = std::panic::catch_unwind(|| rayon_core::join(|| (), || panic!("awaited")));
@@ -92,7 +92,7 @@ fn a_panic_that_somebody_waits_for_does_not_abort() {
 
 #[test]
 fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
-    let deed = || {
+    let action = || {
         let mut given = None;
         let keep = |thread| {
             given = Some(thread);
@@ -111,7 +111,7 @@ fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
         assert!(outcome.is_err(), "`run` returned on a worker");
         assert_eq!(pool.install(rayon_core::current_thread_index), Some(0));
     };
-    let Some(ending) = ending(&[], deed) else {
+    let Some(ending) = ending(&[], action) else {
         return;
     };
     // A panic that comes out of `run` would do as well; silence or a crash would not.

@@ -1,6 +1,6 @@
-//! Tests whose subject is a whole process: its global pool, its environment, its death.
+//! Tests whose subject is a whole process: its global pool, its environment, its end.
 //!
-//! Such a test starts this very binary again to run only itself, and there does the deed.
+//! Such a test starts this binary again, which then runs only that test and its action.
 
 use std::env;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::common;
 
-/// Set in a child, to the name of the test it is for.
+/// A variable that is set in a child, to the name of its test.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
 
 /// How a child ended.
@@ -26,11 +26,11 @@ fn name_of<F>(_: &F) -> &'static str {
     name.trim_end_matches("::{{closure}}")
 }
 
-/// Does `deed` in a process of its own, which must succeed. Its environment has `variables`, and no
+/// Runs `action` in a separate process, which must succeed. Its environment has `variables`, and no
 /// other variable that sets the size of pools.
-pub(crate) fn alone(variables: &[(&str, &str)], deed: impl FnOnce()) {
-    let name = name_of(&deed);
-    let Some(ending) = ending(variables, deed) else {
+pub(crate) fn alone(variables: &[(&str, &str)], action: impl FnOnce()) {
+    let name = name_of(&action);
+    let Some(ending) = ending(variables, action) else {
         return;
     };
     assert!(
@@ -43,10 +43,10 @@ pub(crate) fn alone(variables: &[(&str, &str)], deed: impl FnOnce()) {
 }
 
 /// Does the same, and returns how the process ended, or nothing if this is that process.
-pub(crate) fn ending(variables: &[(&str, &str)], deed: impl FnOnce()) -> Option<Ending> {
-    let name = name_of(&deed);
+pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Option<Ending> {
+    let name = name_of(&action);
     if env::var_os(MARK).is_some_and(|mark| mark == name) {
-        deed();
+        action();
         return None;
     }
     Some(run(name, variables))

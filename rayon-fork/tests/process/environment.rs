@@ -10,9 +10,9 @@ use crate::child::alone;
 const NEW: &str = "RAYON_NUM_THREADS";
 const OLD: &str = "RAYON_RS_NUM_CPUS";
 
-/// The size of a pool whose builder says `asked`.
-fn size(asked: usize) -> usize {
-    let builder = ThreadPoolBuilder::new().num_threads(asked);
+/// The size of a pool whose builder says `requested`.
+fn size(requested: usize) -> usize {
+    let builder = ThreadPoolBuilder::new().num_threads(requested);
     builder.build().unwrap().current_num_threads()
 }
 
@@ -45,7 +45,7 @@ fn the_environment_is_read_at_every_build() {
 }
 
 #[test]
-fn an_environment_that_asks_for_too_many_gets_the_most() {
+fn an_environment_that_names_too_many_gets_the_maximum() {
     let too_many = (max_num_threads() + 1).to_string();
     alone(&[(NEW, &too_many)], || {
         let mut kept = Vec::new();

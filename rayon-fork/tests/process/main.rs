@@ -8,7 +8,7 @@ mod child;
 mod common;
 mod environment;
 mod global_build;
-mod migrated_from_outside;
+mod migrated_from_external_threads;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! A process that forbids itself the kernel's fences after its first pool was built, and one that
-//! forks: pools go on.
+//! Pools continue in a process that forbids `membarrier` after its first pool was built, and in a
+//! child of `fork`.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
 
 use crate::child::alone;
-use crate::common::PATIENCE;
+use crate::common::TIME_LIMIT;
 
 pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
@@ -48,7 +48,7 @@ pub(crate) fn meet(pool: &ThreadPool) {
     }
 }
 
-/// From now on `action` happens to a thread of this process that makes one of these calls.
+/// From now on `action` is applied to each thread of this process that makes one of these calls.
 pub(crate) fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
     let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
     let arch = std::env::consts::ARCH.try_into().unwrap();
@@ -66,8 +66,8 @@ fn a_sandbox_after_the_first_pool_loses_no_job() {
         watch_for(&[libc::SYS_membarrier], refusal);
         meet(&pool);
         meet(&pool_of_two());
-        // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker
-        // yet. Then no thread has asked the kernel.
+        // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker yet.
+        // Then no thread has called `membarrier`.
         while say_fences(&pool) {
             meet(&pool);
         }
@@ -82,13 +82,13 @@ fn a_fork_may_build_pools_of_its_own() {
     });
 }
 
-/// Runs `deed`, which uses pools of its own, in a copy of this process, and waits for it.
-pub(crate) fn fork_and_wait(deed: impl FnOnce()) {
+/// Runs `action`, which uses its own pools, in a copy of this process, and waits for the copy.
+pub(crate) fn fork_and_wait(action: impl FnOnce()) {
     // SAFETY: the copy builds pools, uses them and exits. It needs no lock that another thread may
     // hold, except the allocator's, and the C library takes care of that one.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
-        let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(deed)).is_ok();
+        let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action)).is_ok();
         // SAFETY: always safe; the copy must run no exit code of the original.
         unsafe { libc::_exit(i32::from(!is_done)) };
     }
@@ -96,7 +96,7 @@ pub(crate) fn fork_and_wait(deed: impl FnOnce()) {
     let mut status = -1;
     // SAFETY: `status` is a valid place.
     while unsafe { libc::waitpid(copy, &raw mut status, libc::WNOHANG) } == 0 {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIME_LIMIT {
             // SAFETY: always safe; the copy is this process's child.
             unsafe { libc::kill(copy, libc::SIGKILL) };
             panic!("the copy hangs");

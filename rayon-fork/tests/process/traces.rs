@@ -1,8 +1,8 @@
 //! A pool leaves no trace. It has no thread but its workers at any time, and none at all when they
 //! are joined. It keeps no lock that a child of `fork` would wait for.
 //!
-//! A library with its own pool may be unloaded as soon as it has joined the workers. A thread limit
-//! need be no higher than the number of workers.
+//! A library with its own pool may be unloaded as soon as it has joined the workers. A limit on
+//! threads need not be higher than the number of workers.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_
 use seccompiler::SeccompAction;
 
 use crate::child::{alone, ending};
-use crate::common::{Tally, panic_text, patiently};
+use crate::common::{Tally, in_time, panic_text};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, settle, watch_for};
 
 /// Returns the kernel's names of the threads of this process.
@@ -33,7 +33,7 @@ fn threads() -> BTreeSet<String> {
         .collect()
 }
 
-/// Another thread, for as long as the process lives.
+/// Starts another thread, which lives as long as the process.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
@@ -92,7 +92,7 @@ impl Drop for KeptByThread {
 #[test]
 fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
     thread_local!(static KEPT: KeptByThread = const { KeptByThread(Cell::new(None)) });
-    patiently("scoped pools", || {
+    in_time("scoped pools", || {
         let gone = Tally::new();
         let with_pool = |use_it: fn(&ThreadPool)| {
             let keep = |thread: ThreadBuilder| {
@@ -111,7 +111,7 @@ fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_tells_that_a_thread_has_panicked() {
-    patiently("a scoped pool whose threads panic", || {
+    in_time("a scoped pool whose threads panic", || {
         let run = |thread: ThreadBuilder| {
             thread.run();
             panic!("after the pool");
@@ -187,11 +187,11 @@ fn a_thread_limit_need_leave_room_for_the_workers_alone() {
     });
 }
 
-/// The number of calls until one is held, and whether one is.
+/// The number of calls until a thread is stopped, and whether one has been stopped.
 static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Holds the thread whose call raised the signal, for ever.
+/// Stops the thread whose call raised the signal, for ever.
 extern "C" fn hold(_signal: libc::c_int) {
     if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
         IS_HELD.store(true, Ordering::SeqCst);
@@ -204,7 +204,7 @@ extern "C" fn hold(_signal: libc::c_int) {
 
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
-    // Builds a pool, holds the thread that builds it after so many calls, and then forks.
+    // Builds a pool, stops the thread that builds it after a given number of calls, and then forks.
     let build_and_hold = || {
         let calls = std::env::var("CALLS").unwrap().parse().unwrap();
         bystander();
@@ -229,7 +229,7 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
             println!("{BUILT}");
         }
     };
-    // In the middle is any place where the build asks the system about files: after so many calls.
+    // The interrupted build has made some, but not all of its system calls about files.
     for calls_before in 0.. {
         let calls = calls_before.to_string();
         let Some(ending) = ending(&[("CALLS", &calls)], build_and_hold) else {
@@ -237,21 +237,22 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
         };
         assert!(ending.status.success(), "{}", ending.stderr);
         if ending.stdout.contains(BUILT) {
-            assert!(calls_before > 0, "nobody was held");
+            assert!(calls_before > 0, "no thread was stopped");
             return;
         }
     }
 }
 
-/// Said by a process in which no thread was held.
-const BUILT: &str = "nobody is held any more";
+/// The output of a process in which no thread was stopped.
+const BUILT: &str = "no thread is stopped any more";
 
 #[test]
 fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // The first one mostly comes in the middle, and whenever it comes, this must hold.
+            // The first fork mostly comes in the middle of a step. The assertion must hold at any
+            // time.
             let pools = [(); 3].map(|()| {
                 let pool = pool_of_two();
                 sleep(Duration::from_millis(2));
@@ -262,7 +263,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
                 });
                 pool
             });
-            patiently("the fences of the original", || {
+            in_time("the fences of the original", || {
                 pools.iter().for_each(settle);
                 pools.iter().for_each(meet);
             });

@@ -1,5 +1,5 @@
-//! Only simulated machines show this of the pool: work on every core, time asleep, more workers than
-//! cores, and the same run again from one seed. Its behaviour there is shown by `behaviour/`.
+//! Properties of the pool that only simulated machines can show: work on every core, time asleep,
+//! oversubscription, and identical runs from one seed. `behaviour/` tests the behaviour there.
 
 use std::process::Command;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn fib(n: u32) -> u64 {
 fn joins_give_the_sequential_answer_on_every_worker() {
     let (answer, working) = on_eight(|pool| {
         let answer = pool.install(|| fib(18));
-        // The first thread is the one outside.
+        // The first thread is the external one.
         let workers = manycore::spent().into_iter().skip(1);
         (answer, workers.filter(|spent| spent.on(Spending::Work) > 0).count())
     });
@@ -47,7 +47,7 @@ fn joins_give_the_sequential_answer_on_every_worker() {
 }
 
 #[test]
-fn workers_sleep_while_there_is_nothing_to_do_and_wake_for_a_job_from_outside() {
+fn workers_sleep_while_there_is_nothing_to_do_and_wake_for_an_injected_job() {
     let (asleep, answer) = on_eight(|pool| {
         pool.install(|| fib(10));
         thread::sleep(Duration::from_millis(20));
@@ -123,7 +123,7 @@ fn every_job_is_counted_by_the_core_that_ran_it() {
     let of =
         |name| counts.workers.iter().map(|worker| worker.get(name).unwrap()).collect::<Vec<u64>>();
     let sum = |name| of(name).iter().sum::<u64>();
-    // A join for each number above 1, and the job that came from outside.
+    // A join for each number above 1, and the injected job.
     assert_eq!(sum("jobs_executed"), 1_596 + 1);
     assert!(sum("steals_won") <= sum("pushes"));
     assert!(of("jobs_executed").iter().all(|jobs| *jobs > 0), "{counts:?}");

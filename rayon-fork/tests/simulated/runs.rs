@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use manycore::{FrequencyMode, Machine};
 
-/// Addresses, and so what shares a line, do not depend on the host.
+/// Addresses do not depend on the host, nor does the set of words that share a cache line.
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
 
 /// More cores than any test has threads.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
 
-/// Each test runs so many times. The seed decides how late woken threads run and where thieves
-/// begin to search, so each time threads meet in another order.
+/// The number of runs of each test. The seed decides how late woken threads run and where thieves
+/// begin to search, so the order of events differs each time.
 const SEEDS: u64 = 10;
 
 /// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at
 /// once.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs `body` on machines of its own. Every `#[test]` does.
 ///
@@ -32,7 +32,7 @@ pub(crate) fn run(test: &str, body: fn()) {
         let (done, is_done) = channel::<()>();
         thread::scope(|threads| {
             threads.spawn(move || {
-                if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                if is_done.recv_timeout(TIME_LIMIT) == Err(RecvTimeoutError::Timeout) {
                     eprintln!("hung: `{test}` with seed {seed}");
                     std::process::abort();
                 }
@@ -43,7 +43,7 @@ pub(crate) fn run(test: &str, body: fn()) {
                 &machine,
                 FrequencyMode::Dynamic,
                 seed,
-                PATIENCE / 6,
+                TIME_LIMIT / 6,
                 body,
             );
             if let Err(stuck) = run {
@@ -53,7 +53,7 @@ pub(crate) fn run(test: &str, body: fn()) {
     }
 }
 
-/// Tells the seed of a run that panics.
+/// Prints the seed of a run that panics.
 struct TellsOfPanic(u64);
 
 impl Drop for TellsOfPanic {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::{Scope, ThreadPoolBuilder, join, scope, scope_fifo};
 
-use common::{Count, PATIENCE, Tally, pool, rounds, within_or};
+use common::{Count, TIME_LIMIT, Tally, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -44,9 +44,9 @@ fn repeated(natively: usize, under_miri: usize) -> usize {
     rounds(natively, under_miri) * usize::try_from(factor()).unwrap()
 }
 
-/// As [`common::patiently`], with more history for more rounds.
-fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
-    within_or(PATIENCE * factor(), what, String::new, body)
+/// As [`common::in_time`], with more history for more rounds.
+fn in_time<R>(what: &str, body: impl FnOnce() -> R) -> R {
+    within_or(TIME_LIMIT * factor(), what, String::new, body)
 }
 
 /// Also printed, so that a failed test shows it.
@@ -56,7 +56,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// Lets idle workers search, doze off or sleep, by chance.
+/// Lets idle workers search, become sleepy or sleep, at random.
 fn idle_gap(rng: &mut Rng, longest: Duration) {
     let gap = longest.mul_f64(rng.f64());
     if cfg!(miri) || rng.bool() {
@@ -99,14 +99,15 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // One in a hundred thousand would be many; one in five hundred is no accident.
+    // A lost wake-up in 1 of 100 000 joins would be frequent. The limit of 1 in 500 cannot be
+    // exceeded by chance.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));
     let arrived = AtomicUsize::new(0);
     let may_be_missed = !covers_internal_jobs();
     let (mut slow, mut missed) = (0, 0);
-    within_or(PATIENCE * factor(), "joins that meet", state, || {
+    within_or(TIME_LIMIT * factor(), "joins that meet", state, || {
         pool(2).install(|| {
             for round in 1..=rounds {
                 idle_gap(&mut rng, SHORT);
@@ -144,7 +145,7 @@ fn an_idle_worker_takes_the_second_of_two_long_halves() {
     let rounds = repeated(40, 2);
     let long = Duration::from_millis(5);
     let mut shared = 0;
-    patiently("joins of two long halves", || {
+    in_time("joins of two long halves", || {
         pool(2).install(|| {
             for _ in 0..rounds {
                 idle_gap(&mut rng, 5 * SHORT);
@@ -169,7 +170,7 @@ fn an_idle_worker_takes_the_second_of_two_long_halves() {
 #[test]
 fn a_spawned_job_reaches_a_worker_and_answers() {
     let mut rng = Rng::with_seed(seed());
-    patiently("ping-pong with spawned jobs", || {
+    in_time("ping-pong with spawned jobs", || {
         for workers in 1..=3 {
             let pool = pool(workers);
             let (sender, receiver) = mpsc::channel();
@@ -186,7 +187,7 @@ fn a_spawned_job_reaches_a_worker_and_answers() {
 #[test]
 fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
     let mut rng = Rng::with_seed(seed());
-    patiently("broadcasts to dozing workers", || {
+    in_time("broadcasts to workers that fall asleep", || {
         for workers in 1..=4 {
             let pool = pool(workers);
             let count = Count::new();
@@ -194,7 +195,7 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
                 idle_gap(&mut rng, SHORT / 2);
                 pool.broadcast(|_| {
                     count.add(1);
-                    // Workers doze off at different times.
+                    // Workers fall asleep at different times.
                     thread::sleep(Duration::from_micros(fastrand::u64(..3)));
                 });
                 assert_eq!(count.take(), workers);
@@ -206,7 +207,7 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
 #[test]
 fn pools_end_whatever_their_workers_were_doing() {
     let mut rng = Rng::with_seed(seed());
-    patiently("pools that end", || {
+    in_time("pools that end", || {
         for _ in 0..repeated(200, 2) {
             let workers = rng.usize(1..=4);
             let exits = Tally::new();
@@ -229,7 +230,7 @@ fn pools_end_whatever_their_workers_were_doing() {
 #[test]
 fn scopes_end_whatever_their_thieves_were_doing() {
     let mut rng = Rng::with_seed(seed());
-    patiently("scopes of few jobs", || {
+    in_time("scopes of few jobs", || {
         let pool = pool(3);
         pool.install(|| {
             let count = Count::new();

@@ -1,4 +1,4 @@
-//! Random work from several outside threads on pools that come and go.
+//! Random work from several external threads on pools that come and go.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 
-use crate::common::{Count, PATIENCE, Tally, rounds, within_or};
-use crate::{SHORT, grow, idle_gap, number_from, patiently, seed};
+use crate::common::{Count, TIME_LIMIT, Tally, rounds, within_or};
+use crate::{SHORT, grow, idle_gap, in_time, number_from, seed};
 
 /// The shared state of an epoch of the random test: some pools, and the counts of the jobs in them.
 struct Epoch {
     pools: Vec<ThreadPool>,
     submitted: AtomicUsize,
     executed: AtomicUsize,
-    /// The current action of each outside thread, for the watchdog.
+    /// The current action of each external thread, for the watchdog.
     doing: Vec<Mutex<&'static str>>,
 }
 
@@ -33,7 +33,7 @@ impl Epoch {
             .map(ThreadPool::current_num_threads)
             .collect();
         format!(
-            "Pools of {sizes:?} workers; outside threads in {doing:?}; {} detached jobs submitted, {} executed",
+            "Pools of {sizes:?} workers; external threads in {doing:?}; {} detached jobs submitted, {} executed",
             self.submitted.load(Ordering::Relaxed),
             self.executed.load(Ordering::Relaxed),
         )
@@ -69,7 +69,7 @@ impl Epoch {
         }
     }
 
-    /// Does one random action from outside, and checks it at once unless it is detached.
+    /// Does one random action on an external thread, and checks it at once unless it is detached.
     fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
         let says = |what| *doing.lock().unwrap() = what;
         let mut inner = rng.fork();
@@ -176,7 +176,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
         });
         let totals = Arc::clone(&epoch);
         let state = || format!("Seed {seed}, epoch {epochs}. {}", epoch.state());
-        within_or(PATIENCE, "an epoch of random work", state, || {
+        within_or(TIME_LIMIT, "an epoch of random work", state, || {
             thread::scope(|threads| {
                 for doing in &totals.doing {
                     let mut rng = rng.fork();
@@ -200,7 +200,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
         // The last holder of the epoch drops the pools: this thread, or a worker on its way out of
         // a job.
         drop((epoch, totals));
-        patiently("the end of random pools", || exits.wait_for(workers));
+        in_time("the end of random pools", || exits.wait_for(workers));
         assert_eq!(exits.get(), workers);
     }
     println!("{epochs} epochs");

@@ -1,6 +1,6 @@
 //! Two jobs of which the first waits for the second. They are pushed while one worker sleeps and
-//! another is about to stop searching. That one takes the first job, and must not leave the second
-//! to the sleeper.
+//! another is about to stop searching. The latter takes the first job, and must not leave the
+//! second to the sleeper.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::ThreadPool;
 
-use crate::common::{PATIENCE, pool, within_or};
+use crate::common::{TIME_LIMIT, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
-/// More lines than a cache holds.
+/// More cache lines than a cache holds.
 const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
-/// Stores that keep the next one waiting in the processor.
+/// Stores that delay the next store in the store buffer.
 const COLD_STORES: usize = 60;
 
 /// A value on a cache line of its own.
@@ -58,14 +58,15 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
     let [first_done, second_done] = [(); 2].map(|()| AtomicUsize::new(0));
     let state = || format!("After {first_done:?} of {rounds} rounds, {second_done:?} second jobs");
     within_or(
-        PATIENCE * factor(),
+        TIME_LIMIT * factor(),
         "jobs that wait for the next one",
         state,
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
-                // On an oversubscribed host, a round takes as long as a hundred elsewhere.
-                let is_time_left = |_: &usize| begun.elapsed() < PATIENCE * factor() / 3;
+                // On an oversubscribed host, a round takes as long as a hundred rounds on an idle
+                // host.
+                let is_time_left = |_: &usize| begun.elapsed() < TIME_LIMIT * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
                     // The worker that ran the second job falls asleep. Then the one that runs the
                     // first job begins to search.
@@ -85,8 +86,8 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
                         lines[line].0.store(round, Ordering::Relaxed);
                     }
                     scope.spawn(move |_| second_done.store(round, Ordering::Release));
-                    // This thread waits as code does that uses other means than the pool's.
-                    // Frequent yields would change the timing.
+                    // This thread waits without the pool, as user code may. Frequent yields would
+                    // change the timing.
                     while first_done.load(Ordering::Acquire) < round {
                         (0..10_000).for_each(|_| spin_loop());
                         thread::yield_now();

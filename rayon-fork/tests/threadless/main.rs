@@ -102,7 +102,7 @@ mod linux {
     /// Nothing runs in the background.
     fn runs_at_a_yield(submit: fn()) {
         submit();
-        assert!(!RAN.load(Ordering::Relaxed), "somebody ran the job");
+        assert!(!RAN.load(Ordering::Relaxed), "a thread ran the job");
         assert_eq!(yield_now(), Some(Yield::Executed));
         assert!(RAN.load(Ordering::Relaxed));
     }

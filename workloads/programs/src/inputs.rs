@@ -1,4 +1,5 @@
-//! Inputs of programs: made from a seed, the same on every machine, and kept beside the builds.
+//! Inputs of programs: generated from a seed, the same on every machine, and kept beside the
+//! builds.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,7 +9,7 @@ use png::{ColorType, Compression, Encoder};
 use protocol::WholeInput;
 use workloads::random::Random;
 
-/// Makes the input in a folder unless it is there; never half of it.
+/// Creates the input in a folder unless it exists. An incomplete input never gets the final name.
 pub(crate) fn make(
     folder: &Path,
     input: WholeInput,
@@ -26,7 +27,7 @@ pub(crate) fn make(
     }
     fs::create_dir_all(folder)?;
     let mut random = Random::new(seed);
-    // If another trial makes it at the same time, one of the two is thrown away.
+    // If another trial creates it at the same time, one of the two is deleted.
     let unfinished = tempfile::tempdir_in(folder)?;
     let path = unfinished.path().join(name);
     match input {
@@ -157,7 +158,7 @@ mod tests {
         let mut picture = png::Decoder::new(file).read_info().unwrap();
         picture.next_frame(&mut read).unwrap();
         assert_eq!((picture.info().width, picture.info().height), (512, 100));
-        // Those of the first dot differ by the noise alone.
+        // The colours of the first dot differ only by the noise.
         assert!(read[0] < 4 && read[1] == read[0] && read[2] == 255 - read[0]);
     }
 }

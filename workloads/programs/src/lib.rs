@@ -1,9 +1,8 @@
 //! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to
 //! its end.
 //!
-//! They are a crate beside the other workloads, so that a branch is built with them only when a
-//! sweep runs one. Nothing of them is linked: the runner builds each by itself and writes down
-//! where it is.
+//! They are in a separate crate, so that a branch is built with them only if a sweep runs one. They
+//! are not linked: the runner builds each program separately, and records its path.
 
 mod inputs;
 mod whole;
@@ -20,8 +19,8 @@ use whole::Whole;
 /// The file of rows.
 pub const ROWS: &str = include_str!("../programs.toml");
 
-/// [`program::main`] with the study's workloads, then the whole programs. `table` says in JSON where
-/// those are that were built: [`WholeBuilds`], of which this build is `build`.
+/// [`program::main`] with the study's workloads and the whole programs. `table` lists in JSON the
+/// paths of the built programs ([`WholeBuilds`]), and `build` is the name of this build in it.
 ///
 /// # Panics
 /// If the table is not as the runner writes it, and as [`program::main`] does.

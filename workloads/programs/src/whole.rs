@@ -15,7 +15,7 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 use crate::inputs;
 
-/// A program, and where its build is, if it was built.
+/// A program, and the path of its build, if it was built.
 pub(crate) struct Whole {
     row: WholeProgram,
     description: Description,
@@ -49,7 +49,7 @@ impl Workload for Whole {
         } = &self.row;
         let Some(binary) = self.binary.clone() else {
             return Err(Refusal::new(format!(
-                "this build has no `{name}`; build it anew"
+                "this build has no `{name}`; build it again"
             )));
         };
         let (amount, seed) = (setup.values.whole(unit), setup.seed);
@@ -92,15 +92,15 @@ impl Workload for Whole {
 /// The metric that [`Run`] adds for a program of the user.
 const PEAK_MEMORY: &str = "peak_memory";
 
-/// The memory that this process may come to need while a program runs.
+/// The memory that this process may need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
-/// The most memory that this process, or one that it started and that has ended, ever had.
+/// Returns the peak memory of this process and of its children that have ended.
 fn peak_bytes() -> u64 {
     UsageSample::now().counts.max_rss_bytes
 }
 
-/// A program, ready to be run again and again.
+/// A program, ready for any number of runs.
 struct Run {
     binary: PathBuf,
     arguments: Vec<OsString>,
@@ -108,7 +108,7 @@ struct Run {
     amount: u64,
     /// Where a program of the user runs.
     folder: Option<PathBuf>,
-    /// The file with the answer of the very first run, on whatever branch.
+    /// The file with the output of the very first run, on any branch.
     known: PathBuf,
     /// Peak memory of this process and those before it, to which the kernel raises that of every
     /// process that is started from here.
@@ -124,8 +124,8 @@ impl Run {
             .args(&self.arguments)
             .env("RAYON_NUM_THREADS", threads.to_string())
             .stdin(Stdio::null())
-            // The runner keeps the standard error of a failed trial, so the program's complaints go
-            // there.
+            // The runner keeps the standard error of a failed trial, so the program's error
+            // messages go there.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
             // Its output is not read, and would count as memory of this process.
@@ -169,21 +169,21 @@ impl Instance for Run {
         self.run(1)
     }
 
-    /// The pool stays asleep: the program has one of its own.
+    /// The pool stays asleep, because the program has its own pool.
     fn run_on(&mut self, _: &ThreadPool) -> u64 {
         self.run(self.threads)
     }
 
-    /// The peak memory of a program of the user, if it is more than the kernel tells of any.
+    /// The peak memory of a program of the user, if it exceeds that of all earlier processes.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);
-        let is_told = self.folder.is_some() && peak > floor + SPARE_BYTES;
+        let is_reported = self.folder.is_some() && peak > floor + SPARE_BYTES;
         let metric = Metric {
             value: peak as f64,
             unit: "bytes".to_owned(),
         };
-        is_told
+        is_reported
             .then(|| (PEAK_MEMORY.to_owned(), metric))
             .into_iter()
             .collect()
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_its_threads_and_how_much_it_has_to_do() {
+    fn a_program_is_reported_its_threads_and_how_much_it_has_to_do() {
         let common = tempfile::tempdir().unwrap();
         let script = "[ $RAYON_NUM_THREADS = 3 ] && echo $0";
         let outcome = trial(common.path(), script, |request| request.threads = 3).unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_memory_of_a_program_is_told_if_it_is_more_than_that_of_this_process() {
+    fn the_peak_memory_of_a_program_is_reported_if_it_is_more_than_that_of_this_process() {
         let common = tempfile::tempdir().unwrap();
         // More than other tests of this process and their programs take at the same time.
         let arguments = [

@@ -1,7 +1,7 @@
 //! The parts of HTTP/1.1 (RFC 9110, 9112) that the HTTP servers of this crate share: statuses and
 //! the head of a request. Every part that a client can make long has a limit.
 
-use crate::net::TurnedAway;
+use crate::net::Refused;
 
 /// Longest request line and headers together, in bytes.
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
@@ -33,18 +33,18 @@ impl Status {
 /// A status and the message to the client.
 pub(crate) type Wrong = (Status, &'static str);
 
-/// Why an HTTP client is turned away.
-pub(crate) fn turned_away(why: TurnedAway) -> Wrong {
+/// The status and the message for an HTTP client whose request the server does not answer.
+pub(crate) fn refused(why: Refused) -> Wrong {
     match why {
-        TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, "the request took too long\n"),
-        TurnedAway::Stopping => (Status::UNAVAILABLE, "the server ends\n"),
+        Refused::TooSlow => (Status::REQUEST_TIMEOUT, "the request took too long\n"),
+        Refused::Stopping => (Status::UNAVAILABLE, "the server ends\n"),
     }
 }
 
-/// Room for the headers of one head.
+/// Memory for the headers of one head.
 pub(crate) type Room<'a> = [httparse::Header<'a>; MAX_HEADERS];
 
-/// Room without headers.
+/// The same without headers.
 pub(crate) const EMPTY_ROOM: Room<'static> = [httparse::EMPTY_HEADER; MAX_HEADERS];
 
 /// The request line and the headers of a request.
@@ -55,21 +55,22 @@ pub(crate) struct Head<'room, 'input> {
     /// Minor version: 0 or 1.
     pub(crate) version: u8,
     pub(crate) headers: &'room [httparse::Header<'input>],
-    /// Bytes that it takes.
+    /// The length of the head in bytes.
     pub(crate) length: usize,
 }
 
 impl<'room, 'input> Head<'room, 'input> {
-    /// The head at the beginning of `input`; `None` if more has to come.
+    /// Returns the head at the beginning of `input`; `None` if it is not complete.
     ///
     /// # Errors
-    /// If it is none, or too long.
+    /// If it is no valid head, or too long.
     pub(crate) fn parse(
         input: &'input [u8],
         room: &'room mut Room<'input>,
     ) -> Result<Option<Self>, Wrong> {
         let mut head = httparse::Request::new(room);
-        // Never more than may be looked at, so that it does not matter how much has arrived so far.
+        // Parses no more bytes than the limit. So the result does not depend on how much has
+        // arrived so far.
         let looked_at = &input[..input.len().min(MAX_HEAD)];
         let length = match head.parse(looked_at) {
             Ok(httparse::Status::Complete(length)) => length,
@@ -114,8 +115,8 @@ impl<'room, 'input> Head<'room, 'input> {
     }
 }
 
-/// The path and query of `target`, be it in origin form, `/path?query`, or in absolute form,
-/// `http://host/path?query`, as it is said to proxies. Any host is taken for this one. `None` for
+/// Returns the path and query of `target`, in origin form (`/path?query`) or in absolute form
+/// (`http://host/path?query`), which clients send to proxies. Accepts any host. Returns `None` for
 /// any other form.
 fn local_path(target: &str) -> Option<&str> {
     const SCHEME: &str = "http://";
@@ -128,10 +129,10 @@ fn local_path(target: &str) -> Option<&str> {
     }
     let rest = &target[SCHEME.len()..];
     match rest.find(['/', '?']) {
-        // Without a host it names nothing.
+        // A target without a host is invalid.
         Some(0) => None,
         Some(end) if rest[end..].starts_with('/') => Some(&rest[end..]),
-        // An empty path is the root's; its query says nothing to the servers here.
+        // An empty path is that of the root; the servers ignore its query.
         _ => (!rest.is_empty()).then_some("/"),
     }
 }

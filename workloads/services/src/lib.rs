@@ -1,7 +1,6 @@
 //! Servers, locks, user-level threads and asynchronous input and output as workloads of a pool.
 //!
-//! They are a crate beside the other workloads, so that a branch is built with them only when a
-//! sweep runs one.
+//! They are in a separate crate, so that a branch is built with them only if a sweep runs one.
 
 pub mod async_io;
 mod descriptors;
@@ -26,7 +25,8 @@ use workloads::workload::Workload;
 
 use observer::Observer;
 
-/// The programs of this crate, by the names of rows in `workloads.toml`. A new one needs a line here.
+/// The programs of this crate, by the names of rows in `workloads.toml`. A new program needs a line
+/// here.
 const PROGRAMS: &[(&str, Prepare)] = &[
     ("locks", locks::prepare),
     ("async-io", async_io::prepare),
@@ -49,7 +49,7 @@ static ALL: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| {
 /// [`program::main`] with all workloads.
 ///
 /// # Panics
-/// As there.
+/// As that function.
 #[must_use]
 pub fn main(variant: &'static str) -> ExitCode {
     program::main(variant, &ALL)
@@ -58,7 +58,7 @@ pub fn main(variant: &'static str) -> ExitCode {
 /// [`program::main_instrumented`] with all workloads.
 ///
 /// # Panics
-/// As there.
+/// As that function.
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)

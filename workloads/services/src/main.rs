@@ -1,4 +1,5 @@
-//! One request in, one answer out; or, with arguments, a service tried by hand or served by itself.
+//! Reads one request and prints one record. With arguments, tries a service by hand, or runs its
+//! server alone.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::mem;
@@ -14,14 +15,14 @@ use workloads::cli::{self, HOST_FAILED, Run, print};
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Exit code of an interrupted program, as shells have it.
+/// Exit code of an interrupted program, as shells report it.
 const INTERRUPTED: i32 = 130;
 
 /// Try one service by hand, every answer checked, or run its server by itself.
 ///
-/// Without arguments, reads one request as a line of JSON from standard input and answers with one
-/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for
-/// example the answer could not be written, 130 interrupted twice.
+/// Without arguments, reads one request as a line of JSON from standard input and prints one line.
+/// Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed (for example, the
+/// output could not be written), 130 interrupted twice.
 #[derive(Parser)]
 #[command(name = "service", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -69,8 +70,8 @@ struct Files {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
-    // help.
+    // Without arguments the program expects a request of the runner. At a terminal, it prints its
+    // help instead.
     if std::env::args_os().len() == 1 && !io::stdin().is_terminal() {
         return services::main(VARIANT);
     }
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Nothing was asked for: says what can be.
+/// Prints the help, because there are no arguments.
 fn usage() -> ExitCode {
     eprint!("{}", Cli::command().render_help());
     ExitCode::from(2)
@@ -143,7 +144,7 @@ fn serve_files(arguments: &Files) -> ExitCode {
     match outcome {
         Ok(counts) => print(&format!("{counts}\n"), 0),
         Err(error) => {
-            eprintln!("error: the file server cannot go on: {error}");
+            eprintln!("error: the file server cannot continue: {error}");
             ExitCode::from(HOST_FAILED)
         }
     }
@@ -164,7 +165,7 @@ fn on_interrupt(stop: impl Fn() + Send + 'static) {
     }
 }
 
-/// Prints where a server listens. Without a reader it serves all the same.
+/// Prints the address of a server. The server runs even if that fails.
 fn announce(address: &str) {
     if let Err(error) = writeln!(io::stdout(), "{address}") {
         eprintln!("warning: standard output: {error}; the server is at {address}");

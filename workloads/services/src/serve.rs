@@ -1,4 +1,4 @@
-//! The servers of the service workloads by themselves, for clients of other makers.
+//! Runs the servers of the service workloads alone, for other clients.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,7 +12,7 @@ use crate::net::{self, Limits, Server};
 use crate::{forum, kv};
 use workloads::cli::parse_setting;
 
-/// A server to be started.
+/// The options of a server.
 #[derive(Args, Clone, Debug)]
 pub struct Serve {
     /// kv or forum
@@ -27,7 +27,7 @@ pub struct Serve {
     /// Limit of open connections; further ones wait
     #[arg(long, default_value_t = 512)]
     pub connections: usize,
-    /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
+    /// Limit in milliseconds for a whole request to arrive, and for the client to read its answer
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
     pub request_timeout_ms: u64,
     /// Limit in milliseconds between two requests of a connection
@@ -43,17 +43,17 @@ pub struct Serve {
 pub struct Stop(net::Stop);
 
 impl Stop {
-    /// Lets no client in any more; requests that have arrived are answered.
+    /// Stops accepting connections. The server answers requests that have arrived completely.
     pub fn stop(&self) {
         self.0.stop();
     }
 }
 
 /// Serves until it is stopped, with these `settings`, each once. `ready` gets the address and the
-/// means to stop. Returns what happened, for people, in lines.
+/// handle that stops the server. Returns a report for people, in lines.
 ///
 /// # Errors
-/// If something is asked for that does not exist, or the port or the threads cannot be had.
+/// If the options name something that does not exist, or the port or the threads are not available.
 pub fn serve(
     serve: &Serve,
     parameters: &BTreeMap<String, String>,

@@ -1,8 +1,8 @@
-//! `crowded`: the loads of other workloads, on a host where endless loops of other processes want
-//! the same CPUs.
+//! `crowded`: the loads of other workloads beside CPU hogs, endless loops of other processes on the
+//! same CPUs.
 //!
-//! There a thread that gives up its CPU gets it back some milliseconds later. A thread that spins
-//! may take the CPU from the thread for which it waits. A wait should cost no more than blocking.
+//! There, a thread that yields gets its CPU back some milliseconds later. A thread that spins may
+//! take the CPU from the thread for which it waits. Waiting should cost no more than blocking.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::kinds::arrivals;
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// The load beside the hogs: another workload.
+/// The workload that runs beside the CPU hogs.
 struct Load {
     workload: &'static str,
-    /// Its parameter that says how often, and how often in a round: each load then takes about as
-    /// long.
+    /// The parameter that sets the number of calls, and its value for one round. With these values,
+    /// rounds of all loads take about as long.
     often: (&'static str, u64),
     /// Parameters that differ from size `small`.
     set: &'static [(&'static str, &'static str)],
@@ -47,11 +47,11 @@ static LOADS: &[Load] = &[
 /// Prepares the workload `crowded`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let load = Load::find(setup.values.word("load"));
     let values = load.values(setup.values.whole("rounds"))?;
-    // Known answers first, while there is room.
+    // Computes the known answers before the hogs take CPU time.
     let load = arrivals::prepare(&Setup {
         values: &values,
         ..*setup
@@ -104,7 +104,7 @@ impl Instance for Crowd {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let answer = self.load.check()?;
-        // A time without the crowd is no time of this workload.
+        // A run is valid only if all hogs still ran at its end.
         let describe = |hogs: usize| format!("{hogs} hogs at the end");
         Mismatch::unless_equal(&describe(self.hogs.count()), &describe(self.hogs.running()))?;
         Ok(answer)

@@ -1,4 +1,4 @@
-//! `decode`: the matrix products by which a language model finds one token after the other.
+//! `decode`: the matrix products by which a language model computes one token after the other.
 //!
 //! Each layer multiplies a vector by seven matrices of bytes, one after the other. Each product is
 //! one flat parallel loop over rows, so a token takes about 200 small parallel regions. The shapes
@@ -17,9 +17,9 @@ use crate::kinds::latency::Latencies;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Rows and columns of the seven matrices of a layer, in widths of the model. They are those of
-/// queries, keys, values and the output of attention, then of the feed-forward net: two up, one
-/// down.
+/// Rows and columns of the seven matrices of a layer, as multiples of the model's width. Four
+/// matrices belong to attention (queries, keys, values, output), three to the feed-forward net (two
+/// up, one down).
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// The input of each matrix: the number of the product that made it, or 0 for the layer's own
@@ -29,7 +29,7 @@ const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 /// Prepares the workload `decode`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let mut random = Random::new(setup.seed);
@@ -63,12 +63,12 @@ struct Matrix {
     entries: Vec<i8>,
 }
 
-/// Any byte.
+/// Returns a random byte.
 fn byte(random: &mut Random) -> i8 {
     narrow(i32::try_from(random.below(1 << 16)).expect("16 bits"))
 }
 
-/// A product's entry as a byte again: the second one of it.
+/// Reduces a product's entry to a byte: its second one.
 fn narrow(sum: i32) -> i8 {
     i8::from_le_bytes([sum.to_le_bytes()[1]])
 }
@@ -129,7 +129,7 @@ impl Matrix {
 }
 
 struct Model {
-    /// By layer; used in turn if there are fewer than layers.
+    /// Matrices by layer. If there are fewer than layers, the layers use them in rotation.
     weights: Vec<[Matrix; 7]>,
     layers: usize,
     task_rows: usize,
@@ -160,7 +160,7 @@ struct Decoder {
     tokens: usize,
     first: Vec<i8>,
     known: u64,
-    /// Tokens that were right.
+    /// The number of correct tokens.
     right: usize,
     took: Latencies,
 }

@@ -1,20 +1,21 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition; nothing but the cost of join
+//! `fib-join`: the naive Fibonacci recursion, one join per addition. It measures the cost of a join
 //! itself.
 //!
-//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. Two branches
-//! whose push costs differ by one atomic operation differ here first. Its sizes are set so that the
-//! *parallel* program takes the nominal time on one thread; the sequential one is six times faster.
+//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. This
+//! workload is the most sensitive to one more atomic operation in a push. Its sizes are set so that
+//! the *parallel* program takes the nominal time on one thread; the sequential one is six times
+//! faster.
 
 use protocol::Refusal;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
 /// Prepares the workload `fib-join`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(OneNumber::new(Fibonacci(setup.values.whole("n")))))
 }
@@ -42,7 +43,7 @@ impl Problem for Fibonacci {
 }
 
 fn recurse(n: u64) -> u64 {
-    charge(1);
+    add_cost(1);
     if n < 2 {
         n
     } else {
@@ -51,7 +52,7 @@ fn recurse(n: u64) -> u64 {
 }
 
 fn recurse_with_join(n: u64) -> u64 {
-    charge(1);
+    add_cost(1);
     if n < 2 {
         return n;
     }

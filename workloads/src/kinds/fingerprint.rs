@@ -1,10 +1,10 @@
-//! A sum over a collection that does not depend on the order, to prove that sorting lost nothing.
+//! A hash of a collection that does not depend on the order. It proves that a sort lost no element.
 
 use crate::random::mix;
 
 /// Two collections with different contents have the same fingerprint with probability 2^-64.
 pub(super) fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
-    // The mixing keeps "one more, one less" from cancelling out in the sum.
+    // Without the mixing, one larger and one smaller element would cancel out in the sum.
     words.fold(0, |sum: u64, word| {
         sum.wrapping_add(mix(word.wrapping_add(1)))
     })

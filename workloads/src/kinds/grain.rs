@@ -1,8 +1,9 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! The metric `metg50` counts: the smallest grain at which efficiency is still 50 %. It is the
-//! minimum effective task granularity of the Task Bench study of 2020. Efficiency is the time of
-//! the work in one piece, over the time of the cut work times the threads that have a CPU.
+//! The figure of merit is the metric `metg50`: the smallest grain at which efficiency is still 50
+//! %. It is the minimum effective task granularity of the Task Bench study of 2020. Let `T1` be the
+//! time of the work in one piece, `T` that of the work in tasks, and `n` the number of threads that
+//! have a CPU. Efficiency is `T1 / (n T)`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -30,7 +31,7 @@ const GRAINS: [(u64, &str); 9] = [
 /// Prepares the workload `grain`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Work::new(
         setup.seed,
@@ -39,7 +40,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// The work cut into tasks of one length.
+/// The work in tasks of one length.
 struct Cut {
     /// The grain in metrics.
     label: &'static str,
@@ -78,7 +79,7 @@ struct Work {
     seed: u64,
     /// Threads that can run at once.
     parallelism: usize,
-    /// A step of the work in one piece, in ns.
+    /// The time of a step if the work is one piece, in ns.
     step_ns: f64,
     cuts: Vec<Cut>,
 }
@@ -119,7 +120,8 @@ impl Work {
         self.cuts.iter().map(Cut::total_steps).sum()
     }
 
-    /// Grain in ns and efficiency, smallest grain first; without those that never ran.
+    /// Returns grains in ns and their efficiency, smallest grain first. Leaves out grains that
+    /// never ran.
     fn efficiencies(&self) -> Vec<(f64, f64)> {
         self.cuts
             .iter()
@@ -132,7 +134,7 @@ impl Work {
     }
 }
 
-/// Returns the cost of a step of uncut work: the best of three.
+/// Returns the time of a step of the work in one piece: the best of three.
 fn step_ns(seed: u64, steps: u64) -> f64 {
     let time = |_| {
         let begun = Instant::now();
@@ -143,8 +145,9 @@ fn step_ns(seed: u64, steps: u64) -> f64 {
     best.as_nanos() as f64 / steps as f64
 }
 
-/// The smallest grain with an efficiency of a half: where the curve through the logarithms of the
-/// grains crosses it first. The smallest of all if that is good enough; `None` if none is.
+/// Returns the smallest grain with an efficiency of 50 %. The curve through the logarithms of the
+/// grains first crosses 50 % there. If the smallest grain already reaches 50 %, returns that grain;
+/// if no grain does, `None`.
 fn metg50(efficiencies: &[(f64, f64)]) -> Option<f64> {
     let first = efficiencies
         .iter()

@@ -1,4 +1,5 @@
-//! Small jobs: each notes when it ran, and how often, so that a lost or doubled job shows.
+//! Small jobs. Each records when and how often it ran, so that the check finds lost or doubled
+//! jobs.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -6,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::kinds::pacing::{chain, chains};
 use crate::usage::nanoseconds;
 
-/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are
-/// read after the scope of all jobs has ended, which orders both.
+/// One slot per job. Everything is Relaxed: a job writes only its own slot. The caller reads the
+/// slots after the scope of all jobs has ended, which orders both.
 #[derive(Default)]
 pub(super) struct Moments {
     places: Vec<Moment>,
@@ -26,14 +27,14 @@ impl Moments {
         self.places.resize_with(jobs, Moment::default);
     }
 
-    /// Job `job` is here now, so long after `start`.
+    /// Records that job `job` runs now, as the time since `start`.
     pub(super) fn note(&self, job: usize, start: Instant) {
         let place = &self.places[job];
         place.noted_ns.store(nanoseconds(start.elapsed()), Relaxed);
         place.runs.fetch_add(1, Relaxed);
     }
 
-    /// How many jobs ran exactly once.
+    /// Returns how many jobs ran exactly once.
     pub(super) fn ran_once(&self) -> usize {
         self.places
             .iter()
@@ -41,7 +42,7 @@ impl Moments {
             .count()
     }
 
-    /// When each job was noted, as time since the start that it was noted against.
+    /// Returns the recorded time of each job, since the `start` of its record.
     pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
         self.places
             .iter()
@@ -49,7 +50,7 @@ impl Moments {
     }
 }
 
-/// Jobs of equal work that are run together, again and again.
+/// Jobs of equal work that run together, in each of many runs.
 pub(super) struct Batch {
     jobs: usize,
     steps: u64,
@@ -59,7 +60,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// `jobs` jobs of `steps` steps each; none has run.
+    /// Creates `jobs` jobs of `steps` steps each; none has run.
     pub(super) fn new(jobs: usize, steps: u64) -> Self {
         let mut batch = Self {
             jobs,
@@ -72,7 +73,7 @@ impl Batch {
         batch
     }
 
-    /// Forgets the last run.
+    /// Discards the last run.
     pub(super) fn begin_run(&mut self) {
         self.moments.begin_run(self.jobs);
         *self.sum.get_mut() = 0;
@@ -83,24 +84,24 @@ impl Batch {
         self.jobs
     }
 
-    /// Runs job `job`, which begins so long after `start`.
+    /// Runs job `job`, and records the time from `start` to its beginning.
     pub(super) fn run(&self, job: usize, start: Instant) {
         self.moments.note(job, start);
         // Relaxed: read after the scope of all jobs, which orders it.
         self.sum.fetch_add(chain(job as u64, self.steps), Relaxed);
     }
 
-    /// When the first job of this run began.
+    /// Returns when the first job of this run began.
     pub(super) fn first_began(&self) -> Duration {
         self.moments.noted().min().unwrap_or_default()
     }
 
-    /// Whether every job of this run ran once, with the right sum.
+    /// Returns whether every job of this run ran once, and the sum is right.
     pub(super) fn is_right(&mut self) -> bool {
         self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
     }
 
-    /// The sum of all jobs of a run, known beforehand.
+    /// Returns the known sum of all jobs of a run.
     pub(super) fn known_sum(&self) -> u64 {
         self.known_sum
     }

@@ -1,4 +1,4 @@
-//! Latencies of one kind: noted in the timed region, sorted into a histogram outside it.
+//! Latencies of one kind: recorded in the timed region, added to a histogram after it.
 
 use std::time::Duration;
 
@@ -7,22 +7,23 @@ use protocol::Metric;
 
 use crate::usage::nanoseconds;
 
-/// Percentiles that are reported, with their names. Nearly all users of a pool wait for the tail.
+/// The reported percentiles, with their names. High percentiles matter, because a user of a pool
+/// often waits for the slowest of many requests.
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// Longest latency that the histogram tells apart from longer ones: an hour, in ns.
+/// The longest latency that the histogram distinguishes from longer ones: an hour, in ns.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Times longer than any scheduling step takes, unless a wake-up was lost and something else came
-/// to the rescue. The limit of the stress tests.
+/// A scheduling step takes longer than this only if a wake-up was lost, and a later event woke the
+/// worker. The stress tests have the same limit.
 const SLOW: Duration = Duration::from_millis(10);
 
-/// How long something took, again and again.
+/// The latencies of one kind of event.
 pub struct Latencies {
     /// The beginning of the metrics' names: `<name>_p50`, …
     name: &'static str,
-    /// Noted in the current run. Its room is made before the run.
+    /// The latencies of the current run. Their memory is allocated before the run.
     noted: Vec<u64>,
     /// All runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,
@@ -30,7 +31,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// None yet.
+    /// Creates an empty record.
     ///
     /// # Panics
     /// Never: the bounds are in order.
@@ -46,24 +47,25 @@ impl Latencies {
         }
     }
 
-    /// Drops the last run's notes and makes room for `expected`, so that noting never allocates.
+    /// Discards the last run's latencies and makes room for `expected` ones, so that recording
+    /// never allocates.
     pub fn begin_run(&mut self, expected: usize) {
         self.noted.clear();
         self.noted.reserve(expected);
     }
 
-    /// Notes one.
+    /// Records one latency.
     pub fn note(&mut self, latency: Duration) {
         self.noted.push(nanoseconds(latency));
     }
 
-    /// Counts one at once, for callers that note without end.
+    /// Adds one latency to the histogram at once, for callers with an unlimited number of them.
     pub fn count(&mut self, latency: Duration) {
         self.histogram.saturating_record(nanoseconds(latency));
         self.slow += u64::from(latency > SLOW);
     }
 
-    /// Counts the run that has ended.
+    /// Adds the run that has ended to the histogram.
     pub fn end_run(&mut self) {
         for latency in self.noted.drain(..) {
             self.histogram.saturating_record(latency);
@@ -71,13 +73,13 @@ impl Latencies {
         }
     }
 
-    /// Forgets all runs: they were warm-ups.
+    /// Discards all runs, because they were warm-ups.
     pub fn forget(&mut self) {
         self.histogram.reset();
         self.slow = 0;
     }
 
-    /// Counts the runs of `other`, too.
+    /// Adds the runs of `other`.
     ///
     /// # Panics
     /// Never: all histograms have the same bounds.
@@ -107,8 +109,8 @@ impl Latencies {
         metrics
     }
 
-    /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than 10
-    /// ms. None if nothing was counted.
+    /// Returns percentiles and maximum of all runs in ns, to three digits, and how many latencies
+    /// were longer than 10 ms. Returns no metrics if there are no latencies.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {

@@ -1,8 +1,8 @@
 //! `life`: Conway's game of life on a torus, generation by generation.
 //!
 //! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before
-//! the last row is done. Paced at a frame rate, the pool is called from outside once per frame and
-//! idle in between, as in a game.
+//! the last row is done. If paced at a frame rate, an external thread calls the pool once per
+//! frame, and the pool is idle in between, as in a game.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::kinds::pacing::sleep_until;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `life`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (rows, columns) = (values.count("rows"), values.count("columns"));
     let mut random = Random::new(setup.seed);
-    // Three cells in ten live: with fewer or more, most die at once.
+    // 30 % of the cells live: with fewer or more, most die at once.
     let initial: Vec<u8> = (0..rows * columns)
         .map(|_| u8::from(random.below(10) < 3))
         .collect();
@@ -119,7 +119,7 @@ fn describe(cells: &[u8]) -> String {
 
 /// Row number `row` of the next generation.
 fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
-    charge(next.len() as u64);
+    add_cost(next.len() as u64);
     let (columns, rows) = (next.len(), cells.len() / next.len());
     let line = |row: usize| &cells[row % rows * columns..][..columns];
     let lines = [line(row + rows - 1), line(row), line(row + 1)];
@@ -136,7 +136,7 @@ fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
         rule(neighbours, here[column])
     };
     let last = columns - 1;
-    // The edges apart, so that the compiler can make vectors of the rest.
+    // The edges are separate, so that the compiler can vectorise the rest.
     next[0] = at(last, 0, 1 % columns);
     next[last] = at((last + columns - 1) % columns, last, 0);
     if columns > 2 {
@@ -155,8 +155,9 @@ fn rule(neighbours: u8, cell: u8) -> u8 {
     u8::from((neighbours | cell) == 3)
 }
 
-/// The next generation in another way: sums of three along rows, sums of three of those along
-/// columns. A square of three with 3 alive gives life, one with 4 keeps its centre.
+/// Computes the next generation in another way: sums of three along rows, then sums of three of
+/// those along columns. If a 3 × 3 square has 3 live cells, its centre lives; if it has 4, its
+/// centre stays as it is.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {

@@ -1,7 +1,7 @@
 //! `map-collect`: computed pairs are gathered into a hash map, in several ways.
 //!
-//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do,
-//! one at a time). So little of it can scale, and the ways differ in how they meet at the end.
+//! Computing a pair is cheap. Inserting it is expensive, and one thread inserts all pairs (or all
+//! threads do, one at a time). So little of the work scales, and the ways differ in the last step.
 
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -11,14 +11,14 @@ use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `map-collect`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Pairs {
         count: setup.values.whole("pairs"),
@@ -33,7 +33,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Hashes by fixed keys, unlike the default, which draws them anew for each process.
+/// Hashes with fixed keys. The default hasher draws new keys for each process.
 type Map = HashMap<u64, u64, BuildHasherDefault<DefaultHasher>>;
 
 struct Pairs {
@@ -43,16 +43,16 @@ struct Pairs {
     map: Map,
 }
 
-/// Charges of a pair's insertion; to compute it is one. A guess.
+/// The cost of a pair's insertion, in units; computing a pair costs 1 unit. A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The same if the facade collects: the pairs lie in a list of vectors before. From the times of
-/// one thread and of the sequential program in sweep 2026-11-23T015755Z.
+/// The same if the facade collects, which first puts the pairs into a list of vectors. Computed
+/// from the times of one thread and of the sequential program in sweep 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
 /// A key, different for every index since mixing is a bijection, and its value.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
-    charge(1);
+    add_cost(1);
     (mix(seed ^ mix(index)), index)
 }
 
@@ -61,12 +61,12 @@ fn gather_by_collect(seed: u64, count: u64) -> Map {
         .into_par_iter()
         .map(|index| pair(seed, index))
         .collect();
-    // The calling thread alone has inserted them all.
-    charge(COLLECTED_COST * count);
+    // The calling thread inserts all pairs.
+    add_cost(COLLECTED_COST * count);
     map
 }
 
-/// Returns the pairs of each piece of the range, in a vector of its own.
+/// Returns a vector of pairs for each piece of the range.
 fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
     (0..count)
         .into_par_iter()
@@ -98,7 +98,7 @@ fn gather_by_vectors(seed: u64, count: u64) -> Map {
 fn with_all(count: usize, pairs: impl Iterator<Item = (u64, u64)>) -> Map {
     let mut map = Map::with_capacity_and_hasher(count, BuildHasherDefault::default());
     map.extend(pairs);
-    charge(INSERTION_COST * count as u64);
+    add_cost(INSERTION_COST * count as u64);
     map
 }
 
@@ -110,7 +110,7 @@ fn gather_under_a_lock(seed: u64, count: u64) -> Map {
         .for_each(|(key, value)| {
             let mut map = map.lock().expect("no insertion panics");
             map.insert(key, value);
-            charge(INSERTION_COST);
+            add_cost(INSERTION_COST);
         });
     map.into_inner().expect("no insertion panics")
 }
@@ -124,7 +124,7 @@ impl Instance for Pairs {
         self.map = (0..self.count)
             .map(|index| pair(self.seed, index))
             .collect();
-        charge(INSERTION_COST * self.count);
+        add_cost(INSERTION_COST * self.count);
         self.count
     }
 

@@ -1,14 +1,15 @@
 //! `matmul`: product of two square matrices by recursive quartering, tiles in Z-order.
 //!
-//! Eight products of a quarter each, four at a time, are a tree of joins with much arithmetic per
-//! byte. So it scales with the number of tiles. In Z-order each quarter is one contiguous slice.
+//! A product consists of eight products of quarters, four at a time: a tree of joins with much
+//! arithmetic per byte. So it scales with the number of tiles. In Z-order each quarter is one
+//! contiguous slice.
 
 use std::array;
 
 use protocol::Refusal;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
@@ -19,7 +20,7 @@ const TILE_SIDE: usize = 32;
 /// Prepares the workload `matmul`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let side = 1 << setup.values.count("log2-side");
     let mut random = Random::new(setup.seed);
@@ -46,11 +47,13 @@ fn small_whole(random: &mut Random) -> f64 {
     random.below(17) as f64 - 8.0
 }
 
-/// Vectors with which the answer is probed; each misses a wrong one with a chance below 2^-20.
+/// The number of random vectors that test the answer. Each misses a wrong answer with a probability
+/// below 2^-20.
 const PROBES: usize = 3;
 
-/// An element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 / 2^2 <
-/// 2^53, what a float holds exactly.
+/// Returns an element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 /
+/// 2^2
+/// < 2^53, so a float holds each sum exactly.
 fn probe(random: &mut Random) -> f64 {
     random.below(1 << 18) as f64
 }
@@ -120,7 +123,8 @@ fn apply(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     result
 }
 
-/// Where an element lies: quarters in Z-order down to tiles, which are kept row by row.
+/// Returns the index of an element: quarters are in Z-order down to tiles, whose elements are in
+/// row order.
 fn place(row: usize, column: usize, side: usize) -> usize {
     if side <= TILE_SIDE {
         return row * side + column;
@@ -136,7 +140,7 @@ fn quarters(matrix: &[f64]) -> [&[f64]; 4] {
     array::from_fn(|index| &matrix[index * quarter..][..quarter])
 }
 
-/// [`quarters`], to be changed.
+/// [`quarters`] as mutable slices.
 fn quarters_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     let mut quarters = matrix.chunks_exact_mut(matrix.len() / 4);
     array::from_fn(|_| quarters.next().expect("there are four"))
@@ -173,7 +177,7 @@ fn multiply_with_join(sum: &mut [f64], left: &[f64], right: &[f64], side: usize)
 }
 
 fn multiply_tile(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
-    charge((side as u64).pow(3));
+    add_cost((side as u64).pow(3));
     for (sums, lefts) in sum.chunks_exact_mut(side).zip(left.chunks_exact(side)) {
         for (factor, rights) in lefts.iter().zip(right.chunks_exact(side)) {
             for (sum, right) in sums.iter_mut().zip(rights) {

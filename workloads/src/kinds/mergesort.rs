@@ -1,12 +1,12 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
 //! Work is n log2 n comparisons, the span O(log^3 n). So there is ample parallelism, in tasks of
-//! very different sizes. Quicksort has less memory traffic.
+//! very different sizes. The memory traffic is higher than that of `quicksort`.
 
 use protocol::Refusal;
 
 use crate::kinds::sorted::Sorted;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
@@ -14,14 +14,14 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// programs.
 const INSERTION_LENGTH: usize = 20;
 
-/// Charges of an element that is sorted by insertion; to merge it is one. A guess: each moves past
-/// a quarter of those few.
+/// The cost of an element that insertion sort places, in units; merging an element costs 1 unit. A
+/// guess: each element moves past 25 % of the others.
 const INSERTION_COST: u64 = 4;
 
 /// Prepares the workload `mergesort`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
@@ -36,7 +36,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Sorting looks at the key alone, in the upper half; the position in the input is in the lower.
+/// Sorting compares only the key, in the upper half; the lower half is the position in the input.
 fn key(element: u64) -> u64 {
     element >> 32
 }
@@ -130,10 +130,10 @@ fn sort_parallel(values: &mut [u64], scratch: &mut [u64], target: Target, cutoff
 
 /// Merges; among equal keys, those of `low` come first.
 fn merge_sequential(low: &[u64], high: &[u64], merged: &mut [u64]) {
-    charge(merged.len() as u64);
+    add_cost(merged.len() as u64);
     let (mut of_low, mut of_high) = (0, 0);
     while of_low < low.len() && of_high < high.len() {
-        // Selected by arithmetic, not by a branch: which side is next cannot be predicted.
+        // Selected by arithmetic, because the processor cannot predict a branch on the next side.
         let takes_low = key(low[of_low]) <= key(high[of_high]);
         merged[of_low + of_high] = if takes_low {
             low[of_low]
@@ -184,7 +184,7 @@ fn merge_parallel(low: &[u64], high: &[u64], merged: &mut [u64], cutoff: usize) 
 }
 
 fn insertion_sort(values: &mut [u64]) {
-    charge(INSERTION_COST * values.len() as u64);
+    add_cost(INSERTION_COST * values.len() as u64);
     for next in 1..values.len() {
         let value = values[next];
         let mut hole = next;

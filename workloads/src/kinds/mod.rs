@@ -1,5 +1,5 @@
-//! The programs of workloads, one per file or folder, and what they share. `build.rs` declares
-//! those that `workloads.toml` names.
+//! The programs of workloads, one per file or folder, and their common code. `build.rs` declares
+//! the programs that `workloads.toml` names.
 
 mod fingerprint;
 #[cfg(feature = "further")]

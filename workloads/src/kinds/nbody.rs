@@ -3,8 +3,8 @@
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update. These are three loops with a barrier after each, and only
 //! the first is long. With steps of one length there are two loops, and with few bodies they are
-//! small parallel regions. Other pools are compared that way, for example by `fork_union`'s 128
-//! bodies.
+//! small fork-join regions. Other projects compare pools that way, for example `fork_union` with
+//! 128 bodies.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -15,14 +15,14 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `nbody`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let mut vector = || Vector([(); 3].map(|()| random.unit()));
@@ -118,13 +118,13 @@ fn attraction(distance: Vector) -> Vector {
 
 /// The sum over all bodies, always in their order: the same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
-    charge(bodies.len() as u64);
+    add_cost(bodies.len() as u64);
     bodies.iter().fold(Vector::ZERO, |sum, other| {
         sum + attraction(other.position - body.position)
     })
 }
 
-/// Length of each step, where it is not found out.
+/// Length of each step, unless a loop computes it.
 const FIXED_LENGTH: f64 = 1e-6;
 
 /// Length of the step after which the strongest acceleration, given by its square, has added a
@@ -136,11 +136,11 @@ fn step_length(greatest_square: f64) -> f64 {
 /// How a loop is split.
 #[derive(Clone, Copy)]
 enum Split {
-    /// As the library likes.
+    /// As the library decides.
     Any,
-    /// In tasks of so many bodies.
+    /// In tasks of this many bodies.
     Tasks(usize),
-    /// In as many bodies for each worker, in a broadcast.
+    /// In equal shares of a broadcast, one for each worker.
     Shares(usize),
 }
 
@@ -151,7 +151,7 @@ struct Cloud {
     bodies: Vec<Body>,
     accelerations: Vec<Vector>,
     steps: u64,
-    /// Length of a step, unless it is to be found out.
+    /// Length of a step, unless a loop computes it.
     fixed: Option<f64>,
     split: Split,
     is_inside: bool,
@@ -248,7 +248,7 @@ impl Cloud {
 
 /// Calls `work` on each worker with the first index of its share, and the share.
 fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    // Each lock is taken once, by its worker: they are here to give shares away.
+    // Each worker takes its own lock once. The locks only pass the mutable shares to the workers.
     let shares: Vec<Mutex<&mut [T]>> = items.chunks_mut(share).map(Mutex::new).collect();
     rayon::broadcast(|worker| {
         if let Some(items) = shares.get(worker.index()) {
@@ -323,7 +323,8 @@ impl Instance for Cloud {
     }
 }
 
-/// A step in half the work and another order: what one body exerts on another comes back.
+/// A step with half the work and in another order: by Newton's third law, each pair is computed
+/// once.
 fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {

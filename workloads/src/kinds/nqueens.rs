@@ -7,7 +7,7 @@ use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
 /// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
@@ -36,7 +36,7 @@ const SOLUTIONS: [u64; 18] = [
 /// Prepares the workload `nqueens`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 ///
 /// # Panics
 /// Never: the row bounds the numbers.
@@ -112,7 +112,7 @@ impl Position {
     }
 
     fn solutions(self) -> u64 {
-        charge(1);
+        add_cost(1);
         if self.columns == self.all {
             return 1;
         }
@@ -130,7 +130,7 @@ impl Position {
         if parallel_rows == 0 || self.columns == self.all {
             return self.solutions();
         }
-        charge(1);
+        add_cost(1);
         let free = self.free();
         (0..u32::BITS - self.all.leading_zeros())
             .into_par_iter()

@@ -14,7 +14,8 @@ pub(super) trait Problem: Send + Sync {
     /// Finds the number on the pool that the calling thread belongs to.
     fn parallel(&self) -> u64;
 
-    /// Finds the number on `pool`, from a thread outside it: enters it once, unless the problem is about entrances.
+    /// Finds the number on `pool`, from an external thread. Enters the pool once, unless the
+    /// problem is about entering pools.
     fn entering(&self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.parallel())
     }
@@ -24,7 +25,7 @@ pub(super) trait Problem: Send + Sync {
         1
     }
 
-    /// The number, found in another way than by the two programs.
+    /// Returns the number, computed in another way than by the two programs.
     fn known(&self) -> u64;
 }
 
@@ -69,7 +70,7 @@ impl<P: Problem> Instance for OneNumber<P> {
     }
 }
 
-/// Adds what `work` gives in each of `repeats` runs, none of which the optimiser can foresee.
+/// Adds the results of `repeats` runs of `work`. The optimiser cannot predict any of them.
 pub(super) fn repeat<T: ?Sized>(repeats: u64, input: &T, work: impl Fn(&T) -> u64) -> u64 {
     (0..repeats).map(|_| work(black_box(input))).sum()
 }

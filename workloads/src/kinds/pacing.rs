@@ -1,18 +1,18 @@
-//! Passing time: work of a known length with an answer, waits until a moment, seeded gaps.
+//! Work of a known length with an answer, waits until a given time, and seeded random gaps.
 
 use std::hint::{black_box, spin_loop};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::machine::{charge, charge_time};
+use crate::machine::{add_cost, add_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
-/// class, and a word that proves that they were made.
+/// Work that cannot be shortened: `steps` dependent steps of some 3 ns each on one core of the 2.6
+/// GHz class. Returns a word that proves that the steps were made.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
-    charge(steps);
+    add_cost(steps);
     (0..steps).fold(black_box(seed), |word, _| mix(word))
 }
 
@@ -23,13 +23,13 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
 
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
 pub fn spin_until(due: Instant) {
-    charge_time(due.saturating_duration_since(Instant::now()));
+    add_time(due.saturating_duration_since(Instant::now()));
     while Instant::now() < due {
         spin_loop();
     }
 }
 
-/// Sleeps until `due`, and not at all if that is past. Linux adds its timer slack, some 50 µs.
+/// Sleeps until `due`, or not at all if `due` is past. Linux adds its timer slack, some 50 µs.
 pub fn sleep_until(due: Instant) {
     let rest = due.saturating_duration_since(Instant::now());
     if rest > Duration::ZERO {
@@ -44,7 +44,7 @@ pub(crate) fn cores() -> usize {
 
 /// The same random gaps in each run.
 pub struct Gaps {
-    /// Whether there is none before the first of a run.
+    /// Whether the first request of a run comes without a gap.
     is_first_now: bool,
     seed: u64,
     shortest_ns: u64,
@@ -73,7 +73,8 @@ impl Gaps {
         Self::between(seed, Duration::ZERO, longest)
     }
 
-    /// Begins at once, and goes on every `period`.
+    /// Creates a sequence that begins at once, and continues with one gap of `period` after
+    /// another.
     #[must_use]
     pub fn every(period: Duration) -> Self {
         Self {
@@ -82,7 +83,7 @@ impl Gaps {
         }
     }
 
-    /// The gaps of a run, from the first.
+    /// Returns the gaps of a run, from the first one on.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
         let mut random = Random::new(self.seed);
         let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);

@@ -1,20 +1,20 @@
 //! `par-sort`: the facade's own parallel sorts.
 //!
-//! Most programs sort with these. The algorithm is the library's, so branches differ only in the
-//! pool beneath it.
+//! Most programs sort with these. The algorithm is the library's, so branches differ only in their
+//! pool.
 
 use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::sorted::Sorted;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `par-sort`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
@@ -35,9 +35,9 @@ struct Sort {
     values: Vec<u64>,
 }
 
-/// Charges of a key in the facade's stable sort. In the sequential one, another algorithm, a key is
-/// one charge. Measured with one thread: 2.2 to 3.1, the less the busier the host. Unstable sorts
-/// are near one.
+/// The cost of a key in the facade's stable sort, in units. The sequential sort is another
+/// algorithm, in which a key costs 1 unit. Measured with one thread: 2.2 to 3.1, less on a busier
+/// host. In unstable sorts a key costs about 1 unit.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {
@@ -45,7 +45,7 @@ fn key(element: u64) -> u64 {
 }
 
 fn key_for(cost: u64, element: u64) -> u64 {
-    charge(cost);
+    add_cost(cost);
     element >> 32
 }
 

@@ -1,6 +1,7 @@
-//! `pcap-verify`: the checksums of all packets in a capture, found right or wrong.
+//! `pcap-verify`: checks the checksums of all packets in a capture.
 //!
-//! The real counterpart to `packets`: short, uneven pieces of work over memory that is only read.
+//! It is the realistic counterpart of `packets`: short, uneven pieces of work over memory that is
+//! only read.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -11,7 +12,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `pcap-verify`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 ///
 /// # Panics
 /// Never: the row bounds the numbers.
@@ -22,7 +23,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let expected = tally(&capture);
         (capture, expected)
     } else {
-        // Its maker knows what it holds.
+        // The generator of a capture returns the known tally.
         let (bytes, expected) = synthetic::capture(setup.seed, setup.values.count("packets"));
         let capture = Capture::parse(bytes).expect("synthetic captures are sound");
         (capture, expected)

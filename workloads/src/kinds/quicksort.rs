@@ -1,5 +1,4 @@
-//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at
-//! first.
+//! `quicksort`: a sort whose partition is sequential, so that there is little parallelism at first.
 //!
 //! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
 //! follow one another). So the parallelism is only about log2(n) / 2. On a large pool most threads
@@ -8,7 +7,7 @@
 use protocol::Refusal;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
@@ -22,7 +21,7 @@ const INSERTION_COST: u64 = 3;
 /// Prepares the workload `quicksort`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let original: Vec<u32> = (0..setup.values.count("elements"))
@@ -101,7 +100,7 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
 ///
 /// Needs at least two elements.
 fn partition(values: &mut [u32]) -> usize {
-    charge(values.len() as u64);
+    add_cost(values.len() as u64);
     let pivot = median_of_three(values);
     let (mut left, mut right) = (0, values.len() - 1);
     loop {
@@ -134,7 +133,7 @@ fn median_of_three(values: &mut [u32]) -> u32 {
 }
 
 fn insertion_sort(values: &mut [u32]) {
-    charge(INSERTION_COST * values.len() as u64);
+    add_cost(INSERTION_COST * values.len() as u64);
     for next in 1..values.len() {
         let value = values[next];
         let mut hole = next;

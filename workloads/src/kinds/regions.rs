@@ -1,14 +1,14 @@
-//! `regions`: one small parallel region after the other, with a serial stretch before each.
+//! `regions`: one small fork-join region after the other, with serial work before each.
 //!
-//! The price of a region counts: how much longer it takes than its jobs would on workers that need
-//! no notification. Codes that solve, infer or prove step by step have thousands of such regions a
-//! second, and leave a pool because of this price.
+//! The figure of merit is the overhead of a region: its latency, less the time of its jobs on
+//! workers that need no notification. Solvers, inference engines and provers execute thousands of
+//! such regions a second, and some stopped using rayon because of that overhead.
 //!
-//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes
-//! its share. `barrier` is the control, and uses no operation of the pool. The workers stay in one
-//! broadcast, spin on the number of the region, and count themselves out of it. On cores of their
-//! own it is about the quickest way to notify and collect workers; on shared cores it is the
-//! slowest.
+//! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
+//! worker. The shape `barrier` is the control, and uses no operation of the pool: the workers stay
+//! in one broadcast, spin on the number of the current region, and count themselves as done. If
+//! each worker has its own core, that is about the fastest way to notify and collect workers. On
+//! shared cores it is the slowest.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -30,7 +30,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `regions`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let shape = match values.word("shape") {
@@ -123,7 +123,7 @@ impl Region {
         }
     }
 
-    /// The least steps, one after the other, in which so many `cores` can be done with a region.
+    /// Returns the fewest consecutive steps in which `cores` cores can finish a region.
     fn span(&self, cores: usize) -> u64 {
         let steps = || self.jobs.iter().map(|job| job.steps);
         let (shortest, longest) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
@@ -133,8 +133,8 @@ impl Region {
             .max(rounds * shortest)
     }
 
-    /// How long a region would take if telling and collecting the workers took no time: by the time
-    /// that the calling thread needs for all jobs.
+    /// Returns how long a region would take if notifying and collecting the workers took no time.
+    /// Computed from the time that the calling thread needs for all jobs.
     #[expect(clippy::cast_precision_loss, reason = "far fewer steps than 2^52")]
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
@@ -147,7 +147,7 @@ impl Region {
         alone.min().unwrap_or_default().mul_f64(part)
     }
 
-    /// Runs region `number` from a worker, or from a thread outside which enters `pool`.
+    /// Runs region `number` from a worker, or from an external thread which enters `pool`.
     fn run(&self, number: u64, pool: Option<&ThreadPool>) {
         let share = |worker: usize| self.run_share(worker, self.threads, number);
         match (self.shape, pool) {
@@ -178,7 +178,7 @@ impl Region {
         );
     }
 
-    /// Runs the jobs that are worker `worker`'s if each of so many `workers` gets as many.
+    /// Runs the jobs of worker `worker`, if `workers` workers share the jobs equally.
     fn run_share(&self, worker: usize, workers: usize, number: u64) {
         let begin = |worker: usize| self.jobs.len() * worker / workers;
         for seed in begin(worker)..begin(worker + 1) {
@@ -186,7 +186,7 @@ impl Region {
         }
     }
 
-    /// Whether each job ran in region `number`, to its end.
+    /// Returns whether each job of region `number` ran to its end.
     fn is_right(&self, number: u64) -> bool {
         self.jobs
             .iter()
@@ -194,20 +194,20 @@ impl Region {
     }
 }
 
-/// On lines of its own.
+/// On its own cache lines.
 #[repr(align(128))]
 struct Line<T>(T);
 
 /// The words on which workers spin until the next region, without the pool.
 struct Barrier {
-    /// The region that runs or ran last.
+    /// The number of the current or the last region.
     number: Line<AtomicU64>,
-    /// How many workers are done with it, beside the leader.
+    /// How many workers other than the leader have finished the region.
     done: Line<AtomicUsize>,
 }
 
 impl Barrier {
-    /// No region any more.
+    /// The number that says that no further region follows.
     const OVER: u64 = u64::MAX;
 
     fn new() -> Self {
@@ -221,8 +221,8 @@ impl Barrier {
     fn lead(&self, region: &Region, number: u64) {
         // Relaxed: a thread that sees the number sees this, too.
         self.done.0.store(0, Relaxed);
-        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at
-        // before this one's run.
+        // ORDERING: Release, pairs with the load in `follow`: the leader has read the last region's
+        // results before this region's jobs run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
         // ORDERING: Acquire, pairs with the count in `follow`: the jobs' results are read next.
@@ -309,7 +309,7 @@ impl Request for Stream {
                     if worker.index() > 0 {
                         return barrier.follow(region, worker.index());
                     }
-                    let leader = leader.lock().expect("nobody else takes it").take();
+                    let leader = leader.lock().expect("no other thread takes it").take();
                     let (times, run) = leader.expect("there is one leader");
                     times.of_each(region, run, |number| barrier.lead(region, number));
                     // ORDERING: Release, as in `lead`.

@@ -1,13 +1,13 @@
 //! `saturate`: folds over an array that no cache holds, submitted back to back.
 //!
-//! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing
-//! that a sleep protocol does should show here: it must never regress.
+//! Memory bandwidth is the limit, and all workers are busy except between two folds. A sleep
+//! protocol should have no effect on this workload, so its time must never regress.
 
 use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::machine::charge_moving;
+use crate::machine::add_moving_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
@@ -17,7 +17,7 @@ const CHUNK: usize = 16 * 1024;
 /// Prepares the workload `saturate`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let (elements, folds) = (setup.values.count("elements"), setup.values.count("folds"));
     let mut random = Random::new(setup.seed);
@@ -36,14 +36,14 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Bandwidth {
     array: Vec<u64>,
-    /// The array's sum, found while it was made.
+    /// The array's sum, computed while the array was filled.
     known: u64,
     folds: usize,
     answers: Vec<u64>,
 }
 
 fn sum(words: &[u64]) -> u64 {
-    charge_moving(words.len() as u64, size_of_val(words) as u64);
+    add_moving_cost(words.len() as u64, size_of_val(words) as u64);
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 

@@ -1,19 +1,19 @@
-//! `scope-spawn`: very many tiny jobs spawned into one scope from inside the pool.
+//! `scope-spawn`: a worker spawns very many tiny jobs into one scope.
 //!
-//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from
-//! stealing them one by one. A pool that counts idle threads does so here for every job.
+//! One worker makes all jobs in a flat loop, with one heap allocation each. The others steal them
+//! one by one. A pool that counts idle workers updates its counters for every job.
 
 use std::hint::black_box;
 
 use protocol::Refusal;
 
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `scope-spawn`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let slots = vec![0; setup.values.count("spawns")];
     Ok(Box::new(Jobs {
@@ -40,7 +40,7 @@ impl Jobs {
 }
 
 fn work(number: u64, slot: &mut u64) {
-    charge(1);
+    add_cost(1);
     *slot += number;
 }
 

@@ -1,5 +1,5 @@
-//! The loop of workloads that give a pool requests again and again. It has the threads that submit
-//! requests, their times and number, and the threads that wait.
+//! The loop of workloads that send many requests to a pool. It starts the submitting threads, and
+//! decides when each request is due, how many there are, and which threads wait.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -19,7 +19,7 @@ pub(super) enum Pace {
     Spins,
     /// A gap after the last one has ended. The submitter sleeps meanwhile.
     Sleeps,
-    /// A gap after the last one was due, whatever is under way: an open load.
+    /// A gap after the last one was due, even if that is not finished: an open load.
     Open,
 }
 
@@ -37,16 +37,16 @@ pub(super) trait Request: Send {
         false
     }
 
-    /// Forgets the last run, and makes room for one of so many requests.
+    /// Discards the last run, and makes room for a run of this many requests.
     fn begin_run(&mut self, requests: usize);
 
     /// Submits each request of a run to `pool`, or does its work on the calling thread.
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>);
 
-    /// Compares the answer of a run of so many requests.
+    /// Compares the answer of a run of this many requests.
     fn check(&mut self, requests: usize) -> Result<String, Mismatch>;
 
-    /// Notes the latencies of a run for whose requests no submitter waited.
+    /// Records the latencies of a run if no submitter waited for its requests.
     fn note_others(&self, _: &mut Latencies) {}
 
     /// The warm-up is over.
@@ -58,7 +58,7 @@ pub(super) trait Request: Send {
     }
 }
 
-/// A run of one submitter, which is under way.
+/// The current run of one submitter.
 pub(super) struct Run<'a> {
     series: &'a Series,
     latencies: &'a mut Latencies,
@@ -66,7 +66,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Makes each request when it is due, by its number and that moment.
+    /// Calls `request` when each request is due, with its number and that moment.
     pub(super) fn each(self, mut request: impl FnMut(usize, Instant, &mut Latencies)) {
         let Series {
             requests,
@@ -93,7 +93,7 @@ impl Run<'_> {
         }
     }
 
-    /// The same for requests that the submitter waits for: notes how long each took.
+    /// The same for requests that the submitter waits for. Records how long each took.
     pub(super) fn wait_for_each(self, mut request: impl FnMut(usize, Instant)) {
         self.each(|number, due, latencies| {
             request(number, due);
@@ -105,9 +105,9 @@ impl Run<'_> {
 /// A submitter, and how long its requests took.
 struct Submitter<R> {
     request: R,
-    /// From when a request was due, to its end.
+    /// The times from when a request was due to its end.
     latencies: Latencies,
-    /// From when a request was due, to when it was submitted.
+    /// The times from when a request was due to when it was submitted.
     lateness: Latencies,
 }
 
@@ -131,12 +131,12 @@ impl<R: Request> Submitter<R> {
 pub(super) struct Requests<R> {
     series: Series,
     submitters: Vec<Submitter<R>>,
-    /// Whether each submitter is a thread of its own, and not the caller.
+    /// Whether each submitter is a separate thread. If not, the caller is the only submitter.
     has_threads: bool,
 }
 
 impl<R: Request> Requests<R> {
-    /// Submitted by the caller.
+    /// Creates requests that the caller submits.
     pub(super) fn new(series: Series, request: R) -> Self {
         Self {
             has_threads: false,
@@ -144,7 +144,7 @@ impl<R: Request> Requests<R> {
         }
     }
 
-    /// Each submitted by a thread of its own.
+    /// Creates requests that separate threads submit.
     pub(super) fn by_threads(series: Series, requests: impl IntoIterator<Item = R>) -> Self {
         let submitter = |request| Submitter {
             request,
@@ -196,7 +196,7 @@ impl<R: Request> Instance for Requests<R> {
         } = self;
         let series = &*series;
         if *has_threads {
-            // Starting the threads is timed: some 20 us each.
+            // The time includes starting the threads: some 20 us each.
             thread::scope(|scope| {
                 for submitter in submitters {
                     scope.spawn(move || submitter.run(Some(pool), series));

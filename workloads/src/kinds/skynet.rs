@@ -1,14 +1,14 @@
 //! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their
 //! number.
 //!
-//! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no
-//! cutoff, and a parent waits for all its children.
+//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task,
+//! without a cutoff, and a parent waits for all its children.
 
 use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
 const FAN_OUT: usize = 10;
@@ -16,7 +16,7 @@ const FAN_OUT: usize = 10;
 /// Prepares the workload `skynet`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
     Ok(Box::new(OneNumber::new(
@@ -69,7 +69,7 @@ fn children(first: u64, leaves: u64) -> [u64; FAN_OUT] {
 }
 
 fn recurse(first: u64, leaves: u64) -> u64 {
-    charge(1);
+    add_cost(1);
     if leaves == 1 {
         return first;
     }
@@ -80,7 +80,7 @@ fn recurse(first: u64, leaves: u64) -> u64 {
 }
 
 fn scopes(first: u64, leaves: u64) -> u64 {
-    charge(1);
+    add_cost(1);
     if leaves == 1 {
         return first;
     }
@@ -94,7 +94,7 @@ fn scopes(first: u64, leaves: u64) -> u64 {
 }
 
 fn iterators(first: u64, leaves: u64) -> u64 {
-    charge(1);
+    add_cost(1);
     if leaves == 1 {
         return first;
     }

@@ -1,11 +1,11 @@
-//! Checks the results of sorts: the shared part of workloads that sort by the facade.
+//! Checks the results of sorts, for the workloads that sort.
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// The known facts about a sorted collection. Each element stands for a word: its key in the upper
-/// half, its position in the input in the lower. As every stable sort puts equal keys in the order
-/// of their positions, its result is ascending in the whole word.
+/// The known facts about a sorted collection. Each element is a word: the upper half is its key,
+/// and the lower half is its position in the input. A stable sort puts equal keys in the order of
+/// their positions, so its result is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
     /// How a right answer begins.

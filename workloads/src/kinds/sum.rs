@@ -1,20 +1,20 @@
 //! `sum`: the facade's sum over a slice that fits the cache, again and again.
 //!
-//! One pass takes microseconds, so this is the shape of a program that hands many small parallel
-//! loops to a pool. The depth of the splits, and the speed of wake-ups, decide.
+//! One pass takes microseconds, as in programs that run many small parallel loops. The time depends
+//! on the depth of the splits and on the speed of wake-ups.
 
 use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Setup};
 
 /// Prepares the workload `sum`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 ///
 /// # Panics
 /// Never: the row bounds the numbers.
@@ -30,7 +30,7 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// Numbers as many as the parameter `elements` says.
+    /// Creates as many numbers as the parameter `elements` says.
     pub(super) fn new(setup: &Setup<'_>, repeats: u64) -> Self {
         let elements =
             u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
@@ -40,10 +40,10 @@ impl Passes {
     }
 }
 
-/// Returns the amount that a number adds. The slice fits the caches, so no memory's bandwidth is
-/// charged.
+/// Returns the contribution of a number to the sum. The slice fits the caches, so this adds no cost
+/// of memory bandwidth.
 fn added(value: u32) -> u64 {
-    charge(1);
+    add_cost(1);
     u64::from(value)
 }
 

@@ -2,9 +2,9 @@
 //!
 //! It proves the sum of the products of two tables. Each round sums over pairs of entries, is given
 //! a challenge, and folds each pair into one entry. These are two parallel loops of half the length
-//! of the round before, down to a single entry. So the first rounds are long and the last ones are
-//! nothing but the price of a region. Provers leave such loops to one thread below a length that
-//! they guess; this one does not.
+//! of the round before, down to a single entry. So the first rounds are long, and the last ones
+//! consist of overhead only. Real provers run short loops on one thread, below a length that they
+//! guess. This program runs all loops in parallel.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `sumcheck`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let length = 1 << setup.values.whole("rounds");
@@ -97,7 +97,7 @@ fn values((one, other): (&[Field], &[Field])) -> Values {
     ]
 }
 
-/// The value between the two of a pair, as far along as `challenge` says.
+/// Interpolates between the two values of a pair: 0 is the first value, 1 the second.
 fn fold(pair: &[Field], challenge: Field) -> Field {
     pair[0] + challenge * (pair[1] - pair[0])
 }

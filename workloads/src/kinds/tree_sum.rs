@@ -9,13 +9,13 @@ use protocol::Refusal;
 use rayon::ThreadPool;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
 /// Prepares the workload `tree-sum`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let nodes = setup.values.whole("nodes");
     let tree = plant(1, nodes);
@@ -83,13 +83,13 @@ impl Problem for Sums {
 
 fn sum(tree: &Tree) -> u64 {
     let Some(node) = tree else { return 0 };
-    charge(1);
+    add_cost(1);
     node.value + sum(&node.left) + sum(&node.right)
 }
 
 fn sum_with_join(tree: &Tree) -> u64 {
     let Some(node) = tree else { return 0 };
-    charge(1);
+    add_cost(1);
     let (left, right) = rayon::join(|| sum_with_join(&node.left), || sum_with_join(&node.right));
     node.value + left + right
 }

@@ -1,9 +1,9 @@
 //! `uts`: a search of an unbalanced tree, whose shape is not known before.
 //!
-//! A node's hash decides its number of children, and the children's hashes are made from it. So any
-//! job can go on anywhere, and no two subtrees are of one size. In a binomial tree nearly all are
-//! tiny, and a few hold most of the nodes. The benchmark is that of Olivier and others (UTS, 2006),
-//! with its hash, so that trees are those that were published.
+//! A node's hash decides its number of children, and the children's hashes are computed from it. So
+//! a job can count any subtree without further data, and subtrees differ in size. In a binomial
+//! tree nearly all are tiny, and a few hold most of the nodes. The benchmark is that of Olivier and
+//! others (UTS, 2006), with the same hash, so its trees are the published ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,13 +13,13 @@ use rayon::Scope;
 use sha1::{Digest, Sha1};
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
 /// Children of a node of a binomial tree that has any, as in the published trees.
 const CHILDREN: u32 = 8;
 
-/// Nodes of trees that were published: `T3` and `T1` of the benchmark's authors.
+/// The numbers of nodes of published trees: `T3` and `T1` of the benchmark's authors.
 const PUBLISHED: [(Tree, u64); 2] = [
     (
         Tree {
@@ -37,11 +37,11 @@ const PUBLISHED: [(Tree, u64); 2] = [
     ),
 ];
 
-/// Prepares the workload `uts`. The seed has no part in it: trees of equal parameters differ a
-/// thousandfold in size.
+/// Prepares the workload `uts`. It ignores the trial's seed, because trees of equal parameters
+/// differ a thousandfold in size.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 ///
 /// # Panics
 /// Never: the row bounds the numbers.
@@ -74,9 +74,9 @@ struct Tree {
 /// How many children a node has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    /// The root has so many, any other node [`CHILDREN`] with this probability, or none.
+    /// The root has this many. Any other node has [`CHILDREN`] with this probability, or none.
     Binomial { of_root: u32, probability: f64 },
-    /// So many on average above this depth, and none there.
+    /// This many on average above this depth, and none below.
     Geometric { mean: u32, depth: u32 },
 }
 
@@ -130,7 +130,7 @@ impl Tree {
         reason = "rounded down"
     )]
     fn children(&self, node: &Node) -> u32 {
-        charge(1);
+        add_cost(1);
         match self.law {
             Law::Binomial { of_root, .. } if node.depth == 0 => of_root,
             Law::Binomial { probability, .. } => CHILDREN * u32::from(node.chance() < probability),
@@ -160,7 +160,7 @@ impl Search {
         }
     }
 
-    /// Counts the nodes of the trees that begin with `open`, and gives away the rest.
+    /// Counts nodes of the subtrees below `open`, and spawns jobs for the rest.
     fn explore<'scope>(
         &'scope self,
         mut open: VecDeque<Node>,
@@ -172,7 +172,7 @@ impl Search {
             nodes += 1;
             open.extend((0..self.tree.children(&node)).map(|number| node.child(number)));
             while open.len() >= 2 * self.chunk {
-                // The oldest: their trees are no smaller than those of their descendants.
+                // The oldest nodes: their subtrees contain those of their descendants.
                 let given = open.drain(..self.chunk).collect();
                 scope.spawn(move |scope| self.explore(given, counted, scope));
             }
@@ -208,11 +208,11 @@ impl Problem for Search {
     }
 }
 
-/// Every node but the root is a child. Walks in the order of a reader, without a list of the nodes
-/// to come, and never counts a node, only how many children each has.
+/// Counts the nodes in another way: every node but the root is a child, so this adds up the numbers
+/// of children. It walks depth-first without a list of open nodes.
 fn children_along_paths(tree: &Tree) -> u64 {
     let root = tree.root();
-    // Each node on the way from the root, its children, and how many of those have been visited.
+    // Each node on the path from the root, its children, and how many of those have been visited.
     let mut path = vec![(root, tree.children(&root), 0)];
     let mut nodes = 1 + u64::from(path[0].1);
     while let Some((node, children, visited)) = path.last_mut() {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_published_numbers_of_nodes_come_out() {
-        // The trees are large: the other ways to count are compared with this one on smaller ones.
+        // These trees are large. Other tests compare the other ways to count on smaller trees.
         for (tree, nodes) in PUBLISHED {
             assert_eq!(Search::new(tree, 16).sequential(), nodes, "{tree:?}");
         }

@@ -25,7 +25,7 @@ pub enum Link {
     Ip,
     /// Four bytes of address family in the capturing host's order, and an IP header (BSD loopback).
     Loopback,
-    /// Anything else, by its number; such frames are not read.
+    /// Any other header, by its number; the program does not read such frames.
     Unknown(u32),
 }
 
@@ -34,7 +34,7 @@ pub enum Link {
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 impl Link {
-    /// From the number that the file has for it (see <https://www.tcpdump.org/linktypes.html>).
+    /// Returns the header for a file's link number (see <https://www.tcpdump.org/linktypes.html>).
     fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Ethernet,
@@ -45,10 +45,10 @@ impl Link {
     }
 }
 
-/// A captured frame, by its place in the file.
+/// A captured frame: its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Where its captured bytes are.
+    /// The range of its captured bytes.
     pub bytes: Range<usize>,
     /// Its length on the wire, in bytes; more than was captured if it was cut.
     pub original_length: usize,
@@ -56,7 +56,7 @@ pub struct Frame {
     pub link: Link,
 }
 
-/// A whole file, and where its frames are.
+/// A whole file, and the positions of its frames.
 #[derive(Clone, Debug)]
 pub struct Capture {
     bytes: Vec<u8>,
@@ -67,15 +67,15 @@ pub struct Capture {
 #[derive(Clone, Debug, Default)]
 struct Contents {
     frames: Vec<Frame>,
-    /// How many blocks were skipped, by their type: it is not known whether they hold packets.
+    /// How many blocks of unknown type were skipped, by their type. They may hold packets.
     unknown_blocks: BTreeMap<u32, u64>,
 }
 
 impl Capture {
-    /// Reads and takes apart a file.
+    /// Reads and parses a file.
     ///
     /// # Errors
-    /// If it cannot be read, is too large, or is no sound capture.
+    /// If it cannot be read, is too large, or is no valid capture.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
         let bytes = input::read(path, MAX_BYTES).map_err(|why| CaptureError {
             offset: None,
@@ -91,10 +91,10 @@ impl Capture {
         Self::parse(bytes)
     }
 
-    /// Takes the bytes of a file apart.
+    /// Parses the bytes of a file.
     ///
     /// # Errors
-    /// At the first thing that is no part of a sound capture, with its place.
+    /// At the first invalid record, with its position.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, CaptureError> {
         if let Some(packer) = packed::by(&bytes) {
             return Err(CaptureError {
@@ -123,8 +123,7 @@ impl Capture {
         &self.contents.frames
     }
 
-    /// How many blocks were skipped because their type is unknown, by that type. They may hold
-    /// packets.
+    /// Returns how many blocks of unknown type were skipped, by their type. They may hold packets.
     #[must_use]
     pub fn unknown_blocks(&self) -> &BTreeMap<u32, u64> {
         &self.contents.unknown_blocks
@@ -160,7 +159,7 @@ impl fmt::Display for CaptureError {
 
 type Parsed<'a, T> = Result<(&'a [u8], T), nom::Err<PcapError<&'a [u8]>>>;
 
-/// The result of the library, or what to say about the record that begins at `offset`.
+/// The result of the library, or a message about the record that begins at `offset`.
 fn sound<'a, T>(
     parsed: Parsed<'a, T>,
     offset: usize,
@@ -184,7 +183,7 @@ fn sound<'a, T>(
     })
 }
 
-/// Where `part` lies in `whole`, of which it is a part.
+/// Returns the range of `part` in `whole`.
 fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr() - whole.as_ptr().addr();
     start..start + part.len()
@@ -242,15 +241,16 @@ struct Interface {
 }
 
 /// Blocks that hold no packet: names, statistics, a journal, secrets, the state of a process, and
-/// what others have added under a name of theirs.
+/// custom blocks.
 const WITHOUT_PACKETS: [u32; 7] = [4, 5, 9, 10, 0x0bad, 0x4000_0bad, 0x8000_0001];
 
-/// The blocks that are read, of which a section's first is the same in both byte orders.
+/// The types of the blocks that are read. That of a section header is the same in both byte orders.
 const READ: [u32; 4] = [SECTION, 1, 3, 6];
 const SECTION: u32 = 0x0a0d_0d0a;
 
-/// The kind of the block at the beginning of `rest`, and its bytes by its own length. The library
-/// does not check that length in every block. A fault is a clause that follows the block's name.
+/// Returns the type of the block at the beginning of `rest`, and as many bytes as the block's
+/// length says. The library does not check that length in every block. A fault is a clause that
+/// follows the block's name.
 fn block_of(rest: &[u8], is_big_endian: bool) -> Result<(u32, &[u8]), String> {
     let word = |at: usize, is_big_endian: bool| {
         let bytes = rest.get(at..)?.first_chunk()?;
@@ -267,7 +267,7 @@ fn block_of(rest: &[u8], is_big_endian: bool) -> Result<(u32, &[u8]), String> {
         )
     };
     let kind = word(0, is_big_endian);
-    // A section says its own byte order.
+    // A section header states the byte order of its section.
     let is_big_endian = match kind {
         Some(SECTION) => rest.get(8..12) == Some(&[0x1a, 0x2b, 0x3c, 0x4d]),
         _ => is_big_endian,

@@ -1,11 +1,11 @@
-//! Packet captures: reading them (pcap and pcapng) and checking the checksums of what is in them.
+//! Packet captures: reads them (pcap and pcapng), and checks the checksums of their packets.
 
 mod capture;
 pub mod synthetic;
 mod verify;
 
 pub use capture::{Capture, CaptureError, Frame, Link};
-pub use verify::{Fault, Layer, Tally, Verdict, verify};
+pub use verify::{CheckResult, Fault, Layer, Tally, verify};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Captures with known contents, written by the library `etherparse`, whose checksums are not ours.
+//! Captures with known contents. The library `etherparse` writes them and computes their checksums.
 
 use etherparse::{EtherType, PacketBuilder, VlanId};
 
@@ -38,8 +38,8 @@ pub fn append(file: &mut Vec<u8>, frame: &[u8], captured: usize) {
 /// The kinds of frames that [`frame`] makes.
 pub const KINDS: usize = 7;
 
-/// A sound frame: TCP, UDP or ICMP, over IP version 4 or 6, one kind with a VLAN tag; the offset of
-/// its transport checksum.
+/// Returns a valid frame, and the offset of its transport checksum. It is TCP, UDP or ICMP over IP
+/// version 4 or 6; one kind has a VLAN tag.
 ///
 /// # Panics
 /// If the content is longer than an IP packet can be.
@@ -102,8 +102,8 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// A capture of so many packets, and their tally. Most are sound. Some have a flipped bit, a
-/// checksum left to the network card, or a cut end, or are of an unknown protocol.
+/// Returns a capture of this many packets, and their tally. Most packets are valid. Some have a
+/// flipped bit, a checksum left to the network card, or a cut end, or are of an unknown protocol.
 ///
 /// # Panics
 /// Never: its contents are short.
@@ -123,7 +123,7 @@ pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
         tally.seen += 1;
         match below(64) {
             0 => {
-                // Behind all headers, so that the packet's content changes and not its kind.
+                // After all headers, so that the packet's content changes and not its kind.
                 let content = length - 1 - below(20);
                 bytes[content] ^= 1 << below(8);
                 tally.wrong += 1;
@@ -132,7 +132,7 @@ pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
                     || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
-                // There, zero means that the sender wants none.
+                // In UDP, zero means that the sender computed no checksum.
                 *if is_udp_over_4 {
                     &mut tally.correct
                 } else {

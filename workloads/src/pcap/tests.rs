@@ -1,4 +1,4 @@
-//! Captures with known contents, whole, damaged and at random.
+//! Captures with known contents: complete ones, damaged ones, and random ones.
 
 use proptest::prelude::*;
 
@@ -6,16 +6,16 @@ use super::synthetic::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, f
 use super::*;
 use etherparse::checksum::Sum16BitWords;
 
-fn verdicts(bytes: Vec<u8>) -> Vec<Verdict> {
+fn results(bytes: Vec<u8>) -> Vec<CheckResult> {
     let capture = Capture::parse(bytes).unwrap();
-    let verdict = |frame: &Frame| verify(frame, capture.bytes_of(frame));
-    capture.frames().iter().map(verdict).collect()
+    let result = |frame: &Frame| verify(frame, capture.bytes_of(frame));
+    capture.frames().iter().map(result).collect()
 }
 
 fn tally(bytes: Vec<u8>) -> Tally {
     let mut tally = Tally::default();
-    for verdict in verdicts(bytes) {
-        tally.count(&verdict);
+    for result in results(bytes) {
+        tally.count(&result);
     }
     tally
 }
@@ -41,8 +41,8 @@ fn sound_packets_of_every_kind_are_correct_at_even_and_odd_lengths() {
         for length in [0, 1, 2, 3, 100, 1401] {
             let (bytes, _) = frame(kind, &vec![0xa5; length]);
             assert_eq!(
-                verdicts(single(&bytes, bytes.len())),
-                [Verdict::Correct],
+                results(single(&bytes, bytes.len())),
+                [CheckResult::Correct],
                 "{kind} {length}"
             );
         }
@@ -62,20 +62,20 @@ fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_s
         let (bytes, field) = frame(kind, b"what was sent");
         // The last byte of the fourth packet.
         file[starts[3] + bytes.len() - 1] ^= 0x10;
-        let found = verdicts(file.clone());
-        for (number, verdict) in found.iter().enumerate() {
-            match verdict {
-                Verdict::Wrong(faults) if number == 3 => {
+        let found = results(file.clone());
+        for (number, result) in found.iter().enumerate() {
+            match result {
+                CheckResult::Wrong(faults) if number == 3 => {
                     assert_eq!(faults.len(), 1);
                     assert_eq!(faults[0].offset, starts[3] + field, "kind {kind}");
                     // Written into the packet, what was expected makes it right.
                     let mut mended = file.clone();
                     let place = faults[0].offset;
                     mended[place..place + 2].copy_from_slice(&faults[0].expected.to_be_bytes());
-                    assert_eq!(verdicts(mended)[3], Verdict::Correct, "kind {kind}");
+                    assert_eq!(results(mended)[3], CheckResult::Correct, "kind {kind}");
                 }
-                verdict => assert!(
-                    number != 3 && *verdict == Verdict::Correct,
+                result => assert!(
+                    number != 3 && *result == CheckResult::Correct,
                     "{kind} {number}"
                 ),
             }
@@ -87,8 +87,8 @@ fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_s
 fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
     let (mut bytes, _) = frame(1, b"content");
     bytes[14 + 8] -= 1; // a router that forgot to mend the sum
-    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else {
-        panic!("not noticed")
+    let CheckResult::Wrong(faults) = results(single(&bytes, bytes.len())).remove(0) else {
+        panic!("the fault was not found")
     };
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].layer, Layer::Ipv4Header);
@@ -98,15 +98,15 @@ fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
 #[test]
 fn a_checksum_left_to_the_network_card_is_no_error() {
     for (kind, zero_is) in [
-        (0, Verdict::Offloaded),
-        (1, Verdict::Correct),
-        (3, Verdict::Offloaded),
-        (4, Verdict::Offloaded),
+        (0, CheckResult::Offloaded),
+        (1, CheckResult::Correct),
+        (3, CheckResult::Offloaded),
+        (4, CheckResult::Offloaded),
     ] {
         let (mut bytes, field) = frame(kind, b"content");
         bytes[field..field + 2].fill(0);
         assert_eq!(
-            verdicts(single(&bytes, bytes.len())),
+            results(single(&bytes, bytes.len())),
             [zero_is],
             "zero, kind {kind}"
         );
@@ -124,8 +124,8 @@ fn a_checksum_left_to_the_network_card_is_no_error() {
         pseudo.extend(length.to_be_bytes());
         bytes[field..field + 2].copy_from_slice(&sum(&pseudo).to_be_bytes());
         assert_eq!(
-            verdicts(single(&bytes, bytes.len())),
-            [Verdict::Offloaded],
+            results(single(&bytes, bytes.len())),
+            [CheckResult::Offloaded],
             "kind {kind}"
         );
     }
@@ -136,8 +136,12 @@ fn a_packet_cut_by_the_snap_length_is_truncated_at_every_length() {
     for kind in 0..KINDS {
         let (bytes, _) = frame(kind, b"some content");
         for captured in 0..bytes.len() {
-            let found = verdicts(single(&bytes, captured));
-            assert_eq!(found, [Verdict::Truncated], "kind {kind}, {captured} bytes");
+            let found = results(single(&bytes, captured));
+            assert_eq!(
+                found,
+                [CheckResult::Truncated],
+                "kind {kind}, {captured} bytes"
+            );
         }
     }
 }
@@ -147,26 +151,26 @@ fn bytes_behind_the_packet_are_no_part_of_it() {
     let (mut bytes, _) = frame(1, b"short");
     bytes.extend([0xee; 13]); // an Ethernet frame has 60 bytes at least
     let mut file = single(&bytes, bytes.len());
-    assert_eq!(verdicts(file.clone()), [Verdict::Correct]);
+    assert_eq!(results(file.clone()), [CheckResult::Correct]);
     // The link type says that there is a check sequence of two 16-bit words.
     file[20..24].copy_from_slice(&0x2400_0001_u32.to_le_bytes());
-    assert_eq!(verdicts(file), [Verdict::Correct]);
+    assert_eq!(results(file), [CheckResult::Correct]);
 }
 
 #[test]
 fn a_length_that_has_no_room_for_its_header_is_other_and_zero_is_a_packet_for_the_card_to_cut_up() {
-    for (length, verdict) in [
-        (0, Verdict::Correct),
-        (1, Verdict::Other),
-        (19, Verdict::Other),
-        (20, Verdict::Other),
+    for (length, result) in [
+        (0, CheckResult::Correct),
+        (1, CheckResult::Other),
+        (19, CheckResult::Other),
+        (20, CheckResult::Other),
     ] {
         let (mut bytes, _) = frame(0, b"content");
         bytes[16..18].copy_from_slice(&u16::to_be_bytes(length));
         bytes[24..26].fill(0);
         let header = !sum(&bytes[14..34]);
         bytes[24..26].copy_from_slice(&header.to_be_bytes());
-        assert_eq!(verdicts(single(&bytes, bytes.len())), [verdict], "{length}");
+        assert_eq!(results(single(&bytes, bytes.len())), [result], "{length}");
     }
 }
 
@@ -179,9 +183,9 @@ fn packets_of_raw_ip_and_of_loopback_are_checked() {
             for is_right in [true, false] {
                 let mut file = single(&packet, packet.len());
                 file[20..24].copy_from_slice(&link.to_le_bytes());
-                let found = verdicts(file).remove(0);
-                assert_eq!(found == Verdict::Correct, is_right, "{kind} {link}");
-                assert_eq!(matches!(found, Verdict::Wrong(_)), !is_right);
+                let found = results(file).remove(0);
+                assert_eq!(found == CheckResult::Correct, is_right, "{kind} {link}");
+                assert_eq!(matches!(found, CheckResult::Wrong(_)), !is_right);
                 *packet.last_mut().unwrap() ^= 1;
             }
         }
@@ -192,8 +196,8 @@ fn packets_of_raw_ip_and_of_loopback_are_checked() {
 fn what_has_no_known_checksum_is_other() {
     let mut arp = vec![0; 60];
     arp[12..14].copy_from_slice(&[0x08, 0x06]);
-    assert_eq!(verdicts(single(&arp, 60)), [Verdict::Other]);
-    assert_eq!(verdicts(single(&[], 0)), [Verdict::Other]);
+    assert_eq!(results(single(&arp, 60)), [CheckResult::Other]);
+    assert_eq!(results(single(&[], 0)), [CheckResult::Other]);
 }
 
 #[test]
@@ -253,8 +257,8 @@ fn pcapng_of_both_byte_orders_and_both_packet_blocks_is_read() {
     for is_big_endian in [false, true] {
         let file = next_generation(&frames, is_big_endian);
         assert_eq!(
-            verdicts(file),
-            vec![Verdict::Correct; KINDS],
+            results(file),
+            vec![CheckResult::Correct; KINDS],
             "{is_big_endian}"
         );
     }
@@ -265,7 +269,7 @@ fn packets_of_an_unknown_link_type_and_blocks_of_an_unknown_type_are_not_read_an
     let (bytes, _) = frame(0, b"content");
     let mut file = single(&bytes, bytes.len());
     file[20..24].copy_from_slice(&147_u32.to_le_bytes());
-    assert_eq!(verdicts(file), [Verdict::Unread]);
+    assert_eq!(results(file), [CheckResult::Unread]);
     for is_big_endian in [false, true] {
         let mut file = next_generation(std::slice::from_ref(&bytes), is_big_endian);
         let word = |word: u32| {
@@ -294,8 +298,8 @@ fn blocks_without_packets_are_passed_over_whatever_is_in_them() {
     for kind in [4, 5, 9, 10, 0xbad, 0x4000_0bad, 0x8000_0001, 0x77] {
         for body in [&[][..], &[1], &[1, 0, 60, 0], &[0xff; 8]] {
             let file = [&sections[..], &block(kind, body), &sections].concat();
-            let found = std::panic::catch_unwind(|| verdicts(file)).unwrap();
-            assert_eq!(found, vec![Verdict::Correct; 2], "{kind:#x} {body:?}");
+            let found = std::panic::catch_unwind(|| results(file)).unwrap();
+            assert_eq!(found, vec![CheckResult::Correct; 2], "{kind:#x} {body:?}");
         }
     }
 }
@@ -322,8 +326,8 @@ fn a_block_with_a_length_that_cannot_be_is_malformed_and_not_cut_off() {
     }
 }
 
-/// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it,
-/// each.
+/// Returns an IPv6 packet of UDP after extension headers. Each header is given by its type and its
+/// content.
 fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let (plain, _) = frame(4, b"content");
     let mut bytes = plain[..54].to_vec();
@@ -343,22 +347,25 @@ fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn extension_headers_of_ip_version_6_are_passed_over_and_a_route_makes_the_sum_unknown() {
     let (hop_by_hop, options, routing) = ((0, vec![1; 6]), (60, vec![1; 14]), (43, vec![0; 6]));
-    for (extensions, verdict) in [
-        (vec![hop_by_hop.clone()], Verdict::Correct),
-        (vec![hop_by_hop.clone(), options.clone()], Verdict::Correct),
-        (vec![routing.clone()], Verdict::Other),
-        (vec![hop_by_hop, options, routing], Verdict::Other),
+    for (extensions, result) in [
+        (vec![hop_by_hop.clone()], CheckResult::Correct),
+        (
+            vec![hop_by_hop.clone(), options.clone()],
+            CheckResult::Correct,
+        ),
+        (vec![routing.clone()], CheckResult::Other),
+        (vec![hop_by_hop, options, routing], CheckResult::Other),
     ] {
         let bytes = behind_extensions(&extensions);
         assert_eq!(
-            verdicts(single(&bytes, bytes.len())),
-            [verdict],
+            results(single(&bytes, bytes.len())),
+            [result],
             "{extensions:?}"
         );
         for captured in 54..bytes.len() {
-            let found = verdicts(single(&bytes, captured));
+            let found = results(single(&bytes, captured));
             assert!(
-                found != [Verdict::Correct],
+                found != [CheckResult::Correct],
                 "{extensions:?}, {captured} bytes"
             );
         }
@@ -367,17 +374,20 @@ fn extension_headers_of_ip_version_6_are_passed_over_and_a_route_makes_the_sum_u
 
 #[test]
 fn a_route_that_the_sender_chose_makes_the_sum_of_ip_version_4_unknown() {
-    for (options, verdict) in [
-        (&[148, 4, 0, 0][..], Verdict::Correct),
-        (&[1, 1, 1, 1], Verdict::Correct),
-        (&[131, 7, 4, 1, 2, 3, 4, 0], Verdict::Other),
-        (&[1, 137, 7, 4, 1, 2, 3, 4], Verdict::Other),
-        (&[148, 4, 0, 0, 131, 7, 4, 1, 2, 3, 4, 0], Verdict::Other),
-        // Behind the end of options is nothing, and odd lengths have an end.
-        (&[0, 131, 7, 4], Verdict::Correct),
-        (&[7, 0, 0, 0], Verdict::Correct),
-        (&[7, 255, 131, 1], Verdict::Correct),
-        (&[1, 1, 1, 7], Verdict::Correct),
+    for (options, result) in [
+        (&[148, 4, 0, 0][..], CheckResult::Correct),
+        (&[1, 1, 1, 1], CheckResult::Correct),
+        (&[131, 7, 4, 1, 2, 3, 4, 0], CheckResult::Other),
+        (&[1, 137, 7, 4, 1, 2, 3, 4], CheckResult::Other),
+        (
+            &[148, 4, 0, 0, 131, 7, 4, 1, 2, 3, 4, 0],
+            CheckResult::Other,
+        ),
+        // Nothing after the end of options is interpreted, and a wrong length ends the options.
+        (&[0, 131, 7, 4], CheckResult::Correct),
+        (&[7, 0, 0, 0], CheckResult::Correct),
+        (&[7, 255, 131, 1], CheckResult::Correct),
+        (&[1, 1, 1, 7], CheckResult::Correct),
     ] {
         let (plain, _) = frame(1, b"content");
         let mut bytes = [&plain[..34], options, &plain[34..]].concat();
@@ -387,24 +397,24 @@ fn a_route_that_the_sender_chose_makes_the_sum_of_ip_version_4_unknown() {
         bytes[24..26].fill(0);
         let header = !sum(&bytes[14..34 + options.len()]);
         bytes[24..26].copy_from_slice(&header.to_be_bytes());
-        let found = verdicts(single(&bytes, bytes.len()));
-        assert_eq!(found, [verdict], "{options:?}");
+        let found = results(single(&bytes, bytes.len()));
+        assert_eq!(found, [result], "{options:?}");
     }
 }
 
 #[test]
 fn what_is_no_ip_on_a_loopback_is_other_in_either_byte_order() {
-    for (family, verdict) in [
-        (2_u32, Verdict::Correct),
-        (30, Verdict::Correct),
-        (7, Verdict::Other),
-        (0x0202, Verdict::Other),
+    for (family, result) in [
+        (2_u32, CheckResult::Correct),
+        (30, CheckResult::Correct),
+        (7, CheckResult::Other),
+        (0x0202, CheckResult::Other),
     ] {
         for family in [family.to_le_bytes(), family.to_be_bytes()] {
             let bytes = [&family, &frame(1, b"content").0[14..]].concat();
             let mut file = single(&bytes, bytes.len());
             file[20..24].fill(0);
-            assert_eq!(verdicts(file).remove(0), verdict, "{family:?}");
+            assert_eq!(results(file).remove(0), result, "{family:?}");
         }
     }
 }
@@ -424,14 +434,14 @@ fn packets_behind_up_to_three_vlan_tags_are_checked() {
                 .collect();
             let length = tagged.len();
             assert_eq!(
-                verdicts(single(&tagged, length)),
-                [Verdict::Correct],
+                results(single(&tagged, length)),
+                [CheckResult::Correct],
                 "{kind}"
             );
             tagged[length - 1] ^= 1;
             assert!(matches!(
-                verdicts(single(&tagged, length))[..],
-                [Verdict::Wrong(_)]
+                results(single(&tagged, length))[..],
+                [CheckResult::Wrong(_)]
             ));
         }
     }
@@ -493,7 +503,7 @@ fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
     file
 }
 
-/// Lengths as no honest writer has them.
+/// Lengths that no correct writer produces.
 fn lie() -> impl Strategy<Value = u32> {
     prop_oneof![Just(u32::MAX), Just(1 << 31), 0..64_u32, any::<u32>()]
 }

@@ -10,30 +10,30 @@ use super::{Frame, Link};
 
 /// The result of the check of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every checksum that can be checked is right. Of a fragment that is the IPv4 header's.
+pub enum CheckResult {
+    /// Every checksum that can be checked is right. In a fragment, only that of the IPv4 header
+    /// can.
     Correct,
     /// At least one is wrong.
     Wrong(Vec<Fault>),
     /// The sending host left a checksum to its network card: the field holds zero, or the sum of
-    /// addresses, protocol and length alone. So what is in the packet can be neither right nor
-    /// wrong.
+    /// addresses, protocol and length alone. So the packet cannot be checked.
     Offloaded,
     /// Cut by the capture's snap length before a checksum could be checked.
     Truncated,
-    /// Without a checksum that is known here: ARP, other protocols, lengths that contradict each
+    /// A packet without a supported checksum: ARP, other protocols, or lengths that contradict each
     /// other.
     Other,
-    /// Not read: the header of this link type is not known here.
+    /// Not read: this link type is not supported.
     Unread,
 }
 
 /// A wrong checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Whose.
+    /// The header or protocol that it belongs to.
     pub layer: Layer,
-    /// Where the field is, in bytes from the beginning of the file.
+    /// The position of the field, in bytes from the beginning of the file.
     pub offset: usize,
     /// The value that it holds.
     pub found: u16,
@@ -78,40 +78,40 @@ impl fmt::Display for Layer {
     }
 }
 
-/// How many frames there were of each kind.
+/// The number of frames with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// All.
     pub seen: u64,
-    /// [`Verdict::Correct`].
+    /// [`CheckResult::Correct`].
     pub correct: u64,
-    /// [`Verdict::Wrong`].
+    /// [`CheckResult::Wrong`].
     pub wrong: u64,
-    /// [`Verdict::Offloaded`].
+    /// [`CheckResult::Offloaded`].
     pub offloaded: u64,
-    /// [`Verdict::Truncated`].
+    /// [`CheckResult::Truncated`].
     pub truncated: u64,
-    /// [`Verdict::Other`].
+    /// [`CheckResult::Other`].
     pub other: u64,
-    /// [`Verdict::Unread`].
+    /// [`CheckResult::Unread`].
     pub unread: u64,
 }
 
 impl Tally {
     /// Counts a frame.
-    pub fn count(&mut self, verdict: &Verdict) {
+    pub fn count(&mut self, result: &CheckResult) {
         self.seen += 1;
-        *match verdict {
-            Verdict::Correct => &mut self.correct,
-            Verdict::Wrong(_) => &mut self.wrong,
-            Verdict::Offloaded => &mut self.offloaded,
-            Verdict::Truncated => &mut self.truncated,
-            Verdict::Other => &mut self.other,
-            Verdict::Unread => &mut self.unread,
+        *match result {
+            CheckResult::Correct => &mut self.correct,
+            CheckResult::Wrong(_) => &mut self.wrong,
+            CheckResult::Offloaded => &mut self.offloaded,
+            CheckResult::Truncated => &mut self.truncated,
+            CheckResult::Other => &mut self.other,
+            CheckResult::Unread => &mut self.unread,
         } += 1;
     }
 
-    /// The counts of both.
+    /// Adds the counts of two tallies.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -151,12 +151,12 @@ const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
 /// Checks the captured `bytes` of a frame.
 #[must_use]
-pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
-    // Why a packet cannot be checked to its end.
+pub fn verify(frame: &Frame, bytes: &[u8]) -> CheckResult {
+    // The reason why a packet cannot be checked completely.
     let unchecked = if bytes.len() < frame.original_length {
-        Verdict::Truncated
+        CheckResult::Truncated
     } else {
-        Verdict::Other
+        CheckResult::Other
     };
     let packet = match frame.link {
         Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok(),
@@ -167,7 +167,7 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
             let is_ip = IP_FAMILIES.contains(&family.min(family.swap_bytes()));
             is_ip.then(|| LaxSlicedPacket::from_ip(packet).ok())?
         }),
-        Link::Unknown(_) => return Verdict::Unread,
+        Link::Unknown(_) => return CheckResult::Unread,
     };
     let Some(packet) = packet else {
         return unchecked;
@@ -186,21 +186,21 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
         }
         Some(LaxNetSlice::Ipv6(ip)) => (ip.payload(), &ip.header().slice()[8..40]),
         _ if packet.stop_err.is_some() => return unchecked,
-        _ => return Verdict::Other,
+        _ => return CheckResult::Other,
     };
     let rest = match (&packet.net, &packet.transport) {
-        // Zero stands for a packet that the network card is to cut up; any other length holds the
-        // header at least. The library takes the whole frame for the packet in both cases.
+        // Zero means a packet that the network card will segment; any other length includes at
+        // least the header. In both cases the library uses the whole frame as the packet.
         (Some(LaxNetSlice::Ipv4(ip)), _)
             if (1..ip.header().slice().len()).contains(&ip.header().total_len().into()) =>
         {
-            Some(Verdict::Other)
+            Some(CheckResult::Other)
         }
         // The sum is over the last address of a route; that of IPv6 over all fragments.
         (Some(LaxNetSlice::Ipv4(ip)), Some(_)) if has_route(ip.header().options()) => {
-            Some(Verdict::Other)
+            Some(CheckResult::Other)
         }
-        (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(Verdict::Other),
+        (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(CheckResult::Other),
         (Some(LaxNetSlice::Ipv6(ip)), Some(_))
             if ip
                 .extensions()
@@ -208,7 +208,7 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
                 .into_iter()
                 .any(|extension| matches!(extension, Ipv6ExtensionSlice::Routing(_))) =>
         {
-            Some(Verdict::Other)
+            Some(CheckResult::Other)
         }
         (_, None) if payload.fragmented => None,
         (_, None) if packet.stop_err.is_some() => Some(unchecked),
@@ -217,29 +217,29 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
             .check_transport(transport, addresses)
             .err()
             .map(|()| unchecked),
-        // Of another protocol, only the header of IPv4 can be checked.
+        // With another protocol, only the header of IPv4 can be checked.
         (Some(LaxNetSlice::Ipv4(_)), None) => None,
-        _ => Some(Verdict::Other),
+        _ => Some(CheckResult::Other),
     };
     if !sums.faults.is_empty() {
-        return Verdict::Wrong(sums.faults);
+        return CheckResult::Wrong(sums.faults);
     }
     rest.unwrap_or(if sums.is_offloaded {
-        Verdict::Offloaded
+        CheckResult::Offloaded
     } else {
-        Verdict::Correct
+        CheckResult::Correct
     })
 }
 
-/// Whether a sender chose the route of a packet of IPv4: the header then has another address than
-/// that of the receiver.
+/// Returns whether an IPv4 packet is source-routed: its header then has another address than that
+/// of the receiver.
 fn has_route(mut options: &[u8]) -> bool {
     const LOOSE: u8 = 131;
     const STRICT: u8 = 137;
     loop {
         let length = match options {
             [LOOSE | STRICT, ..] => return true,
-            // No operation has no length.
+            // The option "no operation" has no length field.
             [1, ..] => 1,
             [0, ..] | [] | [_] => return false,
             [_, length, ..] => usize::from(*length).max(2),
@@ -286,19 +286,19 @@ impl Sums<'_> {
         }
     }
 
-    /// Checks what is transported between `addresses`; fails if it cannot be.
+    /// Checks the transport layer between `addresses`. Fails if it cannot be checked.
     fn check_transport(&mut self, slice: &TransportSlice<'_>, addresses: &[u8]) -> Result<(), ()> {
         let is_version_4 = addresses.len() == 8;
         let (layer, part, field, number) = match slice {
             TransportSlice::Tcp(tcp) => (Layer::Tcp, tcp.slice(), 16, 6),
             TransportSlice::Udp(udp) => {
                 let length = usize::from(udp.length());
-                // Zero stands for a datagram too long for the field.
+                // Zero means a datagram too long for the field.
                 if (1..8).contains(&length) || length > udp.slice().len() {
                     return Err(());
                 }
                 if is_version_4 && udp.checksum() == 0 {
-                    // The sender wants none.
+                    // The sender computed no checksum.
                     return Ok(());
                 }
                 (Layer::Udp, udp.slice(), 6, 17)

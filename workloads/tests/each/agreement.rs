@@ -13,33 +13,34 @@ use workloads::workload::Setup;
 
 use crate::CATALOGUE;
 
-/// Random inputs per workload.
+/// The number of random inputs per workload.
 const CASES: u32 = 16;
 
 /// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
 /// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
-/// Parameters that keep the value of size `tiny`, and why.
+/// Parameters that keep the value of size `tiny`, with the reason.
 const KEPT: [(&str, &str, &str); 3] = [
     (
         "packets",
         "stop",
-        "a run that time ends does what it manages, each time another sum",
+        "a run that ends after a time has another sum each time",
     ),
+    ("kv", "empty", "its other value sleeps for 250 ms"),
     (
         "kv",
-        "empty",
-        "its other value lets time pass by the quarter of a second",
+        "rate",
+        "at a few requests a second, a run takes minutes",
     ),
-    ("kv", "rate", "a few requests a second last for minutes"),
 ];
 
-/// Parameters of which one value more is left out than are refused, and why.
+/// Parameters for which the test leaves out one value beyond those that are refused, with the
+/// reason.
 const FROM_ONE: [(&str, &str, &str); 1] = [(
     "packets",
     "sources",
-    "0 stands for one per worker, so that the input follows the threads",
+    "0 means one per worker, so the input depends on the number of threads",
 )];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
@@ -67,7 +68,8 @@ fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)
     }
 }
 
-/// Values of a parameter: its three smallest, and up to what `tiny` has; any of its words.
+/// Returns values of a parameter: its three smallest, and others up to that of `tiny`; or any of
+/// its words.
 fn values(description: &Description, parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
     if let Accepts::OneOf(words) = &parameter.accepts {
         return select(words.clone()).boxed();
@@ -79,7 +81,7 @@ fn values(description: &Description, parameter: &Parameter, tiny: &str) -> Boxed
         .boxed()
 }
 
-/// Explicit values for all parameters.
+/// Returns explicit values for all parameters.
 fn parameters(description: &Description) -> impl Strategy<Value = Vec<(String, String)>> + use<> {
     let tiny = description.parameters_of(Size::Tiny);
     description
@@ -93,7 +95,7 @@ fn parameters(description: &Description) -> impl Strategy<Value = Vec<(String, S
         .collect::<Vec<_>>()
 }
 
-/// The answer, or why the request is refused.
+/// Returns the answer, or the reason for which the request is refused.
 fn answer(request: &Request) -> Result<Result<String, String>, TestCaseError> {
     match run("test", CATALOGUE, request) {
         Ok(outcome) => Ok(Ok(outcome.answer)),

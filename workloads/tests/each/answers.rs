@@ -1,4 +1,4 @@
-//! Every workload gives its known answer, whichever program, pool and seed.
+//! Every workload gives its known answer, with both programs, every pool and every seed.
 
 use protocol::{Outcome, Program, Request, SCHEMA};
 use workloads::measure::run;
@@ -39,7 +39,7 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
 }
 
 #[test]
-fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
+fn an_outcome_has_all_requested_fields_and_survives_serialization() {
     for name in names() {
         let outcome = run(
             "some-variant",

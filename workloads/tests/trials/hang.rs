@@ -1,4 +1,4 @@
-//! A run that hangs is reported from within, with what every thread is doing.
+//! The watchdog of the process reports a run that hangs, with the state of every thread.
 
 use std::process::{Command, Output};
 use std::sync::Barrier;
@@ -65,7 +65,7 @@ fn request(program: Program, threads: usize) -> Request {
     }
 }
 
-/// Not a test: what hangs, in a process of its own.
+/// Not a test: a process that hangs, which the tests start.
 #[test]
 #[ignore = "a process that other tests start"]
 fn child() {
@@ -73,7 +73,7 @@ fn child() {
     panic!("it did not hang: {outcome:?}");
 }
 
-/// This binary, started again to hang.
+/// Starts this binary again, as a process that hangs.
 fn hang() -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args(["hang::child", "--exact", "--ignored", "--nocapture"])
@@ -113,7 +113,7 @@ fn a_hang_ends_the_process_and_names_the_iteration_and_every_worker() {
 }
 
 #[test]
-fn a_run_that_gets_on_is_left_alone() {
+fn a_run_that_makes_progress_is_not_ended() {
     let mut request = request(Program::Sequential, 1);
     request.iterations = 200;
     request.hang_after_ms = Some(60_000);

@@ -1,4 +1,4 @@
-//! Reports of trials, and that a trial fails on a wrong answer.
+//! Tests of the records of trials, and of trials with a wrong answer, which must fail.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -96,7 +96,7 @@ fn explicit_parameters_override_those_of_the_size_and_are_reported() {
     assert_eq!(outcome.answer, "6765");
 }
 
-/// A workload made for a test: an instance by a function.
+/// A workload for a test: a function creates its instance.
 struct Mock(fn() -> Box<dyn Instance>);
 
 static MOCK: LazyLock<Description> = LazyLock::new(|| Description {
@@ -115,7 +115,8 @@ impl Workload for Mock {
     }
 }
 
-/// A workload whose answer is right until a given run, and different each time if it `wavers`.
+/// A workload whose answer is right until a given run. If it `wavers`, its answer differs each
+/// time.
 #[derive(Default)]
 struct Liar {
     lies_from: u32,
@@ -192,7 +193,7 @@ impl Instance for Panicking {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        Ok("never asked".to_owned())
+        Ok("never checked".to_owned())
     }
 }
 
@@ -207,7 +208,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     }
 }
 
-/// Is run from outside the pool, and counts what its metrics are about.
+/// A workload that an external thread runs. It counts its runs for its metrics.
 struct Outside {
     runs: u32,
 }
@@ -245,7 +246,7 @@ impl Instance for Outside {
 }
 
 #[test]
-fn a_workload_may_call_the_pool_from_outside_and_its_metrics_leave_out_the_warm_up() {
+fn a_workload_may_call_the_pool_from_an_external_thread_and_its_metrics_leave_out_the_warm_up() {
     for (program, threads) in [(Program::Parallel, 2), (Program::Sequential, 1)] {
         let mut request = request("mock", program, threads, 1);
         request.warmup_iterations = 3;

@@ -1,4 +1,4 @@
-//! Trials: what the harness makes of a workload, a request and a run; and the program around them.
+//! Tests of the harness, which runs a workload as a request says, and of the program around it.
 
 #[path = "../common/mod.rs"]
 mod common;

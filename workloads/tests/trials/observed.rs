@@ -9,8 +9,8 @@ use workloads::CATALOGUE;
 use workloads::measure::run_observed;
 use workloads::observer::{Counts, Observer};
 
-/// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the
-/// one before, and a hundred more outside.
+/// Counts its own snapshots. From one to the next, worker 0 has 10 more pushes, worker 1 has 1
+/// more, and external threads have 100 more.
 #[derive(Default)]
 struct MockRoot {
     snapshots: Cell<u64>,

@@ -128,7 +128,7 @@ fn the_list_shows_every_workload_with_its_sizes() {
     assert_eq!(list[0]["parameters"][0]["accepts"]["min"], 1);
 }
 
-/// The process of `crowded` is killed, and takes its endless loops along.
+/// If the process of `crowded` is killed, its CPU hogs end, too.
 #[test]
 fn a_trial_that_is_killed_leaves_no_hog_behind() {
     let arguments = ["crowded", "--size=large", "--set", "hogs-per-cpu=1"];
@@ -138,7 +138,7 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
             thread::sleep(Duration::from_millis(1));
         }
     };
-    // State and parent of a process, behind the name, which may hold anything.
+    // State and parent of a process follow its name, which may contain any character.
     let look = |process: u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let mut fields = stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned);
@@ -245,7 +245,7 @@ fn an_answer_that_cannot_be_written_is_neither_a_success_nor_a_wrong_checksum() 
             error.starts_with("error: standard output: No space left"),
             "{error}"
         );
-        // A reader that has left, as `head` does, wants no more.
+        // A reader that closes the pipe, as `head` does, is no error.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = program().stdout(writer).output().unwrap();

@@ -1,4 +1,4 @@
-//! Requests that make no sense are refused, and the message says what would make sense.
+//! Invalid requests are refused, and the message says how to correct them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,7 +148,7 @@ fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
     (message, file.path().display().to_string())
 }
 
-/// A file of so many cities, each thousand on an arc of its own.
+/// Returns a file of `cities` cities, each thousand on a separate arc.
 fn tsp_file(cities: u32) -> String {
     let lines: Vec<String> = (1..=cities)
         .map(|x| format!("{x} {x} {}", x * (x % 1_000)))

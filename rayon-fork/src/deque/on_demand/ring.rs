@@ -1,4 +1,4 @@
-//! The rings that hold the jobs, and the word that says which jobs are public.
+//! The rings that hold the jobs, and the word that says which jobs are shared.
 
 use std::cell::Cell;
 use std::ptr;
@@ -11,7 +11,7 @@ pub(super) const TAIL_SHIFT: u32 = 24;
 /// The most jobs that can be public at a time. They are counted in the lowest bits of `public`.
 pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 
-/// The bit between count and tail: a thief is about to make jobs public.
+/// The bit between count and tail: a thief is about to expose jobs.
 const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
 /// A value of the word `public`.
@@ -19,7 +19,7 @@ const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 pub(super) struct Public(pub(super) u64);
 
 impl Public {
-    /// Public jobs.
+    /// Shared jobs.
     pub(super) fn count(self) -> u64 {
         self.0 & MOST_PUBLIC
     }
@@ -38,17 +38,17 @@ impl Public {
         self.tail(near).wrapping_add(self.count())
     }
 
-    /// The value after a thief took the oldest public job, which must exist.
+    /// The value after a thief took the oldest shared job, which must exist.
     pub(super) fn without_oldest(self) -> Self {
         Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
     }
 
-    /// The value with a claim. No job is public.
+    /// The value with a claim. No job is shared.
     pub(super) fn claimed(self) -> Self {
         Self(self.0 | CLAIM)
     }
 
-    /// The value without a claim, and with `more` additional public jobs.
+    /// The value without a claim, and with `more` additional shared jobs.
     pub(super) fn unclaimed_with(self, more: u64) -> Self {
         Self((self.0 & !CLAIM) + more)
     }

@@ -34,13 +34,13 @@ fn pop(deque: &Deque<Numbered>) -> Option<usize> {
 }
 
 #[test]
-fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_showed_its_jobs() {
+fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_exposed_its_jobs() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
     (0..3).for_each(|job| {
         deque.push(Numbered(job));
     });
-    assert!(stealer.has_stirred(), "nobody has shown any");
+    assert!(stealer.has_stirred(), "no thief has exposed any");
     assert!(stealer.expose_for_owner() && !stealer.has_stirred());
     assert_eq!(
         ([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()),
@@ -51,7 +51,7 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_showed_
 }
 
 #[test]
-fn an_owner_that_was_helped_shows_all_for_a_while() {
+fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
     deque.push(Numbered(0));
@@ -78,7 +78,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     assert!(!deque.try_take_back(first), "another is newer");
     assert!(deque.try_take_back(second));
     assert_eq!(deque.answer(), Answer::Exposed);
-    assert!(!deque.try_take_back(first), "it is public");
+    assert!(!deque.try_take_back(first), "it is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
     assert!(!deque.try_take_back(first), "it is gone");
     assert_eq!(deque.push(Numbered(2)), second);
@@ -86,7 +86,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
 }
 
 #[test]
-fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
+fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     let deque = small(Fences::cheapest());
     let stealer = deque.stealer();
     let push = || {
@@ -98,7 +98,7 @@ fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
         (1..1000).find(|_| match push() {
             Answer::HasPublic => false,
             Answer::Unwanted => true,
-            Answer::Exposed => panic!("one was public"),
+            Answer::Exposed => panic!("one was shared"),
         })
     };
     assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
@@ -113,7 +113,7 @@ fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
     );
 }
 
-/// Takes random steps on one thread, beside a sequential deque that knows which jobs are public.
+/// Takes random steps on one thread, beside a sequential deque that knows which jobs are shared.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {
@@ -141,14 +141,14 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 3 => {
                     let helped_at = deque.shared.thieves.exposed_at.load(Ordering::Relaxed);
                     let shows_all = deque.shows_all.get() > 0 || helped_at != deque.helped_at.get();
-                    let shown = if shows_all {
+                    let exposed = if shows_all {
                         jobs.len()
                     } else {
                         jobs.len().div_ceil(2)
                     };
-                    let is_new = public == 0 && shown > 0;
+                    let is_new = public == 0 && exposed > 0;
                     assert_eq!(deque.answer() == Answer::Exposed, is_new, "{context}");
-                    public = if is_new || shows_all { shown } else { public };
+                    public = if is_new || shows_all { exposed } else { public };
                 }
                 4 => {
                     assert_eq!(stealer.expose_for_owner(), !jobs.is_empty(), "{context}");

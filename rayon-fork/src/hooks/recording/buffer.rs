@@ -1,9 +1,9 @@
-//! Where events go: each thread has a mapped file, which survives the process.
+//! The buffers of events: each thread has a mapped file, which survives the process.
 //!
 //! Writing an event takes a thread-local read, a read of the clock, a comparison and three stores.
-//! It needs no lock and no atomic addition. [`write_slowly`] does all else. A thread calls that
-//! when its room is used up, every few milliseconds, and in a child of `fork`. For a child, the
-//! kernel wipes the thread's record of its file.
+//! It needs no lock and no atomic addition. [`write_slowly`] does all other work. A thread calls
+//! that function when its space is used up, every few milliseconds, and in a child of `fork`. For a
+//! child, the kernel wipes the thread's record of its file.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -24,14 +24,14 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering, cell_of_thread, thread};
 /// Bytes of an event.
 const EVENT: usize = 16;
 
-/// The room that a thread makes at once. A guess: making it takes some 30 us, and the last piece of
-/// each thread is not full.
+/// The bytes by which a thread extends its file. A guess: an extension takes some 30 us, and the
+/// last one of each thread stays partly empty.
 const ROOM: usize = 256 << 10;
 
-/// The most room of all threads, unless the environment sets another limit.
+/// The most bytes of all threads together, unless the environment sets another limit.
 const LIMIT: usize = 256 << 20;
 
-/// The room that is kept back at the end of a piece, for the events of [`write_slowly`].
+/// The bytes reserved at the end of a piece, for the events of [`write_slowly`].
 const KEPT: usize = 8 * EVENT;
 
 /// The time in which the number of ticks in a second is measured.
@@ -40,31 +40,31 @@ const CALIBRATION_NS: u64 = 2_000_000;
 /// How often a thread compares clocks.
 const COMPARED_EVERY_MS: u64 = 2;
 
-/// The number of events whose cost is measured at once, and the number of such measurements. The
-/// least result counts.
+/// The number of events in one measurement of their cost, and the number of such measurements. The
+/// smallest result is used.
 const MEASURED: usize = 1000;
 const MEASUREMENTS: usize = 8;
 
-/// A thread's record of its file, in a page of its own.
+/// A thread's record of its file, on a separate page.
 struct Buffer {
-    /// The place of the next event, and the end of the room. Both are null in a child of `fork`,
-    /// and where nothing is recorded.
+    /// The address of the next event, and the end of the space. Both are null in a child of `fork`,
+    /// and if nothing is recorded.
     next: Cell<*mut [u64; 2]>,
     end: Cell<*mut [u64; 2]>,
     /// Ticks when the recording began.
     began: Cell<u64>,
-    /// When clocks are compared next, in ticks since then.
+    /// When the clocks are compared next, in ticks since the recording began.
     due: Cell<u64>,
     file: Cell<*mut ThreadFile>,
 }
 
 struct ThreadFile {
     file: File,
-    /// Bytes of the mapping, which begins at `base`, and of the room in it so far.
+    /// The bytes of the mapping, which begins at `base`, and of its usable part so far.
     base: *mut u8,
     mapped: usize,
     room: usize,
-    /// The kernel's account of how long the thread had no CPU.
+    /// The kernel's file that says how long the thread had no CPU.
     delays: Option<File>,
 }
 
@@ -91,13 +91,13 @@ cell_of_thread! {
 /// The state that all threads of the process share.
 struct Recording {
     folder: PathBuf,
-    /// The recorded process: a child of `fork` has another number.
+    /// The identifier of the recorded process: a child of `fork` has another one.
     process: u32,
     began: u64,
     ticks_per_ms: u64,
     limit: usize,
     split: usize,
-    /// The bytes of room so far.
+    /// The bytes of all threads so far.
     used: AtomicUsize,
     threads: AtomicUsize,
 }
@@ -139,7 +139,7 @@ fn recording() -> Option<&'static Recording> {
     }
 }
 
-/// The clock. It is cheap, and ordered with the code around it only to some ten instructions.
+/// Reads the clock. The read is cheap. The processor may move it over some ten instructions.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn ticks() -> u64 {
@@ -248,7 +248,7 @@ impl Recording {
     /// Begins the recording. Returns `None` if the environment names no folder, another process
     /// records into it, or it cannot be written.
     fn begin() -> Option<Self> {
-        // The mark can be found in the program's file.
+        // The text must be in the program's file, where the runner looks for it.
         std::hint::black_box(MARK);
         let folder = PathBuf::from(env::var_os(FOLDER_VARIABLE)?);
         let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
@@ -257,7 +257,7 @@ impl Recording {
             .create_new(true)
             .open(folder.join("head"));
         let Ok(mut head) = head else {
-            // A reader of the folder should know that there was another process.
+            // Records for the reader of the folder that there was another process.
             drop(File::create(
                 folder.join(format!("other-{}", std::process::id())),
             ));
@@ -329,7 +329,7 @@ impl Recording {
             .write(true)
             .create_new(true)
             .open(path)?;
-        // A file of holes: parts that no thread writes take no space. No thread needs more than the
+        // A sparse file: parts that no thread writes take no space. No thread needs more than the
         // limit of all threads.
         let mapped = self.limit.min(1 << 40).next_multiple_of(ROOM) + ROOM;
         file.set_len(mapped as u64)?;
@@ -376,7 +376,7 @@ impl Recording {
         }
     }
 
-    /// Makes room for more events. Returns `false` if all threads together may have no more.
+    /// Extends the space for events. Returns `false` at the limit of all threads together.
     fn extend(&self, buffer: &Buffer, file: &mut ThreadFile) -> bool {
         let is_within = self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit
             && file.room + ROOM < file.mapped;
@@ -407,7 +407,7 @@ impl Recording {
 }
 
 impl ThreadFile {
-    /// Returns the second number of the kernel's account, in nanoseconds.
+    /// Returns the second number of the kernel's file, in nanoseconds.
     fn delay(&mut self) -> Option<u64> {
         let mut text = [0; 80];
         let delays = self.delays.as_mut()?;

@@ -20,7 +20,7 @@ use crate::thread_count;
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+warm-install";
 
-/// The record of how spinning before blocking worked for threads outside a pool.
+/// Records how often spinning before blocking was worth it for external threads.
 pub(crate) struct SpinHistory {
     spins: Backoff,
     yielding: Yielding,

@@ -8,7 +8,7 @@ use crate::sync::{Condvar, Mutex};
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "";
 
-/// The record of how spinning before blocking worked: this build keeps none.
+/// The record of spinning before blocking: this build has none.
 pub(crate) struct SpinHistory;
 
 impl SpinHistory {

@@ -32,7 +32,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
         Searching,
         Sleepy {
             ticket: SleepyTicket,
-            announcements: usize,
+            notifications: usize,
         },
         Sleeping,
     }
@@ -41,7 +41,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
 
     let counters = C::new(WORKERS);
     let mut workers = [Doing::Working; WORKERS];
-    let mut announcements = 0;
+    let mut notifications = 0;
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for step in 0..STEPS {
         random ^= random << 13;
@@ -65,11 +65,11 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
                     WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
                 let expected = usize::from(asleep > 0 && !is_left_to_searcher);
                 assert_eq!(
-                    counters.announce_job(queue_was_empty),
+                    counters.notify_job(queue_was_empty),
                     expected,
                     "step {step}"
                 );
-                announcements += 1;
+                notifications += 1;
                 doing
             }
             Doing::Working => {
@@ -82,13 +82,13 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
             }
             Doing::Searching => Doing::Sleepy {
                 ticket: counters.become_sleepy(worker),
-                announcements,
+                notifications,
             },
             Doing::Sleepy {
                 ticket,
-                announcements: then,
+                notifications: then,
             } => {
-                let may_sleep = !EventsOf::<C>::COUNTED || announcements == then;
+                let may_sleep = !EventsOf::<C>::COUNTED || notifications == then;
                 assert_eq!(
                     counters.try_begin_sleep(worker, ticket),
                     may_sleep,
@@ -128,7 +128,7 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
         (counters.sleeping(), counters.inactive(), counters.events()),
         (MAX_WORKERS, inactive, 0)
     );
-    assert_eq!(counters.announce_job(true), 1);
+    assert_eq!(counters.notify_job(true), 1);
     for worker in 0..MAX_WORKERS {
         counters.end_sleep(worker);
         assert!(counters.end_search(worker) <= 2);
@@ -137,7 +137,7 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
     assert_eq!(
         counters.events(),
         usize::from(EventsOf::<C>::COUNTED),
-        "one announcement, and no carry out of the counts"
+        "one notification, and no carry out of the counts"
     );
 }
 
@@ -243,14 +243,10 @@ fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     // S was read before workers left, and I after they had left: so I is no more than S.
     for inactive in 0..=3 {
         let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
-        assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
+        assert_eq!(torn.notify_job(true), 1, "with {inactive} inactive");
     }
     let apart = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, 4, 1);
-    assert_eq!(
-        apart.announce_job(true),
-        0,
-        "one of the inactive does search"
-    );
+    assert_eq!(apart.notify_job(true), 0, "one of the inactive does search");
 }
 
 #[test]
@@ -277,11 +273,11 @@ fn split_events_wrap_to_zero() {
 #[test]
 fn words_that_a_variant_does_not_use_stay_untouched() {
     let without_events = pool::<Split<(NoJec, ScanFence, IdleFirst, Inline)>>(1, 1);
-    without_events.announce_job(true);
+    without_events.notify_job(true);
     assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
 
     let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
-    without_searchers.announce_job(true);
+    without_searchers.notify_job(true);
     assert_eq!(
         (without_searchers.inactive(), without_searchers.events()),
         (0, 1)

@@ -1,4 +1,4 @@
-//! The type parameters of the counter layouts: events, fence, wake rule, padding and leave rule.
+//! The type parameters of the counter layouts: events, fence, wake rule, padding and propagation.
 //! Each is one dimension of the variants.
 
 use crate::sync::modelled::{Ordering, fence};
@@ -10,23 +10,23 @@ pub(crate) trait Dimensions: Send + Sync + 'static {
     type Fence: Fence;
     type WakeRule: WakeRule;
     type Padding: Padding;
-    type LeaveRule: LeaveRule;
+    type Propagation: Propagation;
 
     /// The parts that the choices add to the variant's name, in this order.
     const NAME_PARTS: &'static [&'static str];
 }
 
-impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Dimensions for (E, F, W, P, L) {
+impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: Propagation> Dimensions for (E, F, W, P, L) {
     type Events = E;
     type Fence = F;
     type WakeRule = W;
     type Padding = P;
-    type LeaveRule = L;
+    type Propagation = L;
 
     const NAME_PARTS: &'static [&'static str] = {
         assert!(
             E::COUNTED || F::SCANS_BEFORE_SLEEP,
-            "without events nothing tells a sleeper of a job, so it must scan"
+            "without events a sleeper learns of jobs only by a scan"
         );
         &[
             E::NAME_PART,
@@ -38,13 +38,13 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Dimensions for 
     };
 }
 
-/// The four dimensions of the study, with the leave rule of rayon-core.
+/// The four dimensions of the study, with the wake-up propagation of rayon-core.
 impl<E: Events, F: Fence, W: WakeRule, P: Padding> Dimensions for (E, F, W, P) {
     type Events = E;
     type Fence = F;
     type WakeRule = W;
     type Padding = P;
-    type LeaveRule = WakeTwo;
+    type Propagation = WakeTwo;
 
     const NAME_PARTS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::NAME_PARTS;
 }
@@ -95,16 +95,16 @@ impl Padding for CachePadded {
     type Line<T: Send + Sync + 'static> = crossbeam_utils::CachePadded<T>;
 }
 
-/// Whether announcements of jobs are counted.
+/// Whether notifications by producers are counted.
 pub(crate) trait Events: Send + Sync + 'static {
     /// Part of the variant's name.
     const NAME_PART: &'static str;
-    /// A jobs event counter (JEC) tells sleepy workers that there is news.
+    /// A jobs event counter (JEC) shows sleepy workers that a producer has notified.
     const COUNTED: bool;
 }
 
-/// With a jobs event counter. If even, no job was announced since a worker last became sleepy. If
-/// odd, some jobs were.
+/// With a jobs event counter. If even, no producer has notified since a worker last became sleepy.
+/// If odd, a producer has.
 pub(crate) enum Jec {}
 
 /// Without one: sleepers must scan.
@@ -130,19 +130,19 @@ pub(crate) trait Fence: Send + Sync + 'static {
     /// Part of the variant's name.
     const NAME_PART: &'static str;
     /// Whether a worker scans every queue after it registered as a sleeper. If not, it looks only
-    /// at the queues that other threads than workers fill.
+    /// at the queues for injected jobs and broadcast shares.
     const SCANS_BEFORE_SLEEP: bool;
 
     /// The producer's end. The producer pushes an internal job before the fence, and reads the
     /// counters after it. Every push pays for this.
     fn after_push();
 
-    /// The end of a worker that does not scan. It reads or steps the events before the fence, and
-    /// makes its last search after it.
+    /// The end of a worker that does not scan. The worker reads or steps the events before the
+    /// fence, and makes its last search after it.
     #[inline]
     fn after_becoming_sleepy() {}
 
-    /// The worker's other end. The worker is counted as asleep before the fence, and looks at the
+    /// The worker's other end. The worker is counted as asleep before the fence, and scans the
     /// queues after it.
     #[inline]
     fn after_registering() {
@@ -153,7 +153,8 @@ pub(crate) trait Fence: Send + Sync + 'static {
     }
 }
 
-/// Nothing stands between a push and its announcement. The hole of the README's section 9 is open.
+/// A producer does not fence between its push and its notification. The hole of the README's
+/// section 9 is open.
 pub(crate) enum NoFence {}
 
 /// Pushes fence, and so does a worker that becomes sleepy. So its last search misses no job.
@@ -271,14 +272,14 @@ impl WakeRule for SleepersOnly {
 
 /// The rule of wake-up propagation: how many sleepers replace a worker that stops searching
 /// (README, section 6).
-pub(crate) trait LeaveRule: Send + Sync + 'static {
+pub(crate) trait Propagation: Send + Sync + 'static {
     /// Part of the variant's name.
     const NAME_PART: &'static str;
-    /// Whether the rule wakes a sleeper only if a worker sees work for it.
-    const LOOKS_FIRST: bool;
-    /// Whether workers measure what their searches cost, and the last searching workers
-    /// [linger](crate::sleep::SearchHistory).
-    const LINGERS: bool;
+    /// Whether the worker first scans the queues, and wakes a sleeper only if it sees work.
+    const SCANS_FIRST: bool;
+    /// Whether workers measure what their wake-ups cost, and the last searching workers
+    /// [spin](crate::sleep::SearchHistory) before they park.
+    const SPINS: bool;
 
     /// Returns how many of `sleeping` sleepers to wake. It calls `searching` only if the result
     /// depends on it.
@@ -291,10 +292,10 @@ pub(crate) enum WakeTwo {}
 /// Only the last searching worker wakes up to two.
 pub(crate) enum WakeWhereWorkIs {}
 
-impl LeaveRule for WakeTwo {
+impl Propagation for WakeTwo {
     const NAME_PART: &'static str = "";
-    const LOOKS_FIRST: bool = false;
-    const LINGERS: bool = false;
+    const SCANS_FIRST: bool = false;
+    const SPINS: bool = false;
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, _searching: impl FnOnce() -> usize) -> usize {
@@ -302,11 +303,11 @@ impl LeaveRule for WakeTwo {
     }
 }
 
-impl LeaveRule for WakeWhereWorkIs {
+impl Propagation for WakeWhereWorkIs {
     const NAME_PART: &'static str = "+wake-where-work-is";
-    const LOOKS_FIRST: bool = true;
+    const SCANS_FIRST: bool = true;
     // In a model one more round changes nothing, and a browser's `Instant` panics.
-    const LINGERS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
+    const SPINS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize {

@@ -65,10 +65,10 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// `worker` has work again. Returns how many sleepers to wake as replacements.
     fn end_search(&self, worker: usize) -> usize;
 
-    /// `worker` will sleep unless jobs are announced after this call.
+    /// `worker` will sleep unless a producer notifies after this call.
     fn become_sleepy(&self, worker: usize) -> SleepyTicket;
 
-    /// Counts `worker` as asleep. If jobs were announced since `ticket`, does not count it, and
+    /// Counts `worker` as asleep. If a producer has notified since `ticket`, does not count it, and
     /// returns `false`.
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool;
 
@@ -82,7 +82,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// wake.
     ///
     /// Every push pays for this call.
-    fn announce_job(&self, queue_was_empty: bool) -> usize;
+    fn notify_job(&self, queue_was_empty: bool) -> usize;
 
     /// Returns the number of sleeping workers, for decisions beside a search or a push.
     ///
@@ -95,7 +95,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// is not [counted](Self::COUNTS_SEARCHERS).
     fn inactive(&self) -> usize;
 
-    /// Returns the count of events, for people and tests, or 0 if none are counted.
+    /// Returns the count of events, for people and tests, or 0 if the variant does not count
+    /// events.
     fn events(&self) -> usize;
 
     /// Returns whether `word` is ever accessed: the counter layout has it, and the other dimensions
@@ -116,19 +117,19 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     }
 }
 
-/// The value of the announcements when a worker became sleepy.
+/// The value of the events counter when a worker became sleepy.
 ///
 /// It is opaque to the caller: an even value of the events counter, or a meaningless value in
 /// variants without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);
 
-/// Whether counters of type `C` count announcements.
+/// Whether counters of type `C` have an events counter, which counts notifications.
 pub(crate) type EventsOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::Events;
 /// The fences that go with counters of type `C`.
 pub(crate) type FenceOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::Fence;
-/// The rule by which a worker that stops searching wakes sleepers, for counters of type `C`.
-pub(crate) type LeaveRuleOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::LeaveRule;
+/// The rule of wake-up propagation for counters of type `C`.
+pub(crate) type PropagationOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::Propagation;
 /// The rule for how many sleepers a new job wakes, for counters of type `C`.
 #[cfg(all(test, not(fork_loom)))]
 type WakeRuleOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::WakeRule;

@@ -14,7 +14,7 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
 
-use super::dimensions::{Dimensions, Events, LeaveRule, Line, WakeRule};
+use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket};
 #[cfg(feature = "instrument")]
@@ -71,7 +71,7 @@ impl Word {
     }
 
     #[inline]
-    pub(crate) fn has_news(self) -> bool {
+    pub(crate) fn has_changed(self) -> bool {
         self.0 & ONE_EVENT != 0
     }
 }
@@ -106,9 +106,9 @@ impl<A: Dimensions> Packed<A> {
 
     #[cold]
     #[inline(never)]
-    fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
+    fn notify_sleepers(&self, queue_was_empty: bool) -> usize {
         let word = if A::Events::COUNTED {
-            self.count_event_if(|word| !word.has_news())
+            self.count_event_if(|word| !word.has_changed())
         } else {
             self.load()
         };
@@ -150,7 +150,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
             before.inactive() > before.sleeping(),
             "a worker stops searching while it is counted as asleep"
         );
-        A::LeaveRule::sleepers_to_wake(before.sleeping(), || {
+        A::Propagation::sleepers_to_wake(before.sleeping(), || {
             before.inactive() - 1 - before.sleeping()
         })
     }
@@ -159,7 +159,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
         if !A::Events::COUNTED {
             return SleepyTicket(0);
         }
-        SleepyTicket(self.count_event_if(Word::has_news).events())
+        SleepyTicket(self.count_event_if(Word::has_changed).events())
     }
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
@@ -200,7 +200,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
     }
 
     #[inline]
-    fn announce_job(&self, queue_was_empty: bool) -> usize {
+    fn notify_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
         // The common case takes one mask and one comparison: the events are odd already, and no
         // worker sleeps.
@@ -208,7 +208,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
         if word.0 & (ONE_EVENT | SLEEPING) == quiet {
             0
         } else {
-            self.announce_to_sleepers(queue_was_empty)
+            self.notify_sleepers(queue_was_empty)
         }
     }
 

@@ -18,7 +18,7 @@
 //! There is no snapshot of all three words. The sleep README, section 8, says what that means for
 //! each step, and why values of different age do no harm.
 
-use super::dimensions::{Dimensions, Events, LeaveRule, Line, WakeRule};
+use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket};
 #[cfg(feature = "instrument")]
@@ -78,14 +78,14 @@ impl<A: Dimensions> Split<A> {
 
     #[cold]
     #[inline(never)]
-    fn count_announcement(&self) {
+    fn count_notification(&self) {
         self.count_event_if(|events| !is_odd(events));
         fence_for_loom();
     }
 
     #[cold]
     #[inline(never)]
-    fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
+    fn notify_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
         A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
             words::searching(&self.inactive, sleeping)
         })
@@ -111,7 +111,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
         let inactive = words::end_search::<A::WakeRule>(&self.inactive);
         // ORDERING: SeqCst, as all accesses to counters.
         let sleeping = self.sleeping.load(Ordering::SeqCst);
-        A::LeaveRule::sleepers_to_wake(sleeping, || inactive.saturating_sub(sleeping))
+        A::Propagation::sleepers_to_wake(sleeping, || inactive.saturating_sub(sleeping))
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
@@ -136,11 +136,11 @@ impl<A: Dimensions> SleepCounters for Split<A> {
         }
         fence_for_loom();
         // ORDERING: SeqCst, as above.
-        let has_news = self.events.load(Ordering::SeqCst) != ticket.0;
-        if has_news {
+        let has_changed = self.events.load(Ordering::SeqCst) != ticket.0;
+        if has_changed {
             self.end_sleep(worker);
         }
-        !has_news
+        !has_changed
     }
 
     fn end_sleep(&self, _worker: usize) {
@@ -153,13 +153,13 @@ impl<A: Dimensions> SleepCounters for Split<A> {
     }
 
     #[inline]
-    fn announce_job(&self, queue_was_empty: bool) -> usize {
+    fn notify_job(&self, queue_was_empty: bool) -> usize {
         if A::Events::COUNTED {
             // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
             // is read, even if S turns out to be 0. J informs the sleepy workers, which are not in
             // S yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
-                self.count_announcement();
+                self.count_notification();
             }
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
@@ -175,7 +175,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
         if sleeping == 0 {
             0
         } else {
-            self.announce_to_sleepers(sleeping, queue_was_empty)
+            self.notify_sleepers(sleeping, queue_was_empty)
         }
     }
 

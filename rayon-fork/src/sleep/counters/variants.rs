@@ -39,9 +39,9 @@ use self::CachePadded as SelectedPadding;
 use self::Inline as SelectedPadding;
 
 #[cfg(not(feature = "wake-where-work-is"))]
-use self::WakeTwo as SelectedLeaveRule;
+use self::WakeTwo as SelectedPropagation;
 #[cfg(feature = "wake-where-work-is")]
-use self::WakeWhereWorkIs as SelectedLeaveRule;
+use self::WakeWhereWorkIs as SelectedPropagation;
 
 /// The counters of the pool.
 pub(crate) type Selected = Layout<(
@@ -49,7 +49,7 @@ pub(crate) type Selected = Layout<(
     SelectedFence,
     SelectedWakeRule,
     SelectedPadding,
-    SelectedLeaveRule,
+    SelectedPropagation,
 )>;
 
 /// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant. With `here`,

@@ -26,12 +26,12 @@ fn the_walk_through_in_the_readme_counts_what_it_says() {
     see();
     counters.begin_search(B);
     see();
-    assert_eq!(counters.announce_job(true), 0);
+    assert_eq!(counters.notify_job(true), 0);
     see();
     see(); // A takes its job back.
     let ticket = counters.become_sleepy(B);
     see();
-    assert_eq!(counters.announce_job(true), 0);
+    assert_eq!(counters.notify_job(true), 0);
     see();
     assert!(!counters.try_begin_sleep(B, ticket));
     see();
@@ -39,11 +39,11 @@ fn the_walk_through_in_the_readme_counts_what_it_says() {
     see();
     assert!(counters.try_begin_sleep(B, ticket));
     see();
-    assert_eq!(counters.announce_job(true), 1);
+    assert_eq!(counters.notify_job(true), 1);
     see();
     counters.end_sleep(B);
     see();
-    assert_eq!(counters.announce_job(false), 0);
+    assert_eq!(counters.notify_job(false), 0);
     see();
     assert_eq!(counters.end_search(B), 0);
     see();

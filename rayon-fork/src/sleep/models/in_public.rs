@@ -1,8 +1,8 @@
-//! Models of a pool whose workers take the oldest job first, in a build whose other pools keep jobs
-//! private. All its jobs are public, pushes fence, and sleepers scan. A worker that stops searching
-//! looks for work before it wakes others.
+//! Models of a FIFO pool, whose workers take the oldest job first, in a build whose other pools
+//! keep jobs private. Here all jobs are shared at once, pushes fence, and sleepers scan. A worker
+//! that stops searching scans the queues before it wakes others.
 
-use super::on_demand::PackedLooksFirst;
+use super::on_demand::PackedScansFirst;
 use super::pool::{Job, Setup};
 use super::scenarios::play;
 use super::{LOST, PAIR, TRIO, holds, is_caught};
@@ -11,17 +11,18 @@ use crate::sleep::parking::Slot;
 /// A busy worker pushes all jobs, and waits for them outside the pool.
 fn push(setup: Setup) {
     let pushes = setup.pushed.len();
-    play::<PackedLooksFirst, Slot>(setup, |pool| {
+    play::<PackedScansFirst, Slot>(setup, |pool| {
         (0..pushes).for_each(|_| pool.push());
         pool.await_gate();
     });
 }
 
-/// One job was announced before, so that events are odd, while the only other worker falls asleep.
+/// One job, while the only other worker falls asleep. A producer has notified before, so that the
+/// events are odd.
 fn one_job() -> Setup {
     Setup {
         pushed: vec![Job::OpenGate],
-        starts_with_news: true,
+        starts_notified: true,
         scans: true,
         ..Setup::new(1)
     }
@@ -37,8 +38,8 @@ fn two_jobs() -> Setup {
 }
 
 holds! {
-    a_public_job_after_news_finds_a_sleeper_or_is_found: PAIR, || push(one_job());
-    a_public_job_that_waits_for_the_next_one_gets_it: TRIO, || push(two_jobs());
+    a_shared_job_after_notification_finds_a_sleeper_or_is_found: PAIR, || push(one_job());
+    a_shared_job_that_waits_for_the_next_one_gets_it: TRIO, || push(two_jobs());
 }
 
 is_caught! {

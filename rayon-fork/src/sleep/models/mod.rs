@@ -6,11 +6,11 @@
 //! |----------------|------------------------------------------------------------------|
 //! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
 //! | `on_demand.rs` | jobs that are private until a worker is idle: pool and results |
-//! | `in_public.rs` | jobs that are public where others are private |
+//! | `in_public.rs` | a FIFO pool, where no job is private |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
 //! | `mutants.rs`   | the same code with one mistake planted                           |
-//! | `verdicts.rs`  | which scenario each variant must pass, and each mutant must fail |
+//! | `outcomes.rs`  | which scenario each variant must pass, and each mutant must fail |
 //!
 //! The README, section 11, says how to run them, and what they found. Padding is not modelled: it
 //! is placement, and loom has none.
@@ -18,10 +18,10 @@
 mod in_public;
 mod mutants;
 mod on_demand;
+mod outcomes;
 mod pool;
 mod queues;
 mod scenarios;
-mod verdicts;
 
 use crate::sync::modelled::begin_execution;
 use loom::model::Builder;
@@ -29,17 +29,17 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Tells a child process that it is to run the model that its parent expects to fail.
+/// The variable that makes a child process run the model that its parent expects to fail.
 const CHILD: &str = "FORK_LOOM_CHILD";
 /// Begins the line in which a child says how many executions it needed.
 const FAILED_IN: &str = "failed in execution";
-/// Asks for the larger preemption bounds.
+/// The variable that selects the larger preemption bounds.
 const DEEP: &str = "FORK_LOOM_DEEP";
 
-/// How a lost wake-up shows: all threads are blocked. Loom's message.
+/// Loom's message if all threads are blocked, as after a lost wake-up.
 pub(crate) const LOST: &str = "deadlock; threads";
 
-/// How an access shows that is not ordered after another thread's. Loom's message.
+/// Loom's message if an access is not ordered after another thread's.
 pub(crate) const UNORDERED: &str = "Causality violation";
 
 /// How far loom explores a scenario: the largest number of times that a thread which could run on
@@ -116,19 +116,19 @@ fn subject_of<P>(_: &P) -> String {
     words.filter_map(|word| word.rsplit("::").next()).collect()
 }
 
-/// Prints the result of the running test: its claim, its model, its bound, and the number of
+/// Prints the result of the running test: its promise, its model, its bound, and the number of
 /// executions.
-fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
+fn report(subject: &str, bounds: Bounds, executions: usize, result: &str) {
     let test = this_test();
-    let claim = test
-        .rsplit_once("verdicts::")
+    let promise = test
+        .rsplit_once("outcomes::")
         .or_else(|| test.rsplit_once("models::"))
-        .map_or(test.as_str(), |(_, claim)| claim);
+        .map_or(test.as_str(), |(_, promise)| promise);
     let bound = bounds
         .chosen()
         .map_or_else(|| "none".to_owned(), |bound| bound.to_string());
     // The test harness leaves its own line open.
-    println!("\n| {claim} | {subject} | {bound} | {executions} | {verdict} |");
+    println!("\n| {promise} | {subject} | {bound} | {executions} | {result} |");
 }
 
 fn this_test() -> String {
@@ -174,7 +174,7 @@ pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + '
     let executions = explore(bounds, play);
     assert!(
         executions > 2,
-        "a model with one execution has modelled nothing"
+        "a model with one execution explores no interleaving"
     );
     report(&subject_of(&play), bounds, executions, "holds");
 }

@@ -1,7 +1,7 @@
 //! The code under test with one mistake planted.
 //!
-//! Twins exist only in the models: counters wrap real counters, and slots wrap a real slot. So
-//! nothing in the code that ships knows of them.
+//! Mutants exist only in the models: counters wrap real counters, and slots wrap a real slot. So
+//! the code that ships contains no trace of them.
 
 use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
@@ -20,8 +20,8 @@ pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
         real.try_begin_sleep(worker, ticket)
     }
 
-    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
-        real.announce_job(queue_was_empty)
+    fn notify_job(real: &C, queue_was_empty: bool) -> usize {
+        real.notify_job(queue_was_empty)
     }
 }
 
@@ -57,8 +57,8 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
         self.0.end_sleep(worker);
     }
 
-    fn announce_job(&self, queue_was_empty: bool) -> usize {
-        T::announce_job(&self.0, queue_was_empty)
+    fn notify_job(&self, queue_was_empty: bool) -> usize {
+        T::notify_job(&self.0, queue_was_empty)
     }
 
     fn sleeping(&self) -> usize {
@@ -83,19 +83,19 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
-    fn announce_job(real: &C, queue_was_empty: bool) -> usize {
+    fn notify_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {
             // ORDERING: SeqCst fence, where `Fence::after_push` has it, but not always.
             fence(Ordering::SeqCst);
         }
-        real.announce_job(queue_was_empty)
+        real.notify_job(queue_was_empty)
     }
 }
 
 /// A worker that stops searching wakes no sleeper.
-pub(super) enum NoChain {}
+pub(super) enum NoPropagation {}
 
-impl<C: SleepCounters> Change<C> for NoChain {
+impl<C: SleepCounters> Change<C> for NoPropagation {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker);
         0
@@ -104,9 +104,9 @@ impl<C: SleepCounters> Change<C> for NoChain {
 
 /// A worker that stops searching reads the sleepers first, and then leaves the count of searching
 /// workers.
-pub(super) enum LooksBeforeLeaving {}
+pub(super) enum ReadsBeforeLeaving {}
 
-impl<A: Dimensions> Change<Split<A>> for LooksBeforeLeaving {
+impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
     fn end_search(real: &Split<A>, _worker: usize) -> usize {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
         let sleeping = real.sleeping.load(Ordering::SeqCst);
@@ -116,22 +116,22 @@ impl<A: Dimensions> Change<Split<A>> for LooksBeforeLeaving {
     }
 }
 
-/// A sleeper looks for news first, and then registers.
-pub(super) enum LooksBeforeRegistering {}
+/// A sleeper compares the events with its ticket first, and then registers.
+pub(super) enum ReadsBeforeRegistering {}
 
-impl<A: Dimensions> Change<Split<A>> for LooksBeforeRegistering {
+impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     fn try_begin_sleep(real: &Split<A>, _worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
-        let has_news = real.events.load(Ordering::SeqCst) != ticket.0;
-        if !has_news {
+        let has_changed = real.events.load(Ordering::SeqCst) != ticket.0;
+        if !has_changed {
             fence_for_loom();
             real.sleeping.fetch_add(1, Ordering::SeqCst);
         }
-        !has_news
+        !has_changed
     }
 }
 
-/// Not quite a mistake: the counter of events has one bit, so a worker takes two pieces of news for
+/// Not quite a mistake: the events counter has one bit, so a worker takes two notifications for
 /// none. No counter that wraps can do worse.
 pub(super) enum OneBitOfEvents {}
 
@@ -139,7 +139,7 @@ impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
     fn try_begin_sleep(real: &Packed<A>, worker: usize, _ticket: SleepyTicket) -> bool {
         loop {
             let word = real.load();
-            if word.has_news() {
+            if word.has_changed() {
                 return false;
             }
             if real.try_begin_sleep(worker, SleepyTicket(word.events())) {
@@ -175,7 +175,7 @@ macro_rules! fence_twin {
 }
 
 fence_twin! {
-    /// Nothing stands between a push and its announcement.
+    /// A push does not fence before its notification.
     NoPushFence, {}, F::after_registering()
 }
 
@@ -215,13 +215,13 @@ macro_rules! slot_twin {
             }
 
             fn wake(&self, unregister: impl FnOnce()) -> bool {
-                self.rouse(unregister)
+                self.wake_up(unregister)
             }
         }
     };
 }
 
-/// The steps of a slot that mutants get wrong. The defaults are right.
+/// The steps of a slot that mutants replace. The defaults are right.
 trait Handover {
     fn real(&self) -> &Slot;
 
@@ -241,7 +241,7 @@ trait Handover {
         self.real().park_if(commit)
     }
 
-    fn rouse(&self, unregister: impl FnOnce()) -> bool {
+    fn wake_up(&self, unregister: impl FnOnce()) -> bool {
         self.real().wake(unregister)
     }
 }
@@ -255,7 +255,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Says "armed" only after the critical section in which the latch said "sleeping".
+    /// Arms the slot only after the critical section in which it set the latch to "sleeping".
     ArmsTooLate,
     fn arm(&self, commit: impl FnOnce() -> bool) -> bool {
         let state = self.0.state.lock();
@@ -266,9 +266,9 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// The waker lets the sleeper go before it stops counting it.
+    /// The waker lets the sleeper continue before it stops counting that sleeper.
     UnregistersTooLate,
-    fn rouse(&self, unregister: impl FnOnce()) -> bool {
+    fn wake_up(&self, unregister: impl FnOnce()) -> bool {
         let is_woken = self.0.wake(|| ());
         if is_woken {
             unregister();
@@ -286,7 +286,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Backs out as if no waker could have claimed the worker while it scanned.
+    /// Backs out without a check whether a waker has claimed the worker during its scan.
     UnregistersThoughClaimed,
     fn back_out(&self, unregister: impl FnOnce()) {
         let mut state = self.0.state.lock();

@@ -18,7 +18,7 @@ use crate::sleep::counters::dimensions::{
     IdleFirst, Inline, Jec, NoFence, NoJec, ScanFence, SleepersOnly, WakeWhereWorkIs,
 };
 use crate::sleep::counters::{Packed, Split};
-use crate::sleep::demand::{Demand, Jobs};
+use crate::sleep::demand::{Jobs, StealRequest};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
@@ -29,18 +29,18 @@ pub(super) struct OnDemand {
     stealer: Stealer<Numbered>,
     fences: Fences,
     /// A worker was idle, and is not any more.
-    is_demand_old: bool,
+    is_request_old: bool,
     /// It is not loom's, because only one thread pushes.
     pushed: AtomicUsize,
-    /// Mistake: a worker that is about to block does this instead.
-    before_scan: Option<fn(&Demand)>,
-    /// Mistake: a worker that pushes, and finds a request, notifies no sleeper if a job is public
+    /// Mistake: a worker that is about to block takes this step instead of the right one.
+    before_scan: Option<fn(&StealRequest)>,
+    /// Mistake: a worker that pushes, and finds a request, wakes no sleeper if a job is shared
     /// already.
     leaves_it_at_one: bool,
     /// Mistake: the worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
-    /// Mistake: a worker that adds several jobs looks for a request before the last one.
-    looks_early: bool,
+    /// Mistake: a worker that adds several jobs reads the request before it adds the last one.
+    reads_early: bool,
 }
 
 struct OwnersEnd(Deque<Numbered>);
@@ -55,12 +55,12 @@ impl OnDemand {
             stealer: deque.stealer(),
             deque: OwnersEnd(deque),
             fences,
-            is_demand_old: false,
+            is_request_old: false,
             pushed: AtomicUsize::new(0),
             before_scan: None,
             leaves_it_at_one: false,
             offers_without_fence: false,
-            looks_early: false,
+            reads_early: false,
         }
     }
 
@@ -69,41 +69,41 @@ impl OnDemand {
         Self::with(Fences::cheapest())
     }
 
-    fn with_old_demand() -> Self {
+    fn with_old_request() -> Self {
         Self {
-            is_demand_old: true,
+            is_request_old: true,
             ..Self::right()
         }
     }
 
     /// Returns the counters of a pool of such workers.
     pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
-        let mut demand = Demand::new(Jobs::Private, self.fences);
-        demand.before_scan = self.before_scan;
-        if self.is_demand_old {
-            demand.ask();
+        let mut request = StealRequest::new(Jobs::Private, self.fences);
+        request.before_scan = self.before_scan;
+        if self.is_request_old {
+            request.set();
         }
-        Sleep::with_demand(workers, demand)
+        Sleep::with_request(workers, request)
     }
 
     fn without_heavy_fences() -> Self {
         Self::with(Fences::without_heavy_ones())
     }
 
-    fn that_asks_no_more() -> Self {
+    fn that_requests_no_more() -> Self {
         // The sleeper assumes that the request is set.
         Self {
-            before_scan: Some(|demand| demand.fences.heavy()),
-            ..Self::with_old_demand()
+            before_scan: Some(|request| request.fences.heavy()),
+            ..Self::with_old_request()
         }
     }
 
-    fn that_fences_for_nobody() -> Self {
+    fn that_fences_locally() -> Self {
         // The sleeper assumes that every worker is idle.
-        let before_scan = |demand: &Demand| {
+        let before_scan = |request: &StealRequest| {
             // ORDERING: SeqCst fence, as in the original.
             modelled::fence(modelled::Ordering::SeqCst);
-            demand.word.swap(1, modelled::Ordering::Relaxed);
+            request.word.swap(1, modelled::Ordering::Relaxed);
         };
         Self {
             before_scan: Some(before_scan),
@@ -125,9 +125,9 @@ impl OnDemand {
         }
     }
 
-    fn that_looks_early() -> Self {
+    fn that_reads_early() -> Self {
         Self {
-            looks_early: true,
+            reads_early: true,
             ..Self::right()
         }
     }
@@ -146,7 +146,7 @@ impl OnDemand {
     /// As `Worker::move_jobs`, which adds jobs that the worker has stolen.
     fn push_two<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.add();
-        if self.looks_early {
+        if self.reads_early {
             self.respond(sleep);
             self.add();
         } else {
@@ -162,19 +162,19 @@ impl OnDemand {
         if self.leaves_it_at_one || self.offers_without_fence {
             let is_new = self.deque.0.answer() == Answer::Exposed;
             if is_new || self.offers_without_fence {
-                sleep.announce_job(true);
+                sleep.notify_job(true);
             }
         } else {
             sleep.answer(self.deque.0.answer());
         }
     }
 
-    /// Searches for a job. Every round also looks at private jobs.
+    /// Searches for a job. Every round also exposes private jobs.
     pub(super) fn steal<C: SleepCounters, S: ParkingSlot>(
         &self,
         sleep: &Sleep<C, S>,
     ) -> Option<usize> {
-        sleep.ask_for_jobs();
+        sleep.request_jobs();
         let steal = || settle(|| self.stealer.steal());
         let found = steal().or_else(|| {
             if self.stealer.expose_for_owner() {
@@ -196,9 +196,9 @@ impl OnDemand {
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
-/// The counters of `champion`, which looks for work before it wakes a replacement. Others wake a
-/// sleeper with each search that ends.
-pub(super) type PackedLooksFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
+/// The counters of `champion`, in which a worker scans the queues before it wakes a sleeper. With
+/// other counters it wakes a sleeper with each search that ends.
+pub(super) type PackedScansFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
 fn push_and_wait<C: SleepCounters>(setup: Setup) {
@@ -224,8 +224,8 @@ fn push<C: SleepCounters>() {
 }
 
 /// The same, when a worker was idle before.
-fn push_after_demand<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::with_old_demand));
+fn push_after_request<C: SleepCounters>() {
+    push_and_wait::<C>(one_job(OnDemand::with_old_request));
 }
 
 /// The same, but no thread fences for the busy worker.
@@ -234,11 +234,11 @@ fn push_without_heavy_fences<C: SleepCounters>() {
 }
 
 /// The same, but the sleeper takes the busy worker for idle.
-fn push_fenced_for_nobody<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::that_fences_for_nobody));
+fn push_fenced_locally<C: SleepCounters>() {
+    push_and_wait::<C>(one_job(OnDemand::that_fences_locally));
 }
 
-/// The same, but the sleeper does not look for private jobs.
+/// The same, but the sleeper does not scan private jobs.
 fn push_unseen<C: SleepCounters>() {
     push_and_wait::<C>(Setup {
         unseen: Some(Unseen::Deques),
@@ -269,24 +269,24 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
 }
 
 fn clear_while_another_pushes<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::with_old_demand, Sleep::clear_demand);
+    clear_by::<C>(OnDemand::with_old_request, Sleep::clear_request);
 }
 
 /// The same, but a worker that is about to block does not set the request again.
-fn clear_unasked<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::that_asks_no_more, Sleep::clear_demand);
+fn clear_without_request<C: SleepCounters>() {
+    clear_by::<C>(OnDemand::that_requests_no_more, Sleep::clear_request);
 }
 
 /// Mistake: a worker that finds a sleeper after it cleared the request sets the request again, and
 /// wakes no sleeper.
 fn clear_and_forget_the_others<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::with_old_demand, |sleep| {
-        let demand = &sleep.demand;
-        demand.word.swap(0, modelled::Ordering::Relaxed);
+    clear_by::<C>(OnDemand::with_old_request, |sleep| {
+        let request = &sleep.request;
+        request.word.swap(0, modelled::Ordering::Relaxed);
         // ORDERING: SeqCst fence, as in the original.
         modelled::fence(modelled::Ordering::SeqCst);
         if sleep.somebody_is_idle() {
-            demand.word.swap(1, modelled::Ordering::Relaxed);
+            request.word.swap(1, modelled::Ordering::Relaxed);
         }
     });
 }
@@ -324,8 +324,8 @@ fn push_two_dependent_jobs<C: SleepCounters>() {
     });
 }
 
-/// A busy worker adds two jobs, looks for a request once, and waits for the second outside the pool
-/// while the only other worker falls asleep.
+/// A busy worker adds two jobs, reads the request once, and waits for the second job outside the
+/// pool while the only other worker falls asleep.
 fn push_two_by<C: SleepCounters>(make: fn() -> OnDemand) {
     let setup = Setup {
         pushed: vec![Job::Tick, Job::OpenGate],
@@ -342,15 +342,15 @@ fn push_two<C: SleepCounters>() {
     push_two_by::<C>(OnDemand::right);
 }
 
-/// The same, but the worker looks before it adds the second job.
-fn push_two_and_look_early<C: SleepCounters>() {
-    push_two_by::<C>(OnDemand::that_looks_early);
+/// The same, but the worker reads the request before it adds the second job.
+fn push_two_and_read_early<C: SleepCounters>() {
+    push_two_by::<C>(OnDemand::that_reads_early);
 }
 
 /// The failure if a job is left when two threads have ended and the third sleeps.
-const LEFT: &str = "a job is left to a sleeper that nobody called";
+const LEFT: &str = "a job is left to a sleeper that no thread wakes";
 
-/// A pool in which worker 0 is asleep, and worker 1 about to stop searching or to look for private
+/// A pool in which worker 0 is asleep, and worker 1 is about to stop searching or to scan private
 /// jobs.
 struct Three<C> {
     pool: OnDemand,
@@ -372,7 +372,7 @@ impl<C: SleepCounters> Three<C> {
         sleep.begin_search(0, None);
         let ticket = sleep.counters.become_sleepy(0);
         let is_armed = sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket));
-        assert!(is_armed, "there is no news");
+        assert!(is_armed, "the events say that no job came");
         sleep.before_scan();
         assert!(!pool.has_jobs(), "worker 0 would not sleep");
     }
@@ -398,14 +398,14 @@ impl<C: SleepCounters> Queues for Three<C> {
     }
 }
 
-/// Worker 1 is the last that searches. It takes a job and leaves, while worker 2 pushes that job
-/// and another, for which it does not come back.
+/// Worker 1 is the last that searches. It takes a job and stops searching, while worker 2 pushes
+/// that job and another one. Worker 2 does not come back for the other one.
 fn last_searcher_leaves<C: SleepCounters>() {
     leave_by::<C>(OnDemand::right);
 }
 
-/// The same, but only the first job is announced.
-fn last_searcher_leaves_unannounced<C: SleepCounters>() {
+/// The same, but worker 2 notifies only for the first job.
+fn last_searcher_leaves_without_notice<C: SleepCounters>() {
     leave_by::<C>(OnDemand::that_leaves_it_at_one);
 }
 
@@ -438,9 +438,9 @@ fn leave_by<C: SleepCounters>(make: fn() -> OnDemand) {
     }
 }
 
-/// Worker 1 yields, and so is counted as active. It looks for private jobs once. Meanwhile worker 2
-/// takes its job back and pushes another, for which it does not come back.
-fn a_yield_looks_too_early<C: SleepCounters>() {
+/// Worker 1 is in `yield_now`, and so is counted as active. It scans private jobs once. Meanwhile
+/// worker 2 takes its job back and pushes another one, for which it does not come back.
+fn a_yield_scans_too_early<C: SleepCounters>() {
     let three = Three::<C>::new(OnDemand::right);
     three.pool.push(&three.sleep);
     let yielding = thread::spawn({
@@ -466,20 +466,20 @@ const LARGE: Bounds = Bounds {
     deep: Some(1),
 };
 
-/// The claims that hold with any counters, for the branches that share jobs lazily.
+/// The promises that hold with any counters, for the branches with private jobs.
 macro_rules! with {
     ($($module:ident: $counters:ty;)*) => {
         $(mod $module {
             use super::*;
             holds! {
                 a_private_job_finds_a_sleeper_or_is_found: PAIR, push::<$counters>;
-                a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand::<$counters>;
-                a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes::<$counters>;
+                an_exposed_job_finds_a_sleeper: PAIR, push_after_request::<$counters>;
+                a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, clear_while_another_pushes::<$counters>;
                 jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, push_two::<$counters>;
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs::<$counters>;
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves::<$counters>;
-                a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early::<$counters>;
+                a_job_pushed_while_a_yield_scans_is_not_left_to_a_sleeper: PAIR, a_yield_scans_too_early::<$counters>;
             }
         })*
     };
@@ -487,7 +487,7 @@ macro_rules! with {
 
 with! {
     packed: PackedJec;
-    champion: PackedLooksFirst;
+    champion: PackedScansFirst;
 }
 
 // Where searching workers are not counted, a sleeper must set the request: the mutant below does
@@ -498,13 +498,13 @@ holds! {
 
 is_caught! {
     a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences::<PackedJec>;
-    a_look_for_requests_before_the_last_job_is_caught: PAIR, LOST, push_two_and_look_early::<PackedJec>;
-    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
-    a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody::<PackedJec>;
+    reading_the_request_before_the_last_job_is_caught: PAIR, LOST, push_two_and_read_early::<PackedJec>;
+    a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
+    a_sleeper_that_fences_locally_is_caught: PAIR, LOST, push_fenced_locally::<PackedJec>;
     // If searching workers are counted, a worker that clears the request sees them.
-    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, LOST, clear_unasked::<SplitNoJec>;
+    a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, clear_without_request::<SplitNoJec>;
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others::<PackedJec>;
-    // Only for variants in which a worker that stops searching looks for work first.
-    leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced::<PackedLooksFirst>;
-    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced::<PackedLooksFirst>;
+    // Only for variants in which a worker that stops searching scans the queues first.
+    leaving_out_the_second_notification_is_caught: PAIR, LEFT, last_searcher_leaves_without_notice::<PackedScansFirst>;
+    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced::<PackedScansFirst>;
 }

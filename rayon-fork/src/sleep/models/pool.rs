@@ -4,7 +4,7 @@ use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
 use crate::sleep::counters::SleepCounters;
-use crate::sleep::demand::{Demand, Jobs};
+use crate::sleep::demand::{Jobs, StealRequest};
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{Condvar, Fences, Mutex};
@@ -25,7 +25,7 @@ pub(super) enum Job {
     PushAndAwait,
 }
 
-/// Queues that a sleeper may forget to look at.
+/// Queues that a sleeper of a mutant does not scan.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Unseen {
     Deques,
@@ -36,29 +36,30 @@ pub(super) enum Unseen {
 pub(super) struct Setup {
     /// Workers that sleep and wake.
     pub(super) workers: usize,
-    /// Jobs that the last worker will push. That worker never searches, because its thread is in
-    /// user code.
+    /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
+    /// code.
     pub(super) pushed: Vec<Job>,
-    /// Jobs that will be injected.
+    /// Jobs that a thread injects.
     pub(super) injected: Vec<Job>,
     /// The number of `injected` jobs that wait from the start.
     pub(super) waiting: usize,
     /// Shares of a broadcast for worker 0.
     pub(super) shares: Vec<Job>,
-    /// Whether a job was announced, so that the events counter is odd, before the model begins.
-    pub(super) starts_with_news: bool,
-    /// Mistake: sleepers do not look at these before they block.
+    /// Whether a producer has notified before the model begins, so that the events counter is odd.
+    pub(super) starts_notified: bool,
+    /// Mistake: sleepers do not scan these queues before they block.
     pub(super) unseen: Option<Unseen>,
-    /// Mistake: a worker that stops searching looks for work first, and then says that it stopped.
-    pub(super) looks_before_leaving: bool,
+    /// Mistake: a worker that stops searching scans the queues first, and then leaves the count of
+    /// searching workers.
+    pub(super) scans_before_leaving: bool,
     /// Whether worker 0 pushes. It has no main loop, and searches only while it waits for the jobs.
-    /// Their end ends only that wait.
+    /// The end of the jobs ends that wait, and no thread.
     pub(super) is_owned: bool,
     /// Makes the pusher's jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
-    /// Whether sleepers scan for public jobs, and pushes fence for that.
+    /// Whether sleepers scan for shared jobs, and pushes fence for that.
     pub(super) scans: bool,
-    /// Mistake: a push is announced without that fence.
+    /// Mistake: a push notifies without that fence.
     pub(super) is_push_unfenced: bool,
 }
 
@@ -70,9 +71,9 @@ impl Setup {
             injected: Vec::new(),
             waiting: 0,
             shares: Vec::new(),
-            starts_with_news: false,
+            starts_notified: false,
             unseen: None,
-            looks_before_leaving: false,
+            scans_before_leaving: false,
             is_owned: false,
             on_demand: None,
             scans: false,
@@ -83,9 +84,9 @@ impl Setup {
 
 /// The worker that injected a pool's jobs: worker 0 of another pool. It sleeps on a latch until
 /// these jobs have ended.
-pub(super) struct Asker<C, S> {
+pub(super) struct Caller<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
-    /// Mistake: the setter of the latch wakes the worker of that number in its own pool.
+    /// Mistake: the setter of the latch wakes the worker of that index in its own pool.
     pub(super) is_mistaken_for_own: bool,
 }
 
@@ -100,9 +101,9 @@ pub(super) struct Pool<C, S> {
     shares: Deque<Job>,
     gate: (Mutex<bool>, Condvar),
     unseen: Option<Unseen>,
-    looks_before_leaving: bool,
+    scans_before_leaving: bool,
     is_owned: bool,
-    asker: Option<Asker<C, S>>,
+    caller: Option<Caller<C, S>>,
     /// All jobs, and those that have ended. The count is not loom's: it only checks, and must not
     /// add schedules. Loom runs one thread at a time, so the count is exact.
     jobs: usize,
@@ -121,12 +122,12 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
                 let jobs = if setup.scans {
                     Jobs::Public
                 } else {
-                    Jobs::Announced
+                    Jobs::Notified
                 };
-                Sleep::with_demand(workers, Demand::new(jobs, Fences::full()))
+                Sleep::with_request(workers, StealRequest::new(jobs, Fences::full()))
             }
         };
-        if setup.starts_with_news {
+        if setup.starts_notified {
             sleep.job_pushed(true);
         }
         let jobs = setup.pushed.len() + setup.injected.len() + setup.shares.len();
@@ -142,16 +143,16 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
             shares: Deque::new(setup.shares),
             gate: (Mutex::new(false), Condvar::new()),
             unseen: setup.unseen,
-            looks_before_leaving: setup.looks_before_leaving,
+            scans_before_leaving: setup.scans_before_leaving,
             is_owned: setup.is_owned,
-            asker: None,
+            caller: None,
         }
     }
 
-    /// Lets the last job to end set the latch of `asker`. It ends no worker of this pool.
-    pub(super) fn asked_by(self, asker: Asker<C, S>) -> Self {
+    /// Lets the last job to end set the latch of `caller`. It ends no worker of this pool.
+    pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
-            asker: Some(asker),
+            caller: Some(caller),
             ..self
         }
     }
@@ -164,20 +165,20 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         let queue_was_empty = self.deque.is_empty();
         self.deque.push();
         if self.is_push_unfenced {
-            self.sleep.announce_job(queue_was_empty);
+            self.sleep.notify_job(queue_was_empty);
         } else {
             self.sleep.job_pushed(queue_was_empty);
         }
     }
 
-    /// A thread from outside injects the next job.
+    /// An external thread injects the next job.
     pub(super) fn inject(&self) {
         let queue_was_empty = self.injector.is_empty();
         self.injector.push();
         self.sleep.job_injected(queue_was_empty);
     }
 
-    /// A broadcast: a share for worker 0, which is then woken whatever it does.
+    /// A broadcast: a share for worker 0. The caller then wakes that worker in any case.
     pub(super) fn broadcast(&self) {
         self.shares.push();
         self.sleep.wake_worker(0);
@@ -217,20 +218,20 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         assert!(ended <= self.jobs, "a job was run twice");
         if ended == self.jobs {
-            self.tell_that_all_have_ended();
+            self.signal_that_all_have_ended();
         }
     }
 
-    fn tell_that_all_have_ended(&self) {
-        match &self.asker {
-            Some(asker) => {
-                let woken = if asker.is_mistaken_for_own {
+    fn signal_that_all_have_ended(&self) {
+        match &self.caller {
+            Some(caller) => {
+                let woken = if caller.is_mistaken_for_own {
                     self
                 } else {
-                    &asker.pool
+                    &caller.pool
                 };
                 // SAFETY: the latches live as long as their pool.
-                if unsafe { CoreLatch::set(&raw const asker.pool.latches[0]) } {
+                if unsafe { CoreLatch::set(&raw const caller.pool.latches[0]) } {
                     woken.sleep.wake_worker(0);
                 }
             }
@@ -259,7 +260,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
                     self.sleep.found_nothing(&mut idle, latch, &queues);
                 }
             }
-            if self.looks_before_leaving {
+            if self.scans_before_leaving {
                 let seen = Seen(queues.has_injected() || queues.has_stealable());
                 self.sleep.end_search(idle, &seen);
             } else {
@@ -344,7 +345,7 @@ impl<C: SleepCounters, S: ParkingSlot> Queues for View<'_, C, S> {
     }
 }
 
-/// The result of an earlier look, whatever happens later.
+/// The result of an earlier scan, which later changes do not affect.
 struct Seen(bool);
 
 impl Queues for Seen {

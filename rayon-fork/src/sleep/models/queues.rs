@@ -23,7 +23,7 @@ impl<J: Copy> Deque<J> {
         }
     }
 
-    /// Returns whether no job ever comes here, so that searching it would be a waste of states.
+    /// Returns whether no job ever comes here. Searching an unused deque would only add states.
     pub(super) fn is_unused(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -77,7 +77,7 @@ impl<J: Copy> Deque<J> {
     }
 }
 
-/// Jobs from outside, in the order in which they came.
+/// Jobs from external threads, in the order in which they came.
 pub(super) struct Injector<J> {
     head: AtomicUsize,
     tail: AtomicUsize,

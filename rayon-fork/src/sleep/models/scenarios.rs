@@ -1,7 +1,7 @@
-//! The scenarios of the models, and the claims that must be true at their end. If no thread takes a
-//! job, every thread blocks.
+//! The scenarios of the models, with what must be true at their end. If no thread takes a job,
+//! every thread blocks.
 
-use super::pool::{Asker, Job, Pool, Setup, Unseen};
+use super::pool::{Caller, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::SleepCounters;
 use crate::sleep::parking::ParkingSlot;
 use loom::thread;
@@ -39,17 +39,17 @@ pub(super) fn inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     );
 }
 
-/// The same, when a job was announced since a worker last became sleepy.
-pub(super) fn inject_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
+/// The same, when a producer has notified since a worker last became sleepy.
+pub(super) fn inject_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::Tick],
-        starts_with_news: true,
+        starts_notified: true,
         ..Setup::new(1)
     };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
-/// The same, by sleepers that do not look at the injector.
+/// The same, with sleepers that do not scan the injector.
 pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::Tick],
@@ -79,15 +79,15 @@ pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
-/// The same, when a job was announced since a worker last became sleepy.
-pub(super) fn push_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
+/// The same, when a producer has notified since a worker last became sleepy.
+pub(super) fn push_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
-        starts_with_news: true,
+        starts_notified: true,
         ..push_setup()
     });
 }
 
-/// The same, by sleepers that do not look at deques.
+/// The same, with sleepers that do not scan deques.
 pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         unseen: Some(Unseen::Deques),
@@ -107,12 +107,15 @@ pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'stati
     play::<C, S>(setup, |pool| pool.inject());
 }
 
-/// The same by workers that look for work before they leave.
-pub(super) fn inject_what_a_job_awaits_looking_first<C: SleepCounters, S: ParkingSlot + 'static>() {
+/// The same, with workers that scan the queues before they leave the count of searching workers.
+pub(super) fn inject_what_a_job_awaits_scanning_first<
+    C: SleepCounters,
+    S: ParkingSlot + 'static,
+>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate, Job::OpenGate],
         waiting: 1,
-        looks_before_leaving: true,
+        scans_before_leaving: true,
         ..Setup::new(2)
     };
     play::<C, S>(setup, |pool| pool.inject());
@@ -149,19 +152,19 @@ pub(super) fn broadcast<C: SleepCounters, S: ParkingSlot + 'static>() {
 }
 
 /// One job is pushed and one injected, by two threads, for one worker.
-pub(super) fn two_publishers<C: SleepCounters, S: ParkingSlot + 'static>() {
+pub(super) fn two_producers<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::Tick],
         injected: vec![Job::Tick],
         ..Setup::new(1)
     };
     play::<C, S>(setup, |pool| {
-        let outsider = thread::spawn({
+        let external_thread = thread::spawn({
             let pool = Arc::clone(pool);
             move || pool.inject()
         });
         pool.push();
-        outsider
+        external_thread
             .join()
             .expect("a failed thread has failed the model");
     });
@@ -199,11 +202,11 @@ pub(super) fn terminate<C: SleepCounters, S: ParkingSlot + 'static>() {
     });
 }
 
-/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it
-/// ends that pool.
-fn ask<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
+/// A worker of one pool lets another pool run a job, and sleeps on a latch until that job has
+/// ended. Then it ends the other pool.
+fn call<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
-    let asker = Asker {
+    let caller = Caller {
         pool: Arc::clone(&home),
         is_mistaken_for_own,
     };
@@ -211,7 +214,7 @@ fn ask<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
         injected: vec![Job::Tick],
         ..Setup::new(1)
     };
-    let other = Arc::new(Pool::new(setup).asked_by(asker));
+    let other = Arc::new(Pool::new(setup).called_by(caller));
     let thread = thread::spawn({
         let other = Arc::clone(&other);
         move || other.work(0)
@@ -224,14 +227,14 @@ fn ask<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     other.assert_at_rest();
 }
 
-/// See [`ask`].
-pub(super) fn ask_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
-    ask::<C, S>(false);
+/// See [`call`].
+pub(super) fn call_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
+    call::<C, S>(false);
 }
 
-/// The same with a pool that takes the asking worker for one of its own.
-pub(super) fn ask_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
-    ask::<C, S>(true);
+/// The same with a pool that mistakes the calling worker for one of its own.
+pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
+    call::<C, S>(true);
 }
 
 /// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
@@ -243,20 +246,20 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
         ..Setup::new(1)
     };
     play::<C, S>(setup, |pool| {
-        let outsider = thread::spawn({
+        let external_thread = thread::spawn({
             let pool = Arc::clone(pool);
             move || pool.inject()
         });
         pool.broadcast();
-        outsider
+        external_thread
             .join()
             .expect("a failed thread has failed the model");
     });
 }
 
 /// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
-/// for it as a scope does. An outsider injects a second job, for which the first one waits.
-/// Whichever of the two workers is left must take it, asleep or not.
+/// for it as a scope does. An external thread injects a second job, for which the first one waits.
+/// The other of the two workers must take the second job, even if it is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],
@@ -265,13 +268,13 @@ pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
         ..Setup::new(2)
     };
     play::<C, S>(setup, |pool| {
-        let outsider = thread::spawn({
+        let external_thread = thread::spawn({
             let pool = Arc::clone(pool);
             move || pool.inject()
         });
         pool.push();
         pool.work(0);
-        outsider
+        external_thread
             .join()
             .expect("a failed thread has failed the model");
         pool.end_workers_from(1);

@@ -1,9 +1,9 @@
-//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion
-//! parameters (28 layers of seven products, Q8_0). It makes them one after another, as a model that
-//! answers does, and prints a digest of the result.
+//! `candle TOKENS SEED`: the matrix products of `TOKENS` tokens in a language model of 0.6 billion
+//! parameters (28 layers of seven products, Q8_0). It computes the tokens one after another, as a
+//! model that generates text does, and prints a digest of the result.
 //!
-//! The layers share the weights of four, so that a run does not spend its time on making weights.
-//! Four are more than a second-level cache holds.
+//! The layers share the weights of four layers, so that a run does not spend its time on creating
+//! weights. Four layers are more than a second-level cache holds.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};
@@ -15,7 +15,7 @@ const QUERIES: usize = 2048;
 const KEYS: usize = 1024;
 const INNER: usize = 3072;
 
-/// Numbers of one block, which has its scale as half a float before them.
+/// The numbers of one block. Before them, a block has its scale as a 16-bit float.
 const BLOCK: usize = 32;
 
 struct Layer {
@@ -70,7 +70,8 @@ impl Layer {
         let normal = normalized(x)?;
         let (queries, keys, values) =
             (self.queries.forward(&normal)?, self.keys.forward(&normal)?, self.values.forward(&normal)?);
-        // In the place of attention, which has products of other shapes: whatever needs all three.
+        // Stands in for attention, which has products of other shapes: a cheap step that needs all
+        // three results.
         let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
         let x = (x + self.out.forward(&(queries + mixed)?)?)?;
         let normal = normalized(&x)?;
@@ -79,14 +80,14 @@ impl Layer {
     }
 }
 
-/// With a mean square of one.
+/// Scales the vector to a mean square of one.
 fn normalized(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + 1e-6)?.sqrt()?)
 }
 
-/// A matrix of random bytes, all with one scale.
+/// Creates a matrix of random bytes, all with one scale.
 fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
-    /// 2^-12 as half a float: sums of products stay near one.
+    /// 2^-12 as a 16-bit float: sums of products stay near one.
     const SCALE: [u8; 2] = 0x0c00_u16.to_le_bytes();
     let mut bytes = Vec::with_capacity(rows * columns / BLOCK * (BLOCK + SCALE.len()));
     for _ in 0..rows * columns / BLOCK {

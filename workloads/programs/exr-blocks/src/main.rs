@@ -1,4 +1,4 @@
-//! `exr-blocks LINES SEED`: writes a synthetic picture of so many lines into memory, as compressed
+//! `exr-blocks LINES SEED`: writes a synthetic picture of `LINES` lines into memory, as compressed
 //! OpenEXR. Reads it again, and prints the size and a digest of both.
 
 use std::io::Cursor;

@@ -1,5 +1,5 @@
-//! `film FRAMES SEED`: encodes so many frames of a synthetic film as AV1 with rav1e, and prints the
-//! size and a digest.
+//! `film FRAMES SEED`: encodes `FRAMES` frames of a synthetic film as AV1 with rav1e, and prints
+//! the size and a digest.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut encoder = EncoderConfig::with_speed_preset(10);
     (encoder.width, encoder.height) = (WIDTH, LINES);
-    // As many whatever the number of threads is, so that all give the same film.
+    // The same number of tiles for any number of threads, so that the film is the same.
     encoder.tiles = 8;
     let mut context: Context<u8> = Config::new().with_encoder_config(encoder).new_context()?;
     for frame in 0..frames {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waves that move from frame to frame, and noise that does not.
+/// Returns waves that move from frame to frame, and noise that does not.
 fn plane_of(width: usize, lines: usize, frame: usize, seed: usize) -> Vec<u8> {
     let pixel = |at: usize| {
         let (x, y) = (at % width, at / width);

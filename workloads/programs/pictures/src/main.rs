@@ -1,5 +1,5 @@
-//! `pictures shrink COUNT SEED` scales a synthetic picture down so many times; `pictures sort LINES
-//! SEED` sorts the pixels of one of so many lines. Both print a digest of the result.
+//! `pictures shrink COUNT SEED` scales a synthetic picture down `COUNT` times. `pictures sort LINES
+//! SEED` sorts the pixels of a picture of `LINES` lines. Both print a digest of the result.
 
 use std::error::Error;
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// As a gallery does for screens of many widths.
+/// Scales a picture down to many widths, as a gallery does for different screens.
 fn shrink(count: usize, seed: u64) -> Result<u64, Box<dyn Error>> {
     let bytes = pixels(LINES, seed).flat_map(u32::to_le_bytes).collect();
     let picture = Image::from_vec_u8(WIDTH as u32, LINES as u32, bytes, PixelType::U8x4)?;
@@ -38,7 +38,7 @@ fn shrink(count: usize, seed: u64) -> Result<u64, Box<dyn Error>> {
     Ok(digest)
 }
 
-/// By brightness, and then by place: in a stable order.
+/// Sorts pixels by brightness, and pixels of equal brightness by position.
 fn sort(lines: usize, seed: u64) -> u64 {
     let mut pixels: Vec<(u32, u32)> = pixels(lines, seed).zip(0..).collect();
     pixels.par_sort_by_key(|(pixel, _)| pixel.to_le_bytes().map(u32::from).iter().sum::<u32>());

@@ -1,4 +1,4 @@
-//! `proof STEPS SEED`: proves that a synthetic computation took so many steps (a power of two),
+//! `proof STEPS SEED`: proves that a synthetic computation took `STEPS` steps (a power of two),
 //! verifies the proof, and prints its size and a digest.
 
 use p3_air::{Air, AirBuilder, BaseAir, WindowAccess as _};
@@ -24,7 +24,8 @@ type ChallengeTree = ExtensionMmcs<BabyBear, Challenge, Tree>;
 type Commitments = TwoAdicFriPcs<BabyBear, Radix2DitParallel<BabyBear>, Tree, ChallengeTree>;
 type Config = StarkConfig<Commitments, Challenge, DuplexChallenger<BabyBear, Permutation, 16, 8>>;
 
-/// Numbers that each step makes anew: each is the square of the one beside it, and itself.
+/// The numbers in the state of the computation. Each step replaces each number by itself plus the
+/// square of its neighbour.
 const WIDTH: usize = 64;
 
 struct Squares;
@@ -69,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Without a proof of work, for which threads would search as long as chance says.
+/// Without a proof of work: the time of its search is random.
 fn config() -> Config {
     let permutation = default_babybear_poseidon2_16();
     let tree = Tree::new(Hash::new(permutation.clone()), Pair::new(permutation.clone()), 0);

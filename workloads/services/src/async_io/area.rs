@@ -13,7 +13,7 @@ use protocol::Refusal;
 use crate::user_threads::Direction;
 use workloads::random::{Random, mix};
 
-/// Files without names, so that they are gone when the process is, however it ends.
+/// Files without names: they disappear when the process ends, for whatever reason.
 pub(super) struct Area {
     tasks: Vec<Task>,
     blocks: usize,
@@ -24,12 +24,12 @@ pub(super) struct Area {
 
 struct Task {
     file: Arc<File>,
-    /// One for each block: the bytes to write, or the room for those that are read.
+    /// One buffer for each block: the bytes to write, or the memory for those to read.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Area {
-    /// Room for so many blocks of so many bytes for each task.
+    /// Creates a file and buffers for each task, for `blocks` blocks of `bytes` bytes.
     ///
     /// # Errors
     /// If the temporary directory has no room for them, or takes no files.
@@ -63,10 +63,10 @@ impl Area {
         })
     }
 
-    /// Puts files and buffers into the state in which a run in this direction begins.
+    /// Resets files and buffers for a run in this direction.
     ///
     /// # Panics
-    /// If the files cannot be written: their room was reserved.
+    /// If the files cannot be written, although their space was reserved.
     pub(super) fn reset(&self, direction: Direction) {
         for (number, task) in self.tasks.iter().enumerate() {
             let mut buffers = task.buffers();
@@ -83,20 +83,20 @@ impl Area {
                 *buffer = in_memory;
             }
             if self.reaches_disk {
-                // Written through already, so the kernel can forget it, and reads come from the
-                // disk.
+                // The data is on the disk already. So the kernel can drop it from the page cache,
+                // and reads come from the disk.
                 let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
                 posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
             }
         }
     }
 
-    /// Returns the content of a block after the run: other bytes in each task and block, all from
-    /// the seed.
+    /// Returns the content of a block after the run, computed from the seed. It differs for each
+    /// task and block.
     fn content(&self, task: usize, block: usize) -> Vec<u8> {
         let place = (task * self.blocks + block) as u64;
         let mut random = Random::new(mix(self.seed) ^ mix(place));
-        // Never all zero, as a block is before the run.
+        // Never all zero, because a block is all zero before the run.
         let words = std::iter::repeat_with(|| random.word() | 0x0101_0101_0101_0101);
         words.flat_map(u64::to_le_bytes).take(self.bytes).collect()
     }
@@ -134,7 +134,7 @@ impl Area {
         }
     }
 
-    /// Task and number of the first block that is not where the run should have brought it.
+    /// Returns task and number of the first block with wrong content.
     ///
     /// # Errors
     /// If the files cannot be read.

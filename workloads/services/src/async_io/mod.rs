@@ -1,9 +1,9 @@
 //! `async-io`: threads read or write files and then compute, after a student project on user-level
 //! threads.
 //!
-//! User-level threads on one OS thread do it with transfers that block all of them, or with
-//! transfers during which others go on. Jobs on the pool do it with transfers that block a worker
-//! each. Files: `area.rs` is the files and their contents.
+//! There are three ways. User-level threads on one OS thread transfer synchronously, which blocks
+//! all of them. They transfer asynchronously, while other user-level threads run. Jobs on the pool
+//! block one worker each. `area.rs` has the files and their contents.
 
 mod area;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use workloads::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `async-io`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
@@ -47,8 +47,7 @@ impl Shape {
         (self.tasks * self.operations) as u64
     }
 
-    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps
-    /// after it.
+    /// Runs a task: `transfer` moves the block of an operation, `compute` makes the steps after it.
     fn carry_out(
         &self,
         task: usize,
@@ -89,7 +88,7 @@ struct Transfers {
     shape: Shape,
     way: Way,
     area: Arc<Area>,
-    /// Used only by user-level threads with asynchronous transfers.
+    /// The backend. Only user-level threads with asynchronous transfers use it.
     files: Option<Files>,
     known_sum: u64,
     /// The sum of the run's computations, or the first error.
@@ -164,7 +163,7 @@ impl Transfers {
     }
 }
 
-/// All tasks as jobs; called on the pool.
+/// Runs all tasks as jobs; called on the pool.
 fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
     let total = Mutex::new(Ok(0_u64));
     rayon::scope(|scope| {
@@ -184,7 +183,7 @@ fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
     total.into_inner()
 }
 
-/// One task, which blocks the calling OS thread.
+/// Runs one task, which blocks the calling OS thread.
 fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
     let transfer = |operation| area.transfer(shape.direction, task, operation);
     shape.carry_out(task, transfer, chain)
@@ -225,12 +224,8 @@ impl Instance for Transfers {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |sum: u64| {
-            format!(
-                "{} blocks as they should be, sum {sum:016x}",
-                self.shape.transfers()
-            )
-        };
+        let describe =
+            |sum: u64| format!("{} correct blocks, sum {sum:016x}", self.shape.transfers());
         let expected = describe(self.known_sum);
         let actual = match &self.outcome {
             None => "nothing ran".to_owned(),

@@ -43,7 +43,7 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
         transfers.outcome = Some(Ok(transfers.known_sum));
         assert!(
             transfers.check().is_err(),
-            "what the last run did counts no more"
+            "the last run's result must not count"
         );
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Found {
 }
 
 impl Folder {
-    /// The directory at `root`.
+    /// Opens the directory at `root`.
     ///
     /// # Errors
     /// If it cannot be opened, or the kernel cannot confine names to it (Linux before 5.6).
@@ -39,14 +39,14 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The file under a name.
+    /// Opens the file of that name.
     ///
     /// # Errors
-    /// If there is none, or none that may be served.
+    /// If there is no such file, or the server may not serve it.
     pub(super) fn find(&self, name: &[u8]) -> Result<Found, Wrong> {
         let wrong = |error: io::Error| match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => NOT_FOUND,
-            // The first: the name leads out of the root.
+            // The first error means that the name leads out of the root.
             Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => FORBIDDEN,
             _ => INTERNAL_SERVER_ERROR,
         };
@@ -64,9 +64,8 @@ impl Folder {
         })
     }
 
-    /// Opens a name that the kernel itself confines. It refuses every name that leads out of the
-    /// root by `..`, an absolute name or a symbolic link. That holds even if files change
-    /// meanwhile.
+    /// Opens a name below the root. The kernel refuses every name that leads out of the root by
+    /// `..`, an absolute name or a symbolic link, even if files change meanwhile.
     fn file(&self, name: &[u8]) -> io::Result<File> {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.
         let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

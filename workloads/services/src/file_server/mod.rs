@@ -1,8 +1,8 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One user-level thread accepts connections and gives each a thread of its own, by the loops of
-//! `crate::net`. It answers one request by asynchronous transfers, so a client that sends or takes
-//! nothing keeps no other client waiting. `folder.rs` opens nothing outside the root.
+//! One user-level thread accepts connections and starts a user-level thread for each, by the loops
+//! of `crate::net`. That thread answers one request by asynchronous transfers. So a client that
+//! does not send or read delays no other client. `folder.rs` opens only files below the root.
 
 mod folder;
 #[cfg(test)]
@@ -21,26 +21,29 @@ use nix::sys::resource::{Resource, getrlimit};
 use percent_encoding::percent_decode_str;
 use protocol::Refusal;
 
-use crate::http::{EMPTY_ROOM, Head, Status, Wrong, turned_away};
+use crate::http::{EMPTY_ROOM, Head, Status, Wrong, refused};
 use crate::net::{
-    self, Counts, End, Limits, Output, Parsed, Protocol, Then, TurnedAway, accept, converse,
+    self, Counts, End, Limits, Output, Parsed, Protocol, Refused, Then, accept, converse,
 };
 use crate::user_threads::{Condvar, Current, Direction, Files, Mutex, UserSocket, UserThreads};
 use folder::{Folder, Found};
 
-/// Descriptors of each connection: its socket and its file.
+/// The file descriptors of each connection: its socket and its file.
 const DESCRIPTORS_EACH: u64 = 2;
 
-/// Descriptors of everything else in the process: standard streams, the listener, the transfers.
+/// The file descriptors of all other parts of the process: standard streams, the listener, the
+/// transfers.
 const OTHER_DESCRIPTORS: u64 = 32;
 
-/// Pieces of files that are read at a time. The disk is waited for, and no client.
+/// The number of pieces of files that are read at a time. Reads wait for the disk, never for a
+/// client.
 const TRANSFERS: usize = 32;
 
-/// Bytes of a file that are read and sent at a time.
+/// The bytes of a file that are read and sent at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
 
-/// A thread gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
+/// The quantum of a user-level thread, from the project's document. It hardly ever ends, because a
+/// thread gives up the OS thread when it waits.
 const QUANTUM: Duration = Duration::from_millis(10);
 
 /// A server that is bound to its port and has not begun.
@@ -56,15 +59,15 @@ pub struct FileServer {
 pub struct Stop(net::Stop);
 
 impl Stop {
-    /// Takes no more connections, and ends when those that have asked for something have been
-    /// answered, for which they have ten seconds. Clients that are still asking are sent away.
+    /// Accepts no more connections. The server ends when it has answered all complete requests, at
+    /// most ten seconds later. Clients with incomplete requests get an error.
     pub fn stop(&self) {
         self.0.stop();
     }
 }
 
 impl FileServer {
-    /// Serves the files below `root` on this port of 127.0.0.1; 0 is any free one.
+    /// Binds a server of the files below `root` to this port of 127.0.0.1; 0 is any free port.
     ///
     /// # Errors
     /// If `root` is no directory or the port is taken.
@@ -90,10 +93,10 @@ impl FileServer {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -116,8 +119,8 @@ impl FileServer {
         threads.set_files(self.files);
         let shared = Rc::new(Shared {
             folder: self.folder,
-            connections: Places::new(most_connections()),
-            transfers: Places::new(TRANSFERS),
+            connections: Semaphore::new(most_connections()),
+            transfers: Semaphore::new(TRANSFERS),
             stop: self.stop.0,
             counts: RefCell::default(),
         });
@@ -131,7 +134,7 @@ impl FileServer {
     }
 }
 
-/// Gives every connection a thread until the server is stopped.
+/// Starts a thread for every connection until the server is stopped.
 fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, shared: &Rc<Shared>) {
     let pause = |trouble: Option<Duration>| {
         let limit = trouble.unwrap_or(net::TICK);
@@ -160,9 +163,9 @@ fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, shared: &Rc<Shared>)
     accept(listener, &shared.stop, pause, hand).expect("a pause cannot fail");
 }
 
-/// As many as may be, and as there are descriptors for.
+/// Returns the limit of connections, from the maximum and the number of file descriptors.
 fn most_connections() -> usize {
-    // A kernel that does not tell does not limit.
+    // If the kernel reports no limit, there is none.
     let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(limit, _)| limit);
     let room = limit.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_EACH;
     let room = usize::try_from(room).unwrap_or(usize::MAX);
@@ -172,19 +175,19 @@ fn most_connections() -> usize {
 /// The state that all connections share.
 struct Shared {
     folder: Folder,
-    connections: Places,
-    transfers: Places,
+    connections: Semaphore,
+    transfers: Semaphore,
     stop: net::Stop,
     counts: RefCell<Counts>,
 }
 
-/// Something that so many threads may have at a time; others wait.
-struct Places {
+/// A counting semaphore for user-level threads.
+struct Semaphore {
     free: Mutex<usize>,
     has_free: Condvar,
 }
 
-impl Places {
+impl Semaphore {
     fn new(count: usize) -> Self {
         Self {
             free: Mutex::new(count),
@@ -246,7 +249,7 @@ impl Shared {
     }
 }
 
-/// The name below the root, decoded, not yet known to be harmless; or why there is no such request.
+/// The decoded name below the root, which may still be harmful; or the error for the client.
 type Request = Result<Vec<u8>, Wrong>;
 
 /// The requests for files.
@@ -258,7 +261,7 @@ impl Protocol for Http {
     fn parse(&self, input: &[u8]) -> Parsed<Request> {
         match parse(input) {
             Ok(None) => Parsed::Incomplete {
-                encouragement: None,
+                interim_response: None,
             },
             Ok(Some((request, length))) => Parsed::Whole { request, length },
             Err(wrong) => Parsed::Wrong {
@@ -267,12 +270,12 @@ impl Protocol for Http {
         }
     }
 
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        refusal(turned_away(why))
+    fn refuse(&self, why: Refused) -> Vec<u8> {
+        refusal(refused(why))
     }
 }
 
-/// The request in `input`, and how many bytes it takes; `None` if more has to come.
+/// Returns the request in `input`, and its length in bytes; `None` if it is not complete.
 fn parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
     let mut room = EMPTY_ROOM;
     let Some(head) = Head::parse(input, &mut room)? else {
@@ -288,17 +291,18 @@ fn parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
     Ok(Some((request, head.length)))
 }
 
-/// The head of an answer. Every connection has one request, so each says that it closes.
+/// Returns the head of an answer. Every connection has one request, so each answer says that the
+/// server closes the connection.
 fn head(status: Status, bytes: u64, content_type: &str, more: &str) -> String {
     let Status(number, reason) = status;
-    // A file's name gives its type; a browser must not guess another.
+    // The file's name determines its type. The browser must not guess another type.
     format!(
         "HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nContent-Type: {content_type}\r\n\
          X-Content-Type-Options: nosniff\r\n{more}Connection: close\r\n\r\n"
     )
 }
 
-/// The answer in place of a file.
+/// Returns the answer that has an error in place of a file.
 fn refusal((status, detail): Wrong) -> Vec<u8> {
     let body = format!("{} {}\n{detail}", status.0, status.1);
     let more = if status == Status::METHOD_NOT_ALLOWED {

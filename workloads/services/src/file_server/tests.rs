@@ -1,4 +1,4 @@
-//! Answers that clients get, and answers that they never get.
+//! The server's answers to good and bad clients.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A running server, and the folder in which its root lies.
+/// A running server, and the folder that contains its root.
 struct Running {
     outside: TempDir,
     address: SocketAddr,
@@ -29,7 +29,7 @@ impl Running {
         fs::write(root.join("with space & ü.txt"), "spaced").unwrap();
         fs::write(root.join("empty"), "").unwrap();
         fs::write(root.join("big.bin"), pattern(300_001)).unwrap();
-        // Without a byte on the disk.
+        // A sparse file, which takes no space on the disk.
         let huge = fs::File::create(root.join("huge.bin")).unwrap();
         huge.set_len(HUGE).unwrap();
         symlink("../secret", root.join("out")).unwrap();
@@ -59,7 +59,7 @@ impl Running {
         connection
     }
 
-    /// Sends these bytes; returns head and body of the answer.
+    /// Sends these bytes, and returns head and body of the answer.
     fn ask(&self, request: &[u8]) -> (String, Vec<u8>) {
         let mut answer = read_rest(self.connect(request));
         let mut ends = answer.windows(4);
@@ -72,14 +72,14 @@ impl Running {
         self.ask(format!("GET {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes())
     }
 
-    /// Asks for more than it takes; the first bytes have come.
+    /// Requests a file, and reads only its first bytes.
     fn begin_huge(&self) -> TcpStream {
         let mut client = self.connect(b"GET /huge.bin HTTP/1.1\r\n\r\n");
         client.read_exact(&mut [0; 12]).unwrap();
         client
     }
 
-    /// Stops it; returns how its connections ended.
+    /// Stops the server, and returns how its connections ended.
     fn end(self) -> String {
         self.stop.stop();
         self.thread.join().unwrap().unwrap()
@@ -210,13 +210,13 @@ fn clients_that_say_or_read_nothing_or_leave_keep_nobody_else_waiting() {
     for client in &silent {
         client.set_nonblocking(true).unwrap();
         let said = (&*client).read(&mut [0]).map_err(|error| error.kind());
-        assert_eq!(said, Err(io::ErrorKind::WouldBlock), "let go too early");
+        assert_eq!(said, Err(io::ErrorKind::WouldBlock), "closed too early");
     }
     // A request in two pieces is one request.
     half.write_all(b"TP/1.1\r\n\r\n").unwrap();
     assert!(read_rest(half).ends_with(&pattern(300_001)[299_000..]));
     let rest = read_rest(deaf.swap_remove(0));
-    assert!(rest.len() as u64 > HUGE, "let go too early");
+    assert!(rest.len() as u64 > HUGE, "closed too early");
     drop((silent, deaf));
     server.end();
 }
@@ -230,10 +230,13 @@ fn when_the_server_stops_answers_are_ended_and_clients_that_have_not_asked_are_l
     // A client that came later has been served, so these have threads.
     assert_eq!(status(&server.get("/page.html").0), "200");
     server.stop.stop();
-    assert_eq!(read_rest(idle), b"", "without a word");
+    assert_eq!(read_rest(idle), b"", "closed without an answer");
     assert!(read_rest(half).starts_with(b"HTTP/1.1 503 Service Unavailable\r\n"));
     let rest = read_rest(busy);
-    assert!(rest.len() as u64 > HUGE, "what was begun is ended");
+    assert!(
+        rest.len() as u64 > HUGE,
+        "the server ends the answers that it has begun"
+    );
     assert!(server.end().starts_with("4 connections: 3 good"));
 }
 

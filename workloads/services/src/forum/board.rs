@@ -9,13 +9,14 @@ use crossbeam_utils::CachePadded;
 use parking_lot::RwLock;
 
 use super::protocol::{self, Request};
-use crate::net::{Parsed, Protocol, Service, Then, Times, TurnedAway};
+use crate::net::{Parsed, Protocol, Refused, Service, Then, Times};
 
-/// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
+/// The number of shards, each with its own lock. There are more shards than threads, so two threads
+/// seldom need the same lock.
 const SHARDS: usize = 64;
 
-/// Bytes of messages and topics that a board takes. Each message or topic also counts these bytes
-/// for an allocation and its share of a list that doubles.
+/// The most bytes of messages and topics on a board. Each message or topic also counts these bytes,
+/// for its allocation and its share of a growing list.
 const MAX_BYTES: usize = 1 << 30;
 const OF_MESSAGE: usize = 96;
 const OF_TOPIC: usize = 320;
@@ -27,7 +28,8 @@ type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,
-    /// Relaxed: a budget, not a guard; each change is one step and none is lost.
+    /// The bytes in use. Relaxed: a budget that orders no other data. Each change is one
+    /// read-modify-write, so no change is lost.
     bytes: AtomicUsize,
     max_bytes: usize,
 }
@@ -37,7 +39,7 @@ impl Board {
         Self::with_room(MAX_BYTES)
     }
 
-    /// One that takes fewer bytes.
+    /// Creates a board of at most `max_bytes` bytes.
     pub(crate) fn with_room(max_bytes: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| CachePadded::default()).collect(),
@@ -50,13 +52,13 @@ impl Board {
     fn shard(&self, topic: &[u8]) -> &RwLock<Topics> {
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "a hash has no meaning beyond its bits"
+            reason = "any bits of a hash will do"
         )]
         let hash = self.hasher.hash_one(topic) as usize;
         &self.shards[hash % SHARDS]
     }
 
-    /// Takes room for so many bytes; `false` if there is not enough.
+    /// Takes `bytes` bytes; returns `false` if that would exceed the limit.
     fn try_take_room(&self, bytes: usize) -> bool {
         let has_room = self.bytes.fetch_add(bytes, Relaxed) + bytes <= self.max_bytes;
         if !has_room {
@@ -65,7 +67,7 @@ impl Board {
         has_room
     }
 
-    /// Puts `message` at the end of `topic`; its place, or `None` if the board is full.
+    /// Appends `message` to `topic`. Returns its index, or `None` if the board is full.
     pub(crate) fn post(&self, topic: &[u8], message: &[u8]) -> Option<usize> {
         let room = message.len() + OF_MESSAGE;
         if !self.try_take_room(room) {
@@ -73,7 +75,7 @@ impl Board {
         }
         let message = message.into();
         let mut topics = self.shard(topic).write();
-        // Named once only, not at each message.
+        // Allocates the topic's name only once, and not for each message.
         let messages = match topics.get_mut(topic) {
             Some(messages) => messages,
             None if self.try_take_room(topic.len() + OF_TOPIC) => {
@@ -88,13 +90,13 @@ impl Board {
         Some(messages.len() - 1)
     }
 
-    /// The message at this place.
+    /// Returns the message at this index.
     pub(crate) fn read(&self, topic: &[u8], index: usize) -> Option<Arc<[u8]>> {
         let topics = self.shard(topic).read();
         topics.get(topic)?.get(index).cloned()
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     #[cfg(any(test, feature = "cli"))]
     pub(crate) fn messages(&self) -> usize {
         let count = |topics: &Topics| topics.values().map(Vec::len).sum::<usize>();
@@ -102,7 +104,7 @@ impl Board {
         shards.map(|it| count(&it.read())).sum()
     }
 
-    /// How many messages a topic has.
+    /// Returns the number of messages of a topic.
     pub(crate) fn length(&self, topic: &[u8]) -> usize {
         let topics = self.shard(topic).read();
         topics.get(topic).map_or(0, Vec::len)
@@ -116,11 +118,11 @@ impl Protocol for Board {
         protocol::parse(input)
     }
 
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+    fn refuse(&self, why: Refused) -> Vec<u8> {
         let mut answer = Vec::new();
         let why = match why {
-            TurnedAway::TooSlow => "the line took too long",
-            TurnedAway::Stopping => "the server ends",
+            Refused::TooSlow => "the line took too long",
+            Refused::Stopping => "the server ends",
         };
         protocol::error(why, &mut answer);
         answer
@@ -139,7 +141,7 @@ impl Service for Board {
             Request::Read { topic, index } => {
                 protocol::found(self.read(topic, *index).as_deref(), output);
             }
-            Request::Nonsense(why) => protocol::error(why, output),
+            Request::Invalid(why) => protocol::error(why, output),
         }
         ((), Then::Listen)
     }
@@ -173,7 +175,11 @@ mod tests {
             None,
             "a topic costs more than a message"
         );
-        assert_eq!(board.post(b"a", b"x"), Some(1), "its room was given back");
+        assert_eq!(
+            board.post(b"a", b"x"),
+            Some(1),
+            "its bytes were returned to the budget"
+        );
         assert_eq!(board.post(b"a", b"x"), None, "the board is full");
         assert_eq!((board.length(b"a"), board.messages()), (2, 2));
     }

@@ -1,5 +1,5 @@
-//! Posters and readers: short random requests from a fixed set, one after the other, until time is
-//! up; and the answers that they may have seen.
+//! The clients: posters and readers, which send short random requests from a fixed set, one after
+//! the other, until a given time. The file also checks their answers.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,10 +10,11 @@ use super::protocol::MAX_TOPIC;
 use workloads::kinds::latency::Latencies;
 use workloads::random::{Random, mix};
 
-/// Topics, messages and places: as many as the study's harness chose from.
+/// The number of topics, messages and indices from which requests are chosen, as in the study's
+/// harness.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
 
-/// The words that clients use.
+/// The texts that clients send.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     topics: [Vec<u8>; 7],
@@ -21,13 +22,13 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// One byte each: the study's own harness, which chose them to be quick.
+    /// One byte each, as in the study's harness, which chose short texts for speed.
     pub(crate) fn short() -> Self {
         Self::of_bytes(1, 1)
     }
 
     /// The longest topics, and messages as people write them. The texts of the study's second
-    /// harness are unknown, and this shows how much texts can matter.
+    /// harness are unknown; this shows how much the length of texts matters.
     pub(crate) fn long() -> Self {
         Self::of_bytes(MAX_TOPIC, 200)
     }
@@ -40,13 +41,13 @@ impl Words {
         }
     }
 
-    /// Which of the messages this is.
+    /// Returns the number of this message.
     fn number_of(&self, message: &[u8]) -> Option<usize> {
         self.messages.iter().position(|it| it == message)
     }
 }
 
-/// Longer than any answer takes; a guess.
+/// The time limit of an answer. A guess: longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The role of a client.
@@ -61,10 +62,10 @@ pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
     pub(crate) latency: Latencies,
-    /// How often each message was accepted in each topic, and the sum of the places it got.
+    /// How often each message was accepted in each topic, and the sum of the indices that it got.
     posted: [[u64; 7]; 7],
     places: [u64; 7],
-    /// The number of the first message that was read at each place of each topic.
+    /// The number of the first message that was read at each index of each topic.
     read: [[Option<usize>; 7]; 7],
     pub(crate) complaint: Option<String>,
 }
@@ -104,7 +105,7 @@ impl Clients<'_> {
         seen
     }
 
-    /// One request at least, so that there is something to check.
+    /// Sends at least one request, so that there is something to check.
     fn talk(&self, random: &mut Random, seen: &mut ClientReport) -> io::Result<()> {
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -153,13 +154,13 @@ impl Clients<'_> {
     }
 }
 
-/// The place that a reader names: its value as a number.
+/// Returns the index that a reader names, which is its text's value as a number.
 fn place(value: usize) -> usize {
     usize::from(VALUES[value] - b'0')
 }
 
 impl ClientReport {
-    /// Notes an answer; `false` if it cannot be right.
+    /// Records an answer. Returns `false` if it cannot be right.
     fn accept(&mut self, words: &Words, topic: usize, value: usize, line: &[u8]) -> bool {
         let Some(answer) = line.strip_suffix(b"\n") else {
             return false;
@@ -176,16 +177,16 @@ impl ClientReport {
             (Role::Reader, Some(message)) => words
                 .number_of(message)
                 .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
-            // A message that was there once stays there.
+            // A message never disappears or changes.
             (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
             _ => false,
         }
     }
 }
 
-/// Checks the board against the clients' reports, and returns a fault if it finds one. Each
-/// accepted message is there and no other, each place was given once, and each message stands where
-/// it was read.
+/// Checks the board against the clients' reports, and returns a fault if it finds one. The board
+/// must have exactly the accepted messages. Each index was given once, and each message is at the
+/// index where a client read it.
 pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
     for (number, topic) in words.topics.iter().enumerate() {
         let name = char::from(VALUES[number]);
@@ -196,7 +197,7 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
             let message = board.read(topic, index);
             let Some(value) = message.as_deref().and_then(|it| words.number_of(it)) else {
                 return Some(format!(
-                    "topic {name}, place {index}: nobody posted {message:?}"
+                    "topic {name}, index {index}: no client posted {message:?}"
                 ));
             };
             found[value] += 1;
@@ -217,7 +218,7 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
         }
         if places != length * length.saturating_sub(1) / 2 {
             return Some(format!(
-                "topic {name}: {length} messages, places add up to {places}"
+                "topic {name}: {length} messages, indices add up to {places}"
             ));
         }
         for client in seen {
@@ -227,7 +228,7 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
                 if message.is_some() && *message != number {
                     let at = place(value);
                     return Some(format!(
-                        "topic {name}, place {at}: read {message:?}, {stands:?}"
+                        "topic {name}, index {at}: read {message:?}, {stands:?}"
                     ));
                 }
             }
@@ -255,11 +256,11 @@ mod tests {
         }
         assert!(
             reader.accept(&words, 0, 0, b"OK 4\n"),
-            "value 0 names place 1"
+            "value 0 names index 1"
         );
         assert!(
             reader.accept(&words, 0, 1, b"NONE\n"),
-            "value 1 names place 2"
+            "value 1 names index 2"
         );
         (board, vec![poster, reader])
     }
@@ -272,14 +273,14 @@ mod tests {
             ("topic 6: accepted", |_, seen| {
                 assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
             }),
-            ("places add up to 2", |board, seen| {
+            ("indices add up to 2", |board, seen| {
                 board.post(&VALUES[..1], &VALUES[..1]).unwrap();
                 assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
             }),
-            ("nobody posted", |board, _| {
+            ("no client posted", |board, _| {
                 board.post(&VALUES[3..4], b"8").unwrap();
             }),
-            ("place 1: read", |_, seen| seen[1].read[0][0] = Some(6)),
+            ("index 1: read", |_, seen| seen[1].read[0][0] = Some(6)),
         ];
         let (board, seen) = evening();
         assert_eq!(fault(&board, &Words::short(), &seen), None);

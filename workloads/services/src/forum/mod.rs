@@ -1,7 +1,7 @@
 //! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread
 //! for each connection.
 //!
-//! Files: `protocol.rs` the lines, `board.rs` the topics, `clients.rs` the harness. The server's
+//! `protocol.rs` has the protocol, `board.rs` the topics, `clients.rs` the clients. The server's
 //! threads are in `crate::net`.
 
 mod board;
@@ -22,11 +22,11 @@ use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// Parameters that concern the server.
+/// The parameters of the server.
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
-/// Serves until it is stopped; says what happened.
+/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
@@ -41,7 +41,8 @@ pub(crate) fn serve(
     ))
 }
 
-/// The handlers that answer; behind a queue are as many threads as `pool` has, which then sleep.
+/// Returns the handlers that answer. With a queue there are as many threads as `pool` has; the
+/// pool's own workers then sleep.
 fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     match implementation {
         "queue" => Handlers::Threads(pool.current_num_threads(), Queue::LockFree, Unit::Requests),
@@ -53,7 +54,7 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
 /// Prepares the workload `forum`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (posters, readers) = (values.count("posters"), values.count("readers"));
@@ -156,7 +157,7 @@ impl Exchange for Evening {
         seen: Vec<ClientReport>,
         trouble: Option<String>,
     ) -> Result<String, Mismatch> {
-        let expected = "every accepted message is there, and what was read stands there".to_owned();
+        let expected = "every accepted message at the index where clients read it".to_owned();
         let complaint = seen.iter().find_map(|client| client.complaint.clone());
         let fault = complaint
             .or(trouble)

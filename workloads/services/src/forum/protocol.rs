@@ -1,9 +1,9 @@
 //! The protocol of the board: one line each way, of limited length.
 //!
-//! The response to `POST topic message` is `OK index`, the message's place in its topic. That to
-//! `READ topic index` is `OK message`, or `NONE` if there is no such message yet. For all else it
-//! is `ERROR` and the reason. After a line that is too long the connection ends, since the start of
-//! the next line is unknown.
+//! The response to `POST topic message` is `OK index`, the message's index in its topic. The
+//! response to `READ topic index` is `OK message`, or `NONE` if there is no such message yet. For
+//! all other lines it is `ERROR` and the reason. After a line that is too long the connection ends,
+//! because the start of the next line is unknown.
 
 use std::io::Write as _;
 
@@ -18,12 +18,12 @@ pub(crate) const MAX_TOPIC: usize = 64;
 /// The request of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Put `message` at the end of `topic`.
+    /// Append `message` to `topic`.
     Post { topic: Vec<u8>, message: Vec<u8> },
-    /// Tell the message at this place of `topic`, counted from 0.
+    /// Return the message at this index of `topic`, counted from 0.
     Read { topic: Vec<u8>, index: usize },
-    /// Nonsense, and in what way.
-    Nonsense(&'static str),
+    /// An invalid line, with the reason.
+    Invalid(&'static str),
 }
 
 /// Reads the line at the beginning of `input`.
@@ -33,7 +33,7 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     let Some(end) = looked_at.iter().position(|byte| *byte == b'\n') else {
         return if looked_at.len() < MAX_LINE + 2 {
             Parsed::Incomplete {
-                encouragement: None,
+                interim_response: None,
             }
         } else {
             too_long()
@@ -58,11 +58,9 @@ fn too_long() -> Parsed<Request> {
 fn request(line: &[u8]) -> Request {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     match (words.next(), words.next(), words.next()) {
-        (Some(b"POST" | b"READ"), Some([]), _) => {
-            Request::Nonsense("a topic has at least one byte")
-        }
+        (Some(b"POST" | b"READ"), Some([]), _) => Request::Invalid("a topic has at least one byte"),
         (Some(b"POST" | b"READ"), Some(topic), _) if topic.len() > MAX_TOPIC => {
-            Request::Nonsense("a topic has 64 bytes at most")
+            Request::Invalid("a topic has 64 bytes at most")
         }
         (Some(b"POST"), Some(topic), Some(message)) => Request::Post {
             topic: topic.to_vec(),
@@ -73,18 +71,18 @@ fn request(line: &[u8]) -> Request {
                 topic: topic.to_vec(),
                 index,
             },
-            None => Request::Nonsense("an index is a whole number"),
+            None => Request::Invalid("an index is a whole number"),
         },
-        (Some(b"POST"), ..) => Request::Nonsense("expected POST topic message"),
-        (Some(b"READ"), ..) => Request::Nonsense("expected READ topic index"),
-        _ => Request::Nonsense("expected POST or READ"),
+        (Some(b"POST"), ..) => Request::Invalid("expected POST topic message"),
+        (Some(b"READ"), ..) => Request::Invalid("expected READ topic index"),
+        _ => Request::Invalid("expected POST or READ"),
     }
 }
 
 fn index_of(word: &[u8]) -> Option<usize> {
     let is_number = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     let digits = is_number.then(|| str::from_utf8(word).ok())??;
-    // One that does not fit is beyond the last message.
+    // An index that does not fit is beyond the last message.
     Some(digits.parse().unwrap_or(usize::MAX))
 }
 
@@ -105,7 +103,7 @@ pub(crate) fn found(message: Option<&[u8]>, output: &mut Vec<u8>) {
     }
 }
 
-/// Appends the answer to everything else.
+/// Appends the answer to an invalid line.
 pub(crate) fn error(why: &str, output: &mut Vec<u8>) {
     writeln!(output, "ERROR {why}").expect("memory takes everything");
 }
@@ -158,12 +156,12 @@ mod tests {
             "post a b\n",
             "DELETE a 1\n",
         ] {
-            assert!(matches!(line(text), Request::Nonsense(_)), "{text:?}");
+            assert!(matches!(line(text), Request::Invalid(_)), "{text:?}");
         }
         let long = format!("READ {} 1\n", "a".repeat(MAX_TOPIC + 1));
         assert_eq!(
             line(&long),
-            Request::Nonsense("a topic has 64 bytes at most")
+            Request::Invalid("a topic has 64 bytes at most")
         );
     }
 

@@ -14,7 +14,8 @@ use crate::http::MAX_HEAD;
 use workloads::kinds::latency::Latencies;
 use workloads::kinds::pacing::sleep_until;
 
-/// Longer than any answer takes; a guess. A server that hangs is then an error, not a hang.
+/// The time limit of an answer. A guess: longer than any answer takes. A server that hangs then
+/// causes an error, and the client does not hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Headers that an answer has at most.
@@ -23,9 +24,9 @@ const MAX_HEADERS: usize = 16;
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Each when the one before it has been answered.
+    /// Each request when the one before has been answered.
     Closed,
-    /// So many a second over all clients, whatever has been answered.
+    /// At a fixed rate over all clients, independent of answers.
     Open {
         /// Requests a second.
         rate: u64,
@@ -34,14 +35,14 @@ pub(crate) enum Pace {
 
 /// The report of the clients.
 pub(crate) struct Report {
-    /// From the moment when a request was sent, or with an open loop was due, to its answer.
+    /// From the moment when a request was sent (in an open loop: was due) to its answer.
     pub(crate) latency: Latencies,
     /// From the moment when it was due until it was sent.
     pub(crate) lateness: Latencies,
     /// From connecting to the last answer.
     pub(crate) session: Latencies,
     pub(crate) counts: Counts,
-    /// The first thing that was not as it should be.
+    /// The first error.
     pub(crate) complaint: Option<String>,
 }
 
@@ -121,7 +122,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Asks, and says what was wrong with the answer.
+    /// Sends a request, and returns an error if the answer is wrong.
     fn step(
         &self,
         client: &mut Client,
@@ -142,7 +143,7 @@ impl Load<'_> {
             }
             if step.method == Method::Get && client.input[answer.body] != *self.plan.letters(piece)
             {
-                return complain("another document than was stored");
+                return complain("the document differs from the stored one");
             }
         }
         Ok(None)
@@ -171,7 +172,7 @@ impl Client {
         })
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     fn ask(&mut self, method: Method, key: &str, body: &[u8]) -> io::Result<Answer> {
         self.output.clear();
         write!(
@@ -201,7 +202,7 @@ impl Client {
     }
 }
 
-/// An answer, which is all of the input.
+/// An answer. The input contains nothing else.
 struct Answer {
     status: u16,
     /// The entity tag without its quotation marks.
@@ -210,7 +211,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The answer in `input` once all of it is there.
+    /// Returns the answer in `input` once it is complete.
     fn in_whole(input: &[u8]) -> io::Result<Option<Self>> {
         let wrong = |what: &str| io::Error::new(ErrorKind::InvalidData, what);
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
@@ -236,7 +237,7 @@ impl Answer {
         let tag = field("etag").map(|tag| tag.trim_matches('"').to_owned());
         let body = begin..begin + length;
         match input.len() {
-            all if all > body.end => Err(wrong("more came than one answer")),
+            all if all > body.end => Err(wrong("the server sent more than one answer")),
             all if all < body.end => Ok(None),
             _ => Ok(Some(Self { status, tag, body })),
         }

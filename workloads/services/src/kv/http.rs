@@ -1,4 +1,5 @@
-//! Requests for documents and their answers: what the key-value server adds to `crate::http`.
+//! Requests for documents, and their answers: the part of HTTP that only the key-value server
+//! needs.
 
 use std::fmt;
 use std::io::Write as _;
@@ -11,7 +12,7 @@ pub(crate) const MAX_KEY: usize = 1024;
 /// Longest document, in bytes.
 pub(crate) const MAX_BODY: usize = 1 << 20;
 
-/// Methods that the server tells apart.
+/// Methods that the server distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Method {
     /// Read a document.
@@ -20,12 +21,12 @@ pub(crate) enum Method {
     Post,
     /// Remove it.
     Delete,
-    /// Anything else: not allowed.
+    /// Any other method: not allowed.
     Other,
 }
 
 impl Method {
-    /// As it stands in a request line.
+    /// Returns the method as it is written in a request line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -56,7 +57,7 @@ pub(crate) struct Request {
     /// The target's path without its leading slash, and its query, as they were sent.
     pub(crate) key: Vec<u8>,
     pub(crate) body: Vec<u8>,
-    /// Whether the client wants the connection to go on.
+    /// Whether the client keeps the connection open for further requests.
     pub(crate) keeps_alive: bool,
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     })
 }
 
-/// The answer in place of one to a request, and the last of its connection.
+/// The answer to an invalid request, which is the last answer of its connection.
 pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
     let mut answer = Vec::new();
     Response {
@@ -82,7 +83,7 @@ pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
 
 fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     let incomplete = Parsed::Incomplete {
-        encouragement: None,
+        interim_response: None,
     };
     let mut room = EMPTY_ROOM;
     let Some(head) = Head::parse(input, &mut room)? else {
@@ -110,10 +111,10 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
         Some(length) => usize::try_from(length).expect("below the limit"),
     };
     let Some(body) = input.get(head.length..head.length + length) else {
-        let encouragement = fields
+        let interim_response = fields
             .expects_continue
             .then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
-        return Ok(Parsed::Incomplete { encouragement });
+        return Ok(Parsed::Incomplete { interim_response });
     };
     let (key, body) = (key.to_vec(), body.to_vec());
     let request = Request {
@@ -171,7 +172,7 @@ fn length(value: &[u8]) -> Result<u64, Wrong> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return Err((Status::BAD_REQUEST, "Content-Length is no whole number\n"));
     }
-    // Digits that do not fit are too many bytes in any case.
+    // A number that does not fit exceeds the limit in any case.
     Ok(str::from_utf8(value)
         .ok()
         .and_then(|digits| digits.parse().ok())

@@ -1,4 +1,4 @@
-//! The server tells requests from other input, in whatever pieces they come.
+//! The server recognises requests and rejects other input, in whatever pieces it arrives.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn get() -> Request {
     }
 }
 
-/// The request that all of `text` is.
+/// Returns the request that `text` consists of.
 fn whole(text: &str) -> Request {
     match parse(text.as_bytes()) {
         Parsed::Whole { request, length } if length == text.len() => request,
@@ -23,7 +23,7 @@ fn whole(text: &str) -> Request {
     }
 }
 
-/// The status with which `text` is refused.
+/// Returns the status with which the server refuses `text`.
 fn status(text: &str) -> u16 {
     match parse(text.as_bytes()) {
         Parsed::Wrong { answer } => {
@@ -94,10 +94,10 @@ fn every_mistake_has_its_status() {
 fn a_client_that_waits_for_leave_to_send_gets_it() {
     let text = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n";
     let Parsed::Incomplete {
-        encouragement: Some(word),
+        interim_response: Some(word),
     } = parse(text.as_bytes())
     else {
-        panic!("no encouragement")
+        panic!("the server does not send 100 Continue")
     };
     assert_eq!(word, b"HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -131,7 +131,7 @@ fn an_answer_has_length_tag_and_what_the_status_asks_for() {
     );
 }
 
-/// Text like requests, right and wrong, and bytes like nothing.
+/// Valid and invalid requests, and random bytes.
 fn input() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(b"GET /a HTTP/1.1\r\n".to_vec()),
@@ -151,7 +151,7 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The first piece that is enough gives what the whole gives.
+    /// A prefix that contains the whole request gives the same result as the whole input.
     #[test]
     fn arbitrary_input_is_the_same_in_whatever_pieces_it_comes(
         input in input(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// Nothing is as long as it likes.
+    /// No part of a request may exceed its limit.
     #[test]
     fn no_input_beyond_the_bounds_is_incomplete(input in input()) {
         let mut input = input;
@@ -179,7 +179,7 @@ proptest! {
         prop_assert!(!is_incomplete);
     }
 
-    /// The server reads the request that the client sent.
+    /// The server parses exactly the request that the client sent.
     #[test]
     fn a_request_as_written_is_read_back(
         key in "[a-z/]{0,20}", body in prop::collection::vec(any::<u8>(), 0..200),

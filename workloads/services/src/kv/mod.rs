@@ -1,10 +1,11 @@
 //! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
 //! such servers.
 //!
-//! Files of the server: `http.rs` the protocol, `store.rs` the documents, `service.rs` the handling
-//! of a request. Files of the clients: `plan.rs` the requests and the known answers, `clients.rs`
-//! the clients. `parts.rs` has service times in the order of requests, `trade.rs` server and clients
-//! together, with the check. The server's threads are in `crate::net`.
+//! For the server, `http.rs` has the protocol, `store.rs` the documents, and `service.rs` the
+//! handling of a request. For the clients, `plan.rs` has the requests and the known answers, and
+//! `clients.rs` the clients themselves. `parts.rs` has service times in the order of requests.
+//! `trade.rs` runs server and clients together, and checks the results. The server's threads are in
+//! `crate::net`.
 
 mod clients;
 mod http;
@@ -26,13 +27,13 @@ use store::Guard;
 use trade::Trade;
 use workloads::workload::{Instance, Setup};
 
-/// The study's server slept so long when it found the lock-free queue empty.
+/// The time for which the study's server slept when it found the lock-free queue empty.
 const NAP: Duration = Duration::from_millis(250);
 
 /// Prepares the workload `kv`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Runs::new(Trade::new(setup)?)))
 }
@@ -79,11 +80,11 @@ fn guard(values: &Values) -> Guard {
     }
 }
 
-/// Parameters that concern the server.
+/// The parameters of the server.
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
-/// Serves until it is stopped; says what happened.
+/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,

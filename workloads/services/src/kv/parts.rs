@@ -1,4 +1,5 @@
-//! Service times in the order of requests: how a server begins, and how its times settle.
+//! Service times in the order of requests. They show how long a server takes to reach a steady
+//! state.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +7,10 @@ use protocol::Metric;
 
 use workloads::usage::nanoseconds;
 
-/// A request: when it arrived, and how long it took.
+/// The arrival time and the service time of a request.
 pub(super) type Noted = (Instant, Duration);
 
-/// Runs cut into parts with as many requests each, in order of arrival.
+/// Runs, each split into parts with equally many requests, in order of arrival.
 pub(super) struct Parts {
     parts: Vec<Part>,
     runs: u32,
@@ -31,7 +32,8 @@ impl Parts {
         }
     }
 
-    /// Adds a run. Of too few requests, some parts have none and count as no time.
+    /// Adds a run. If there are fewer requests than parts, some parts have no request and count as
+    /// no time.
     pub(super) fn add(&mut self, mut noted: Vec<Noted>) {
         noted.sort_unstable();
         self.runs += 1;
@@ -45,7 +47,7 @@ impl Parts {
         }
     }
 
-    /// Mean over runs of each part's mean and longest time: `service_part_01_mean`,
+    /// Returns the mean over runs of each part's mean and longest time: `service_part_01_mean`,
     /// `service_part_01_max`, …
     pub(super) fn metrics(&self) -> Vec<(String, Metric)> {
         if self.runs == 0 {

@@ -1,7 +1,7 @@
-//! The requests of each session, and the answers, known beforehand.
+//! The requests of each session, and the known answers.
 //!
-//! A session has keys of its own, so its answers do not depend on what others do meanwhile, though
-//! they meet at the locks.
+//! Each session has its own keys, so its answers do not depend on other sessions. Sessions contend
+//! only for the locks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,10 +11,11 @@ use super::service::Counts;
 use super::store::{Document, md5};
 use workloads::random::{Random, mix};
 
-/// Keys of a session: few, so that documents are read, replaced and deleted again.
+/// The number of keys of a session. There are few, so that documents are read, replaced and deleted
+/// many times.
 const KEYS: u64 = 8;
 
-/// Bytes from which documents are cut.
+/// The bytes of which documents are slices.
 const LETTERS: usize = 1 << 16;
 
 /// The number of requests, and their kinds.
@@ -22,7 +23,7 @@ const LETTERS: usize = 1 << 16;
 pub(crate) struct Mix {
     pub(crate) sessions: usize,
     pub(crate) requests: usize,
-    /// The number of requests in a hundred that are no GET; a quarter of these are DELETE.
+    /// The percentage of requests other than GET; 25 % of these are DELETE.
     pub(crate) writes_percent: u64,
     /// Longest document.
     pub(crate) value_bytes: usize,
@@ -33,10 +34,10 @@ pub(crate) struct Mix {
 pub(crate) struct Step {
     pub(crate) method: Method,
     pub(crate) key: u64,
-    /// The content that a POST sends, as a piece of the letters.
+    /// The content that a POST sends, as a slice of the letters.
     pub(crate) sent: Range<usize>,
     pub(crate) status: u16,
-    /// The document whose tag is in the answer, as a piece of the letters, and its MD5.
+    /// The document whose tag is in the answer, as a slice of the letters, and its MD5.
     pub(crate) document: Option<(Range<usize>, [u8; 16])>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Plan {
 pub(crate) struct Summary {
     pub(crate) counts: Counts,
     pub(crate) documents: usize,
-    /// Of keys, contents and MD5s, in any order.
+    /// A hash of keys, contents and MD5s that does not depend on their order.
     pub(crate) fingerprint: u64,
 }
 
@@ -75,8 +76,8 @@ impl Summary {
         self.fingerprint = self.fingerprint.wrapping_add(document);
     }
 
-    /// The summary of a server with these counts and documents. A document whose MD5 is wrong
-    /// shows.
+    /// Returns the summary of a server with these counts and documents. A document with a wrong MD5
+    /// changes the summary.
     pub(crate) fn of(counts: Counts, documents: &[(Vec<u8>, Document)]) -> Self {
         let mut summary = Self {
             counts,
@@ -96,7 +97,7 @@ impl Summary {
 }
 
 impl Plan {
-    /// The plan that `seed` gives.
+    /// Creates the plan for `seed`.
     pub(crate) fn new(seed: u64, mix: Mix) -> Self {
         let mut random = Random::new(seed);
         let letters =
@@ -117,7 +118,7 @@ impl Plan {
         &self.letters[piece.clone()]
     }
 
-    /// Plays a session against a map.
+    /// Computes the answers of a session with a map.
     fn session(&mut self, random: &mut Random, mix: Mix, session: usize) -> Vec<Step> {
         let mut stored: HashMap<u64, (Range<usize>, [u8; 16])> = HashMap::new();
         let steps: Vec<Step> = (0..mix.requests)

@@ -11,30 +11,31 @@ use super::http::{self, Method, Request, Response};
 use super::parts::Noted;
 use super::store::{Put, Store};
 use crate::http::Status;
-use crate::net::{Parsed, Protocol, Service, Then, Times, TurnedAway};
+use crate::net::{Parsed, Protocol, Refused, Service, Then, Times};
 use workloads::kinds::latency::Latencies;
 
 /// How many requests of each method ended with each status.
 pub(crate) type Counts = BTreeMap<(Method, u16), u64>;
 
-/// See the file's header.
+/// The key-value service; see the file's header.
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
-    /// As many as there are handlers, so that two connections rarely write to one.
+    /// As many records as there are handlers, so that two connections seldom write to the same one.
     records: Vec<CachePadded<Mutex<Record>>>,
     notes_each: bool,
 }
 
-/// A record of requests that were answered.
+/// The measurements of some answered requests.
 #[derive(Default)]
 struct Record {
     measured: Measured,
-    /// Each answered request, if the service keeps them.
+    /// Each answered request, if the service records them one by one.
     noted: Vec<Noted>,
 }
 
 impl KeyValue {
-    /// With as many records as there are handlers. If it `notes_each`, it remembers every request.
+    /// Creates a service with as many records as there are handlers. With `notes_each`, it records
+    /// every request.
     pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
         Self {
@@ -44,7 +45,7 @@ impl KeyValue {
         }
     }
 
-    /// The requests that were noted one by one, in no order.
+    /// Returns the requests that were recorded one by one, in any order.
     pub(crate) fn take_noted(&self) -> Vec<Noted> {
         let records = self.records.iter();
         records
@@ -69,8 +70,8 @@ impl Protocol for KeyValue {
         http::parse(input)
     }
 
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        http::refusal(crate::http::turned_away(why))
+    fn refuse(&self, why: Refused) -> Vec<u8> {
+        http::refusal(crate::http::refused(why))
     }
 }
 
@@ -94,7 +95,7 @@ impl Service for KeyValue {
             },
             Method::Delete if self.store.delete(&request.key) => (Status::NO_CONTENT, None, b""),
             Method::Delete => (Status::NOT_FOUND, None, b"there is no such document\n"),
-            // No content: it may have been HEAD, whose answer has none.
+            // Without content: the method may be HEAD, whose answer has none.
             Method::Other => (Status::METHOD_NOT_ALLOWED, None, b""),
         };
         let keeps_alive = request.keeps_alive && !is_last;
@@ -128,9 +129,9 @@ impl Service for KeyValue {
 
 /// The server's measurements of the requests that it answered.
 pub(crate) struct Measured {
-    /// From arrival to the end of the answer, by method in the order of [`Method`].
+    /// Times from arrival to the end of the answer, by method in the order of [`Method`].
     service: [Latencies; 4],
-    /// From arrival until a handler began.
+    /// Times from arrival until a handler began.
     wait: Latencies,
     pub(crate) counts: Counts,
 }
@@ -159,7 +160,7 @@ impl Measured {
         *self.counts.entry((method, status.0)).or_insert(0) += 1;
     }
 
-    /// Adds what `other` knows.
+    /// Adds the measurements of `other`.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.service
             .iter_mut()
@@ -171,7 +172,7 @@ impl Measured {
         }
     }
 
-    /// Service times overall and by method, and the part that was waiting.
+    /// Returns service times, of all requests and by method, and the times before a handler began.
     pub(crate) fn metrics(&self) -> Vec<(String, Metric)> {
         let mut all = Latencies::new("service");
         self.service.iter().for_each(|method| all.absorb(method));

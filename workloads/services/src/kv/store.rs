@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use md5::{Digest, Md5};
 use parking_lot::{Mutex, RwLock};
 
-/// Bytes of keys and documents that a store takes, and what one costs beside them; guesses.
+/// The most bytes of keys and documents in a store, and the further bytes that each document
+/// counts. Guesses.
 const MAX_BYTES: usize = 1 << 30;
 const OVERHEAD: usize = 128;
 
@@ -43,10 +44,11 @@ pub(crate) enum Put {
     Full,
 }
 
-/// See the file's header.
+/// The documents; see the file's header.
 pub(crate) struct Store {
     documents: Documents,
-    /// Relaxed throughout: a budget, not a guard; each change is one step and none is lost.
+    /// The bytes in use. Relaxed: a budget that orders no other data. Each change is one
+    /// read-modify-write, so no change is lost.
     bytes: AtomicUsize,
     max_bytes: usize,
 }
@@ -61,7 +63,7 @@ impl Store {
         Self::with_room(guard, MAX_BYTES)
     }
 
-    /// One that takes fewer bytes.
+    /// Creates a store of at most `max_bytes` bytes.
     fn with_room(guard: Guard, max_bytes: usize) -> Self {
         Self {
             documents: match guard {
@@ -87,12 +89,12 @@ impl Store {
         }
     }
 
-    /// The document under `key`.
+    /// Returns the document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
         self.read(|map| map.get(key).cloned())
     }
 
-    /// Puts `body` under `key`; its MD5 is taken outside the lock.
+    /// Stores `body` under `key`. Computes its MD5 before it takes the lock.
     pub(crate) fn put(&self, key: &[u8], body: &[u8]) -> (Put, [u8; 16]) {
         let document = Document {
             body: body.into(),
@@ -115,7 +117,7 @@ impl Store {
         }
     }
 
-    /// Removes what is under `key`; `false` if there was nothing.
+    /// Removes the document under `key`; returns `false` if there was none.
     pub(crate) fn delete(&self, key: &[u8]) -> bool {
         let old = self.change(|map| map.remove(key));
         if let Some(old) = &old {
@@ -125,7 +127,7 @@ impl Store {
         old.is_some()
     }
 
-    /// Every document with its key, in no order.
+    /// Returns every document with its key, in any order.
     pub(crate) fn all(&self) -> Vec<(Vec<u8>, Document)> {
         self.read(|map| map.iter().map(|(k, d)| (k.clone(), d.clone())).collect())
     }

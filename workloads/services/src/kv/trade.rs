@@ -17,7 +17,7 @@ use crate::descriptors;
 use crate::net::{Exchange, Handlers};
 use workloads::workload::{Mismatch, Setup};
 
-/// Requests of a run whose answers are known beforehand and kept in memory, some 100 bytes each.
+/// The most requests of a run: their known answers are in memory, some 100 bytes each.
 const MAX_REQUESTS: usize = 10_000_000;
 
 /// The server, its clients and the known answers.
@@ -90,7 +90,7 @@ impl Exchange for Trade {
 
     const NAME: &'static str = "kv";
 
-    /// With a store of its own, which the run fills.
+    /// Creates a server with an empty store, which the run fills.
     fn service(&self) -> KeyValue {
         let store = Store::new(self.guard);
         KeyValue::new(store, self.arrangement.threads, self.parts > 0)
@@ -201,7 +201,7 @@ mod tests {
         Ok(Runs::new(trade))
     }
 
-    /// After a good run, changed by `damage`, is the check's answer.
+    /// Returns the check's result after a good run that `damage` has changed.
     fn checked(damage: impl FnOnce(&mut Run<Trade>)) -> Result<String, Mismatch> {
         let mut run = run(&[]).unwrap();
         run.reset();

@@ -1,4 +1,4 @@
-//! The work of a contender: steps of its own, and sections under a lock.
+//! The work of a contender: steps outside the lock, and critical sections.
 
 /// The work of all contenders.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Where a contender's chains of steps begin, one for each of its sections.
+    /// The start values of a contender's chains of steps, one for each of its sections.
     pub(super) fn seeds(&self, contender: u64) -> impl Iterator<Item = u64> + use<> {
         let first = self.seed.wrapping_add(contender * self.iterations);
         (0..self.iterations).map(move |iteration| first.wrapping_add(iteration))
@@ -21,8 +21,7 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
-    /// the lock.
+    /// Runs a contender. `work` makes steps from a word, `locked` runs a section under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,
@@ -32,8 +31,8 @@ impl Shape {
         for seed in self.seeds(contender) {
             let begun = work(seed, self.outside_steps);
             locked(&|tally| {
-                // Read before the work and written after it: sections that overlap lose one of
-                // them.
+                // Read before the work and written after it: if two sections overlap, one of the
+                // updates is lost.
                 let before = *tally;
                 *tally = before.plus(work(begun, self.section_steps));
             });
@@ -41,7 +40,7 @@ impl Shape {
     }
 }
 
-/// The value that the lock guards.
+/// The value under the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sections: u64,
@@ -57,7 +56,7 @@ impl Tally {
     }
 }
 
-/// How contenders wait for their turn: in a queue, or spinning.
+/// How contenders wait for the lock: in a queue, or spinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lock {
     Mutex,

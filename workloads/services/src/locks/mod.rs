@@ -1,9 +1,9 @@
 //! `locks`: threads contend for one lock, after a student project on user-level threads.
 //!
-//! Each contender alternates between work of its own and a critical section. They are jobs on the
-//! pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in the lock's
-//! queue, or spin. Files: `contender.rs` says what each of them does, `user.rs` and `system.rs` run
-//! them.
+//! Each contender alternates between work outside the lock and a critical section. Contenders are
+//! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in
+//! the lock's queue, or spin. `contender.rs` has the work of a contender; `user.rs` and `system.rs`
+//! run the contenders.
 
 mod contender;
 mod system;
@@ -23,7 +23,7 @@ use workloads::workload::{Instance, Mismatch, Setup};
 /// Prepares the workload `locks`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Contention::new(setup.seed, setup.values)?))
 }

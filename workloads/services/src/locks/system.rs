@@ -1,4 +1,4 @@
-//! Contenders as OS threads, or as jobs on a pool of them.
+//! Contenders as OS threads, or as jobs on a pool.
 
 use std::thread;
 
@@ -10,13 +10,14 @@ use super::contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::chain;
 use workloads::placement::{MYSELF, usable_cpus};
 
-/// A lock that threads wait for.
+/// A lock for OS threads.
 trait Exclusive: Default + Sync {
     fn with(&self, section: &dyn Fn(&mut Tally));
     fn into_tally(self) -> Tally;
 }
 
-/// Spins some times, then sleeps in a queue; the holder hands the lock to the first in it.
+/// Spins for a moment, then sleeps in a queue. The holder hands the lock to the first thread in the
+/// queue.
 impl Exclusive for parking_lot::Mutex<Tally> {
     fn with(&self, section: &dyn Fn(&mut Tally)) {
         let mut guard = self.lock();
@@ -29,7 +30,7 @@ impl Exclusive for parking_lot::Mutex<Tally> {
     }
 }
 
-/// Spins until the lock is free, and never lets another thread have the CPU.
+/// Spins until the lock is free, and never yields the CPU.
 impl Exclusive for SpinMutex<Tally> {
     fn with(&self, section: &dyn Fn(&mut Tally)) {
         section(&mut self.lock());
@@ -60,8 +61,8 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     }
 }
 
-/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some
-/// 20 us each.
+/// Each contender is a separate thread, confined to `cpus` if given. The time includes starting the
+/// threads: some 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     fn run<L: Exclusive>(shape: Shape, cpus: Option<CpuSet>) -> Tally {
         let lock = L::default();
@@ -85,10 +86,10 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
     }
 }
 
-/// The first `count` of the CPUs that this process may use; `None` for all of them.
+/// Returns the first `count` of the CPUs that this process may use; `None` for all of them.
 ///
 /// # Errors
-/// If there are fewer.
+/// If the process may use fewer.
 pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     if count == 0 {
         return Ok(None);

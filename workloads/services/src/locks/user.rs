@@ -9,7 +9,7 @@ use crate::user_threads::{Mutex, Report, UserThreads, chain_with_safepoints};
 /// Runs all contenders.
 ///
 /// # Panics
-/// If their stacks cannot be had.
+/// If there is no memory for their stacks.
 pub(super) fn run(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report) {
     let mutex = Rc::new(Mutex::new(Tally::default()));
     let mut threads = UserThreads::new(quantum);

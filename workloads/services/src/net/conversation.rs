@@ -3,27 +3,27 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Instant;
 
-use super::{End, Limits, Parsed, Protocol, Stop, Then, TurnedAway};
+use super::{End, Limits, Parsed, Protocol, Refused, Stop, Then};
 use std::time::Duration;
 
 /// The longest time that one read or write of a [`Stream`] may take, so that its thread sees
 /// deadlines and the end of the server.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Bytes asked for in one read: more than a usual request has.
+/// The size of one read in bytes: more than a usual request has.
 const READ_BYTES: usize = 8 * 1024;
 
 /// The bytes that the server reads and drops after its last answer, so that the client can read the
 /// answer before a reset destroys it. A client that sends more is cut off.
 const LINGER_BYTES: usize = 1 << 20;
 
-/// A connection whose reads and writes say `WouldBlock` or `TimedOut` after [`TICK`].
+/// A connection whose reads and writes fail with `WouldBlock` or `TimedOut` after [`TICK`].
 pub(crate) trait Stream: Read + Write {
-    /// Tells the client that nothing more will come.
+    /// Shuts the stream for writing, so that the client sees its end.
     fn finish(&mut self);
 }
 
-/// Where answers go.
+/// The stream to which answers are written.
 pub(crate) struct Output<'a> {
     stream: &'a mut dyn Write,
     limits: &'a Limits,
@@ -31,13 +31,13 @@ pub(crate) struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Sends all of it. The client has the time of a request for that, or until so long after the
-    /// server was stopped, however little it takes at a time.
+    /// Sends all of `bytes`, in whatever pieces the client reads them. The client has the time
+    /// limit of a request for that, and after a stop of the server until that limit after the stop.
     ///
     /// # Errors
     /// Those of the stream, and `TimedOut`.
     pub(crate) fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let due = self.stop.asked().unwrap_or_else(Instant::now) + self.limits.request;
+        let due = self.stop.requested_at().unwrap_or_else(Instant::now) + self.limits.request;
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -51,7 +51,7 @@ impl Output<'_> {
     }
 }
 
-/// The stream has nothing to say about the connection.
+/// Returns whether an error only says that the stream is not ready.
 fn is_no_progress(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -59,8 +59,8 @@ fn is_no_progress(error: &io::Error) -> bool {
     )
 }
 
-/// Reads requests and has `serve` answer them, one after the other, until the connection ends.
-/// `serve` also hears whether its answer is the last because the server ends.
+/// Reads requests, and lets `serve` answer them one after the other, until the connection ends. The
+/// second argument of `serve` says that the answer is the last because the server ends.
 pub(crate) fn converse<P: Protocol>(
     stream: &mut impl Stream,
     protocol: &P,
@@ -79,13 +79,13 @@ pub(crate) fn converse<P: Protocol>(
                     limits,
                     stop,
                 };
-                // A client that does not take it is gone, or as slow as it was.
+                // If this fails, the client has gone, or is still too slow.
                 let _ = output.send(&answer);
                 linger(stream, limits);
                 return end;
             }
         };
-        let is_last = stop.asked().is_some();
+        let is_last = stop.requested_at().is_some();
         let mut output = Output {
             stream,
             limits,
@@ -107,7 +107,7 @@ pub(crate) fn converse<P: Protocol>(
 enum Next<R> {
     Request(R),
     Over(End),
-    /// The client hears this, and then the connection ends.
+    /// The server sends this, and then closes the connection.
     LastWord(Vec<u8>, End),
 }
 
@@ -118,7 +118,7 @@ fn next_request<P: Protocol>(
     stop: &Stop,
     input: &mut Vec<u8>,
 ) -> Next<P::Request> {
-    let mut is_encouraged = false;
+    let mut is_interim_sent = false;
     let limit = |is_idle| if is_idle { limits.idle } else { limits.request };
     let mut due = Instant::now() + limit(input.is_empty());
     loop {
@@ -128,10 +128,10 @@ fn next_request<P: Protocol>(
                 return Next::Request(request);
             }
             Parsed::Wrong { answer } => return Next::LastWord(answer, End::Malformed),
-            Parsed::Incomplete { encouragement } => {
-                if let Some(word) = encouragement.filter(|_| !is_encouraged) {
-                    is_encouraged = true;
-                    // A client that does not get it asks again or goes on without.
+            Parsed::Incomplete { interim_response } => {
+                if let Some(word) = interim_response.filter(|_| !is_interim_sent) {
+                    is_interim_sent = true;
+                    // Without this response, a client repeats its request or sends the body anyway.
                     let _ = stream.write(word);
                 }
             }
@@ -145,17 +145,17 @@ fn next_request<P: Protocol>(
             Ok(1..) if is_idle => due = Instant::now() + limit(false),
             Ok(1..) => {}
             Err(error) if is_no_progress(&error) => {
-                let why = if stop.asked().is_some() {
-                    TurnedAway::Stopping
+                let why = if stop.requested_at().is_some() {
+                    Refused::Stopping
                 } else if Instant::now() >= due {
-                    TurnedAway::TooSlow
+                    Refused::TooSlow
                 } else {
                     continue;
                 };
                 if is_idle {
                     return Next::Over(End::Good);
                 }
-                return Next::LastWord(protocol.turn_away(why), End::TooSlow);
+                return Next::LastWord(protocol.refuse(why), End::TooSlow);
             }
             _ if is_idle => return Next::Over(End::Good),
             _ => return Next::Over(End::Vanished),
@@ -163,8 +163,8 @@ fn next_request<P: Protocol>(
     }
 }
 
-/// Ends the answer, and drops what the client still sends: closing before would destroy the answer
-/// on its way.
+/// Shuts the stream for writing, and drops the rest of the client's input. If the server closed the
+/// stream at once, a reset could destroy the answer on its way.
 fn linger(stream: &mut impl Stream, limits: &Limits) {
     stream.finish();
     let due = Instant::now() + limits.linger;

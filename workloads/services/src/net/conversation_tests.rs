@@ -1,4 +1,5 @@
-//! Conversations over a mock stream: the same is said in whatever pieces bytes come and go.
+//! Conversations over a mock stream: answers do not depend on the pieces in which bytes come and
+//! go.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -9,7 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Lines, answered by themselves; `bye` ends the conversation, and a line with `!` is wrong.
+/// A protocol of lines, each answered by itself; `bye` ends the conversation, and a line with `!`
+/// is invalid.
 struct Echo;
 
 impl Protocol for Echo {
@@ -18,7 +20,7 @@ impl Protocol for Echo {
     fn parse(&self, input: &[u8]) -> Parsed<Vec<u8>> {
         match input.iter().position(|byte| *byte == b'\n') {
             None => Parsed::Incomplete {
-                encouragement: None,
+                interim_response: None,
             },
             Some(end) if input[..end].contains(&b'!') => Parsed::Wrong {
                 answer: b"no".to_vec(),
@@ -30,15 +32,16 @@ impl Protocol for Echo {
         }
     }
 
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+    fn refuse(&self, why: Refused) -> Vec<u8> {
         match why {
-            TurnedAway::Stopping => b"the end".to_vec(),
-            TurnedAway::TooSlow => b"late".to_vec(),
+            Refused::Stopping => b"the end".to_vec(),
+            Refused::TooSlow => b"late".to_vec(),
         }
     }
 }
 
-/// Gives one piece a time and would block in between; takes so many bytes at a time, then blocks.
+/// A stream that returns one piece at a time and would block in between. It accepts a few bytes at
+/// a time, then would block.
 struct Pieces {
     input: VecDeque<Vec<u8>>,
     is_closed: bool,
@@ -62,7 +65,7 @@ impl Pieces {
 impl Read for Pieces {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.input.pop_front() {
-            // An empty piece is a moment in which nothing has come.
+            // An empty piece means that no byte has arrived yet.
             Some(piece) if piece.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             Some(piece) => {
                 buffer[..piece.len()].copy_from_slice(&piece);
@@ -94,12 +97,12 @@ impl Stream for Pieces {
     fn finish(&mut self) {}
 }
 
-/// A server that is not served, for its end.
+/// A server without a loop, of which the test only uses the end.
 fn stop() -> Stop {
     Stop::new(&TcpListener::bind(LOOPBACK).unwrap()).unwrap()
 }
 
-/// Short, so that a stream that stays open ends a test.
+/// Short limits, so that a stream that stays open ends the test.
 const LIMITS: Limits = Limits {
     connections: 1,
     request: Duration::from_millis(20),

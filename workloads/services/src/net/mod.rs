@@ -1,9 +1,10 @@
-//! A server on TCP as the service workloads need it: one loop accepts connections, one serves each.
+//! A TCP server for the service workloads: one loop accepts connections, another serves each of
+//! them.
 //!
-//! A thread waits for each client, so a slow client keeps no worker of a pool. The thread reads a
-//! request, hands it on, and sends the answer. `server.rs` says where answers are worked out.
-//! A client beyond the limit of connections waits in the kernel's queue. Both loops ([`accept`] and
-//! `conversation.rs`) also run on user-level threads: `crate::file_server`.
+//! Each client has a thread, so a slow client never occupies a worker of a pool. The thread reads a
+//! request, passes it to a handler (`server.rs`), and sends the answer. Beyond the limit of
+//! connections, a client waits in the kernel's queue. Both loops ([`accept`] and `conversation.rs`)
+//! also run on user-level threads: `crate::file_server`.
 
 mod conversation;
 #[cfg(test)]
@@ -32,15 +33,15 @@ pub(crate) const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 
 /// The requests of a connection.
 pub(crate) trait Protocol {
-    /// One request, complete and independent of the bytes that it came in.
+    /// One complete request, independent of the bytes from which it was parsed.
     type Request: Send;
 
     /// Parses the beginning of `input`, the unanswered bytes of a connection. A prefix of `input`
     /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
-    /// The answer to a client that began a request and does not get it answered.
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8>;
+    /// Returns the answer for a client whose incomplete request the server does not serve.
+    fn refuse(&self, why: Refused) -> Vec<u8>;
 }
 
 /// The answers to requests.
@@ -48,7 +49,7 @@ pub(crate) trait Service: Protocol + Sync {
     /// The outcome of a request.
     type Outcome: Send;
 
-    /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about to
+    /// Executes the request and appends the answer to `output`. `is_last`: the server is about to
     /// close the connection, and the answer should say so.
     fn answer(
         &self,
@@ -57,7 +58,7 @@ pub(crate) trait Service: Protocol + Sync {
         output: &mut Vec<u8>,
     ) -> (Self::Outcome, Then);
 
-    /// A request was answered, and the answer given to the kernel. Connections count from 0.
+    /// A request was answered, and the kernel has the answer. Connections are numbered from 0.
     fn answered(
         &self,
         connection: usize,
@@ -70,19 +71,19 @@ pub(crate) trait Service: Protocol + Sync {
 /// The beginning of a connection's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<R> {
-    /// Nothing whole yet.
+    /// The request is not complete.
     Incomplete {
-        /// Sent once if the client waits for it before it goes on.
-        encouragement: Option<&'static [u8]>,
+        /// Sent once if the client waits for it before it sends the rest.
+        interim_response: Option<&'static [u8]>,
     },
     /// A request in the first `length` bytes.
     Whole {
         /// The request itself.
         request: R,
-        /// Bytes that it takes.
+        /// Its length in bytes.
         length: usize,
     },
-    /// Nothing that could be served; the answer says why, and the connection ends.
+    /// An invalid request; the answer says why, and the connection ends.
     Wrong {
         /// The answer to the client.
         answer: Vec<u8>,
@@ -92,48 +93,48 @@ pub(crate) enum Parsed<R> {
 /// The next step of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The next request may come.
+    /// The connection stays open for the next request.
     Listen,
-    /// It ends.
+    /// The connection ends.
     Close,
 }
 
-/// Why a client is turned away.
+/// Why the server does not serve a client's incomplete request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnedAway {
-    /// It began a request and did not end it in time.
+pub(crate) enum Refused {
+    /// The request did not arrive within the time limit.
     TooSlow,
-    /// It had not ended a request when the server was stopped.
+    /// The request was incomplete when the server was stopped.
     Stopping,
 }
 
-/// When things happened to a request.
+/// The times of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The whole request had been read; for the first one of a connection that waited for a
-    /// handler, so much earlier.
+    /// The whole request had been read. For the first request of a connection that waited for a
+    /// handler, this is earlier by that wait.
     pub(crate) arrived: Instant,
-    /// A handler began with it.
+    /// A handler began to execute it.
     pub(crate) begun: Instant,
     /// The answer had been written.
     pub(crate) ended: Instant,
 }
 
-/// The resources that one client, or all, may use.
+/// Limits for one client, and for all clients together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Open connections.
+    /// The most open connections.
     pub(crate) connections: usize,
-    /// From the first byte of a request to its last, and for a client to take an answer.
+    /// The time from the first byte of a request to its last, and for a client to read an answer.
     pub(crate) request: Duration,
-    /// Between requests.
+    /// The time between two requests.
     pub(crate) idle: Duration,
-    /// For a client to end a connection that the server has ended.
+    /// The time for a client to close a connection that the server has closed.
     pub(crate) linger: Duration,
 }
 
 impl Limits {
-    /// Usual for servers; all guesses.
+    /// Usual limits of servers; all guesses.
     pub(crate) const DEFAULT: Self = Self {
         connections: 1024,
         request: Duration::from_secs(10),
@@ -145,13 +146,13 @@ impl Limits {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Between two requests, or after an answer that was the last.
+    /// The connection ended between two requests, or after the last answer.
     Good,
-    /// The client got the answer that it asked for nonsense.
+    /// The client sent an invalid request, and got an answer that says so.
     Malformed,
     /// The client took too long.
     TooSlow,
-    /// The client left within a request or did not take its answer.
+    /// The client left during a request, or did not read its answer.
     Vanished,
 }
 

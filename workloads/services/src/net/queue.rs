@@ -1,4 +1,4 @@
-//! The queues of the study before handlers that wait for tasks, first in, first out.
+//! The study's FIFO queues, from which handlers take tasks.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -7,19 +7,19 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 
-/// The queue before threads.
+/// A queue of tasks for threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A list behind a lock, and a condition on which threads wait.
+    /// A list under a lock, and a condition variable on which threads wait.
     Regular,
-    /// Segments of atomic slots; a thread that finds them empty sleeps until a task comes.
+    /// Segments of atomic slots. A thread that finds them empty sleeps until a task arrives.
     LockFree,
-    /// The same, but a thread that finds them empty looks again after this time, or when it is
-    /// unparked: the mistake of a study.
+    /// The same, but a thread that finds them empty sleeps for this time, or until it is unparked,
+    /// and then tries again: the mistake of a study.
     LockFreeLookingEvery(Duration),
 }
 
-/// Not bounded: each client has one task at a time, and clients are bounded.
+/// Without a bound: each client has one task at a time, and the number of clients has a limit.
 pub(super) enum Queue<T> {
     Regular(Mutex<VecDeque<T>>, Condvar),
     LockFree {
@@ -55,7 +55,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes the first task, and waits for it.
+    /// Waits for a task, and takes the first one.
     pub(super) fn pop(&self) -> T {
         match self {
             Self::Regular(list, added) => {
@@ -92,7 +92,7 @@ mod tests {
         Kind::LockFreeLookingEvery(Duration::from_micros(50)),
     ];
 
-    /// Each of some takers ends with the `None` that is meant for it.
+    /// Each of several takers ends when it gets a `None`.
     #[test]
     fn many_on_both_sides_take_every_task_exactly_once_and_in_order() {
         const EACH: usize = 2_000;
@@ -127,7 +127,8 @@ mod tests {
         }
     }
 
-    /// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang.
+    /// One task at a time, so that the taker sleeps before nearly every task: a lost wake-up is a
+    /// hang.
     #[test]
     fn a_thread_that_waits_is_woken_for_each_single_task() {
         for kind in KINDS {

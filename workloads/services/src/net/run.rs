@@ -1,4 +1,4 @@
-//! A server with its clients beside it, run after run, each compared with the known answers.
+//! Runs a server with its clients beside it, and compares each run with the known answers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use super::{Handlers, LOOPBACK, Limits, Server, Service};
 use workloads::usage::{process_cpu, thread_cpu};
 use workloads::workload::{Instance, Mismatch};
 
-/// A service, its clients, and what they should have seen.
+/// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
-    /// The server's side, made anew for each run.
+    /// The server's side, created for each run.
     type Service: Service + Send;
     /// The report of one client.
     type Seen: Send;
@@ -26,19 +26,19 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a>;
 
-    /// How many clients there are at a time.
+    /// Returns the number of simultaneous clients.
     fn clients(&self) -> usize;
 
-    /// How many connections they make, which should all be good.
+    /// Returns the number of their connections, all of which should be good.
     fn connections(&self) -> usize;
 
-    /// All that a client does. The run began at `begun`.
+    /// Runs a client. The run began at `begun`.
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Self::Seen;
 
     fn requests(seen: &Self::Seen) -> u64;
 
     /// Compares a run with the known answers, and adds it to the measurements if it was good.
-    /// `trouble`: what went wrong with connections.
+    /// `trouble` describes failed connections.
     fn check(
         &mut self,
         service: &Self::Service,
@@ -46,23 +46,23 @@ pub(crate) trait Exchange: Send + Sync {
         trouble: Option<String>,
     ) -> Result<String, Mismatch>;
 
-    /// Forgets the measurements.
+    /// Discards the measurements.
     fn forget(&mut self);
 
-    /// The measurements of runs that took so long together.
+    /// Returns the measurements of runs that took this long together.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
 /// Runs of an [`Exchange`].
 pub(crate) struct Runs<E: Exchange> {
     pub(crate) exchange: E,
-    /// Ready for the next run.
+    /// The server and the service for the next run.
     stage: Option<(Server, E::Service)>,
     /// The last run, until it is checked.
     pub(crate) last: Option<Run<E>>,
     requests: u64,
     elapsed: Duration,
-    /// Of the process less that of the clients.
+    /// The CPU time of the process less that of the clients.
     server_cpu: Duration,
 }
 
@@ -87,10 +87,10 @@ impl<E: Exchange> Runs<E> {
         }
     }
 
-    /// Runs each client on a thread of its own beside the server, until the last of them has gone.
+    /// Runs each client on its own thread beside the server, until the last client has ended.
     ///
     /// # Panics
-    /// If a client does, or no threads can be had.
+    /// If a client panics, or a thread cannot start.
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
@@ -113,7 +113,7 @@ impl<E: Exchange> Runs<E> {
         let (elapsed, cpu) = (begun.elapsed(), process_cpu().saturating_sub(cpu_before));
         let (seen, client_cpu): (Vec<E::Seen>, Vec<Duration>) = clients
             .into_iter()
-            .map(|client| client.expect("a client complains rather than panic"))
+            .map(|client| client.expect("a client reports errors and does not panic"))
             .unzip();
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
@@ -139,7 +139,7 @@ impl<E: Exchange> Instance for Runs<E> {
         self.last = None;
         let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {
             panic!(
-                "{}: no port on {} can be had: {error}",
+                "{}: no port on {} is available: {error}",
                 E::NAME,
                 LOOPBACK.ip()
             )

@@ -16,25 +16,26 @@ use super::conversation::{Stream, TICK, converse};
 use super::queue::{Kind, Queue};
 use super::{Counts, Limits, Service, Then, Times};
 
-/// The pause after the kernel could not accept a connection, or give a thread for it; a guess.
+/// The pause after the kernel could not accept a connection, or could not start a thread for it. A
+/// guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
-/// The tick of a connection that gets a handler when the server has been stopped: many may have
-/// waited for one.
+/// The tick of a connection that gets a handler after the server was stopped. It is short, because
+/// many connections may have waited for a handler.
 const LAST_TICK: Duration = Duration::from_millis(1);
 
 /// The handlers of a server's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
-    /// The thread of a connection answers by itself.
+    /// The connection's own thread answers.
     Connection,
     /// Jobs of this pool.
     Pool(&'a ThreadPool, Unit),
-    /// So many threads behind a queue.
+    /// This many threads, which take requests from a queue.
     Threads(usize, Kind, Unit),
 }
 
-/// The amount that a handler takes at once.
+/// The unit that a handler takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// One request, whose connection's thread waits for the answer.
@@ -46,42 +47,42 @@ pub(crate) enum Unit {
 /// Ends a server, from any thread.
 #[derive(Clone)]
 pub(crate) struct Stop {
-    /// When it was asked to end.
-    asked: Arc<OnceLock<Instant>>,
-    /// The listener as a socket that can be shut.
+    /// The time at which it was requested to end.
+    requested_at: Arc<OnceLock<Instant>>,
+    /// The listener, as a socket that can be shut down.
     listener: Arc<TcpStream>,
 }
 
 impl Stop {
-    /// Ends a server that listens there.
+    /// Creates the handle that ends the server of `listener`.
     ///
     /// # Errors
     /// If the kernel has no more descriptors.
     pub(crate) fn new(listener: &TcpListener) -> io::Result<Self> {
         let socket = OwnedFd::from(listener.try_clone()?);
         Ok(Self {
-            asked: Arc::default(),
+            requested_at: Arc::default(),
             listener: Arc::new(socket.into()),
         })
     }
 
-    /// Lets no client in any more. Requests that have arrived are answered; a client that is still
-    /// asking is sent away.
+    /// Stops accepting connections. The server answers requests that have arrived completely, and
+    /// refuses incomplete ones.
     pub(crate) fn stop(&self) {
         // The first call counts.
-        let _ = self.asked.set(Instant::now());
+        let _ = self.requested_at.set(Instant::now());
         // Ends the `accept` that waits for a client (Linux). It fails if that was done before.
         let _ = self.listener.shutdown(Shutdown::Both);
     }
 
-    pub(crate) fn asked(&self) -> Option<Instant> {
-        self.asked.get().copied()
+    pub(crate) fn requested_at(&self) -> Option<Instant> {
+        self.requested_at.get().copied()
     }
 }
 
-/// Accepts connections until the server is stopped. `pause` waits for a client where the listener
-/// does not block, and so long after trouble. `hand` may fail for want of a thread: the client sees
-/// a closed connection.
+/// Accepts connections until the server is stopped. `pause` waits for a client if the listener does
+/// not block, or for the given time after an error. `hand` may fail if no thread can start: the
+/// client then sees a closed connection.
 ///
 /// # Errors
 /// Those of `pause`.
@@ -91,16 +92,16 @@ pub(crate) fn accept(
     mut pause: impl FnMut(Option<Duration>) -> io::Result<()>,
     mut hand: impl FnMut(TcpStream) -> io::Result<()>,
 ) -> io::Result<()> {
-    while stop.asked().is_none() {
+    while stop.requested_at().is_none() {
         let accepted = listener.accept();
         if let Err(error) = accepted.and_then(|(stream, _)| hand(stream)) {
             match error.kind() {
                 ErrorKind::WouldBlock => pause(None)?,
                 // The client went away before it was accepted.
                 ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
-                // No descriptors, memory or threads left, most likely: another client must leave
-                // first.
-                _ if stop.asked().is_none() => pause(Some(AFTER_TROUBLE))?,
+                // Most likely, the process has no descriptor, memory or thread left. Then another
+                // client must leave first.
+                _ if stop.requested_at().is_none() => pause(Some(AFTER_TROUBLE))?,
                 _ => {}
             }
         }
@@ -108,7 +109,7 @@ pub(crate) fn accept(
     Ok(())
 }
 
-/// Bound to an address.
+/// A server that is bound to an address.
 pub(crate) struct Server {
     listener: TcpListener,
     stop: Stop,
@@ -116,10 +117,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Takes `address`; port 0 is any free one.
+    /// Binds to `address`; port 0 is any free port.
     ///
     /// # Errors
-    /// If the address cannot be had, for example because another process has it.
+    /// If the address is not available, for example because another process uses it.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         Ok(Self {
@@ -129,15 +130,15 @@ impl Server {
         })
     }
 
-    /// Where clients find it.
+    /// Returns the address for clients.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not report it.
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Ends it once it runs, or before.
+    /// Returns the handle that ends it, even before it runs.
     pub(crate) fn stopper(&self) -> Stop {
         self.stop.clone()
     }
@@ -145,7 +146,7 @@ impl Server {
     /// Serves until it is stopped and the last request is answered.
     ///
     /// # Errors
-    /// If the kernel gives no threads for handlers.
+    /// If no threads for handlers can start.
     pub(crate) fn run<S: Service>(
         &self,
         service: &S,
@@ -164,7 +165,7 @@ impl Server {
             Handlers::Pool(pool, Unit::Requests) => {
                 shared.with_threads(&|request, last| pool.install(|| shared.answer(request, last)))
             }
-            // Jobs are counted by the scope, which ends when the last one has.
+            // The scope counts the jobs, and ends after the last one.
             Handlers::Pool(pool, Unit::Connections) => pool.in_place_scope(|scope| {
                 shared.accept(|connection| {
                     scope.spawn(move |_| shared.attend_here(&connection));
@@ -192,10 +193,10 @@ impl Server {
     }
 }
 
-/// Something for a handler to do; `None` ends it.
+/// A task for a handler; `None` ends the handler.
 type Task<'a> = Option<Box<dyn FnOnce() + Send + 'a>>;
 
-/// `count` threads behind `queue` while `serve` runs.
+/// Runs `count` handler threads on `queue` while `serve` runs.
 fn behind(
     queue: &Queue<Task<'_>>,
     count: usize,
@@ -218,7 +219,7 @@ fn behind(
             Ok(())
         });
         let result = started.and_then(|()| serve());
-        // Also if not all could be started, or those that were would wait for ever.
+        // Also if some threads could not start: otherwise the started ones would wait for ever.
         for _ in &handlers {
             queue.push(None);
         }
@@ -234,7 +235,8 @@ struct Shared<'a, S> {
     server: &'a Server,
     service: &'a S,
     counts: Mutex<Counts>,
-    /// Has something for each open connection, and is full when no more may be open.
+    /// A bounded channel with one entry for each open connection. It is full at the limit of
+    /// connections.
     room: (Sender<()>, Receiver<()>),
 }
 
@@ -254,7 +256,7 @@ struct Answered<S: Service> {
 }
 
 impl<S: Service> Shared<'_, S> {
-    /// Hands on each connection as soon as there is room for it.
+    /// Passes each connection on as soon as the limit allows it.
     fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) -> io::Result<()> {
         let Server { listener, stop, .. } = self.server;
         let (take, give_back) = &self.room;
@@ -264,7 +266,7 @@ impl<S: Service> Shared<'_, S> {
             Ok(())
         };
         accept(listener, stop, pause, |stream| {
-            // Waits; a connection that ends makes room.
+            // Waits until another connection ends, if the limit is reached.
             take.send(()).expect("the receiver is beside it");
             let connection = Connection {
                 number,
@@ -278,7 +280,7 @@ impl<S: Service> Shared<'_, S> {
         })
     }
 
-    /// A thread for each connection, which has requests answered by `answer`.
+    /// Starts a thread for each connection, which lets `answer` answer its requests.
     fn with_threads<A>(&self, answer: &A) -> io::Result<()>
     where
         A: Fn(S::Request, bool) -> Answered<S> + Sync,
@@ -295,8 +297,8 @@ impl<S: Service> Shared<'_, S> {
         })
     }
 
-    /// Serves a connection on this thread, for which the connection has waited since it was
-    /// accepted. The first request is charged with that.
+    /// Serves a connection on this thread. The connection has waited for the thread since it was
+    /// accepted, and that wait counts for its first request.
     fn attend_here(&self, connection: &Connection) {
         let waited = connection.accepted.elapsed();
         self.attend(connection, waited, &|request, is_last| {
@@ -312,9 +314,10 @@ impl<S: Service> Shared<'_, S> {
     ) {
         let Server { limits, stop, .. } = self.server;
         let mut stream = &connection.stream;
-        let is_stopping = stop.asked().is_some();
+        let is_stopping = stop.requested_at().is_some();
         let tick = Some(if is_stopping { LAST_TICK } else { TICK });
-        // Only a tick of zero is refused. An answer is one write: waiting for more would delay it.
+        // This fails only for a tick of zero. An answer is one write, so Nagle's algorithm would
+        // only delay it.
         let _ = stream.set_nodelay(true);
         let _ = stream.set_read_timeout(tick);
         let _ = stream.set_write_timeout(tick);
@@ -365,7 +368,7 @@ impl<S: Service> Shared<'_, S> {
 
 impl Stream for &TcpStream {
     fn finish(&mut self) {
-        // Refused if the client is gone already, which the next read tells as well.
+        // This fails if the client has gone already, which the next read reports, too.
         let _ = self.shutdown(Shutdown::Write);
     }
 }

@@ -7,20 +7,21 @@ use super::{Current, MutexGuard};
 
 /// A queue of user threads that wait until another thread says that a condition may have come true.
 ///
-/// A woken thread must test the condition again: another thread may have had the lock in between.
+/// A woken thread must test the condition again, because another thread may have changed the value
+/// in between.
 #[derive(Debug, Default)]
 pub struct Condvar {
     waiting: RefCell<VecDeque<usize>>,
 }
 
 impl Condvar {
-    /// Makes one without waiting threads.
+    /// Creates a condition variable without waiting threads.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets go of the lock, waits for a notification, and takes the lock again.
+    /// Releases the lock, waits for a notification, and takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let (mutex, me) = guard.origin();
         self.waiting.borrow_mut().push_back(me.number);
@@ -30,7 +31,7 @@ impl Condvar {
         mutex.lock(me)
     }
 
-    /// Waits as long as `is_pending` is true of the value.
+    /// Waits while `is_pending` returns `true` for the value.
     pub fn wait_while<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
@@ -50,7 +51,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes all that wait.
+    /// Wakes all waiting threads.
     pub fn notify_all(&self, me: &Current<'_>) {
         for number in self.waiting.borrow_mut().drain(..) {
             me.wake(number);

@@ -1,10 +1,11 @@
-//! User-level threads: many stacks on one OS thread, in turn, each for a quantum at a time.
+//! User-level threads: many stacks on one OS thread, which runs one after the other, each for a
+//! quantum at a time.
 //!
 //! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]) or yields
 //! ([`Current::yield_now`]). It also does so at a [`Current::safepoint`] if its quantum is used up.
-//! There is no interrupt, so work without safepoints is never preempted. Nothing here is shared
-//! between OS threads, hence cells instead of atomics. Stacks and the switch between them are
-//! `corosensei`'s.
+//! There is no interrupt, so work without safepoints is never preempted. OS threads share no data
+//! here, so the code uses cells instead of atomics. The library `corosensei` provides stacks and
+//! the switch between them.
 
 mod condvar;
 mod files;
@@ -29,20 +30,20 @@ pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
 pub use waits::UserSocket;
 
-/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is
-/// that a panic's report fits.
+/// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
+/// nothing. It must be large enough for a panic's report.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// Turns after which sockets are polled even if some threads can run. Otherwise busy threads could
-/// keep sockets waiting for ever.
+/// After this many switches, the scheduler polls sockets even if some threads can run. Otherwise
+/// busy threads could keep sockets waiting for ever.
 const TURNS_BETWEEN_LOOKS: u64 = 32;
 
-/// Threads that are to run, and their order.
+/// The threads and their scheduler.
 pub struct UserThreads {
     shared: Rc<Shared>,
-    /// By number; `None` once a thread has ended.
+    /// Threads by number; `None` once a thread has ended.
     threads: Vec<Option<Thread>>,
-    /// Numbers of threads that have ended, for those that come.
+    /// Numbers of threads that have ended, to be used again.
     vacant: Vec<usize>,
 }
 
@@ -53,26 +54,26 @@ type Body = Box<dyn FnOnce(&Current<'_>)>;
 
 /// Why a thread gave up the OS thread.
 enum Pause {
-    /// It wants to go on when its turn comes.
+    /// It yielded, and stays ready.
     Ready,
-    /// Another thread has to wake it.
+    /// It blocked, and another thread must wake it.
     Blocked,
 }
 
 /// The state that the scheduler and the running thread share.
 struct Shared {
-    /// Numbers of the threads that can go on, the next one first.
+    /// Numbers of the ready threads, the next one first.
     ready: RefCell<VecDeque<usize>>,
     quantum: Duration,
     /// When the quantum of the running thread ends.
     slice_ends: Cell<Instant>,
     preemptions: Cell<u64>,
     files: RefCell<Option<Files>>,
-    /// The outcomes of transfers whose threads have not gone on yet.
+    /// The results of transfers whose threads have not run since.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     /// Threads that wait for sockets.
     waiters: RefCell<Vec<sockets::Waiter>>,
-    /// Spawned by threads, not yet added.
+    /// Threads that other threads have spawned, and that are not added yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
     /// How often a thread was switched to.
     switches: Cell<u64>,
@@ -87,17 +88,17 @@ pub struct Report {
     pub preemptions: u64,
 }
 
-/// Threads that wait, and no thread that could wake them.
+/// All remaining threads wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
+#[error("deadlock: user threads {blocked:?} wait, and no other thread is ready")]
 pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned; a thread that comes later
-    /// can have the number of one that has ended.
+    /// Numbers of the threads in the order in which they were spawned. A later thread can have the
+    /// number of one that has ended.
     pub blocked: Vec<usize>,
 }
 
 impl UserThreads {
-    /// No threads yet; each will have `quantum` at a time.
+    /// Creates a scheduler without threads; each thread gets `quantum` at a time.
     #[must_use]
     pub fn new(quantum: Duration) -> Self {
         let shared = Shared {
@@ -118,17 +119,17 @@ impl UserThreads {
         }
     }
 
-    /// Lets threads transfer files: [`Current::transfer`].
+    /// Sets the backend with which threads transfer files: [`Current::transfer`].
     pub fn set_files(&mut self, files: Files) {
         *self.shared.files.borrow_mut() = Some(files);
     }
 
-    /// Takes the files that [`UserThreads::set_files`] was given.
+    /// Takes the backend of [`UserThreads::set_files`] out again.
     pub fn take_files(&mut self) -> Option<Files> {
         self.shared.files.borrow_mut().take()
     }
 
-    /// Adds a thread, last in the queue. It begins when [`UserThreads::run`] gets to it.
+    /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
     ///
     /// # Errors
     /// If there is no memory for its stack, or too many mappings.
@@ -154,13 +155,13 @@ impl UserThreads {
         self.shared.wake(number);
     }
 
-    /// Runs all threads to their end, on the calling OS thread.
+    /// Runs all threads on the calling OS thread until they have ended.
     ///
     /// # Errors
     /// If they wait for each other. Their stacks are unwound.
     ///
     /// # Panics
-    /// If a thread does; the others are unwound when this is dropped.
+    /// If a thread panics. The others are unwound when this is dropped.
     pub fn run(&mut self) -> Result<Report, Deadlock> {
         while let Some(number) = self.shared.next() {
             let slot = &mut self.threads[number];
@@ -201,12 +202,11 @@ impl UserThreads {
 }
 
 impl Shared {
-    /// The thread whose turn it is; waits for transfers and sockets if that is all that can be
-    /// done.
+    /// Returns the next ready thread. If no thread is ready, waits for transfers and sockets.
     fn next(&self) -> Option<usize> {
         self.wake_transferred(false);
         if self.ready.borrow().is_empty() {
-            // Transfers end by themselves and soon, so sockets may wait for them.
+            // Transfers end soon in any case, so sockets may wait for them.
             self.wake_transferred(true);
             self.wake_for_sockets();
         } else if self.switches.get().is_multiple_of(TURNS_BETWEEN_LOOKS) {
@@ -215,8 +215,8 @@ impl Shared {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// Wakes every thread whose transfer has ended; waits for one if `may_wait` and some are under
-    /// way.
+    /// Wakes every thread whose transfer has ended. If `may_wait` and some are in flight, waits for
+    /// one.
     ///
     /// # Panics
     /// If the kernel refuses to report ended transfers.
@@ -225,7 +225,7 @@ impl Shared {
         let Some(files) = files.as_mut() else { return };
         while let Some(done) = files
             .next_done(may_wait)
-            .expect("what was submitted can be waited for")
+            .expect("the kernel reports submitted transfers")
         {
             may_wait = false;
             self.outcomes.borrow_mut().insert(done.thread, done.outcome);
@@ -233,7 +233,7 @@ impl Shared {
         }
     }
 
-    /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.
+    /// Wakes every thread whose socket may be ready. If no thread is ready, waits for a socket.
     fn wake_for_sockets(&self) {
         while !self.waiters.borrow().is_empty() {
             let may_wait = self.ready.borrow().is_empty();
@@ -260,7 +260,7 @@ pub struct Current<'a> {
 }
 
 impl Current<'_> {
-    /// Adds a thread, last in the queue.
+    /// Adds a thread at the end of the queue.
     ///
     /// # Errors
     /// As [`UserThreads::spawn`].
@@ -273,12 +273,12 @@ impl Current<'_> {
         Ok(())
     }
 
-    /// Lets every other thread that can go on have its turn.
+    /// Yields: the other ready threads run before this one runs again.
     pub fn yield_now(&self) {
         self.yielder.suspend(Pause::Ready);
     }
 
-    /// Lets the others have their turns if this thread's quantum is used up.
+    /// Yields if this thread's quantum is used up.
     pub fn safepoint(&self) {
         if Instant::now() >= self.shared.slice_ends.get() {
             self.shared
@@ -293,17 +293,17 @@ impl Current<'_> {
         self.yielder.suspend(Pause::Blocked);
     }
 
-    /// Puts a blocked thread last in the queue of threads that can go on.
+    /// Puts a blocked thread at the end of the queue of ready threads.
     fn wake(&self, number: usize) {
         self.shared.wake(number);
     }
 }
 
-/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the
-/// time.
+/// The steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of
+/// the time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
-/// The same steps as [`chain`], now and then with a safepoint.
+/// The same steps as [`chain`], with a safepoint after each group of steps.
 pub(crate) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {
     let mut word = seed;
     let mut left = steps;

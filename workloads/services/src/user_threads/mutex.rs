@@ -1,4 +1,4 @@
-//! A lock for which user threads wait in a queue, or by using up their quantum.
+//! A lock for which user threads wait in a queue, or by spinning until their quantum ends.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -7,17 +7,17 @@ use std::ops::{Deref, DerefMut};
 
 use super::Current;
 
-/// A value that one user thread at a time can reach.
+/// A value that one user thread at a time can access.
 #[derive(Debug, Default)]
 pub struct Mutex<T> {
     is_held: Cell<bool>,
     waiting: RefCell<VecDeque<usize>>,
-    /// Borrowed while the lock is held, so two holders at a time would be a panic.
+    /// Borrowed while the lock is held, so a second holder would cause a panic.
     value: RefCell<T>,
 }
 
 impl<T> Mutex<T> {
-    /// A free lock.
+    /// Creates a free lock.
     pub fn new(value: T) -> Self {
         Self {
             is_held: Cell::new(false),
@@ -26,11 +26,12 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Waits for the lock in a queue, without using time; the holder hands it to the first there.
+    /// Waits for the lock in a queue, without using CPU time. The holder hands the lock to the
+    /// first thread in the queue.
     pub fn lock<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
         if self.is_held.get() {
             self.waiting.borrow_mut().push_back(me.number);
-            // The thread that wakes us leaves the lock held: it is ours already.
+            // The thread that wakes this one leaves the lock held, for this thread.
             me.block();
         } else {
             self.is_held.set(true);
@@ -38,8 +39,8 @@ impl<T> Mutex<T> {
         self.guard(me)
     }
 
-    /// Spins until the lock is free. As all threads share one OS thread, a thread that finds it held
-    /// finds it held for the rest of its quantum.
+    /// Spins until the lock is free. All threads share one OS thread. So if a thread finds the lock
+    /// held, it spins for the rest of its quantum.
     pub fn spin<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
         while self.is_held.replace(true) {
             spin_loop();
@@ -56,7 +57,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value, when no thread needs the lock any more.
+    /// Returns the value, when no thread needs the lock any more.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -71,7 +72,7 @@ pub struct MutexGuard<'a, T> {
 }
 
 impl<'a, T> MutexGuard<'a, T> {
-    /// Where it came from.
+    /// The lock that this guard belongs to.
     pub(super) fn origin(&self) -> (&'a Mutex<T>, &'a Current<'a>) {
         (self.mutex, self.me)
     }

@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
-//! Sockets do not block; a thread that finds one not ready waits here until the kernel says that it
-//! may be, or a tick has passed.
+//! Sockets do not block. If a socket is not ready, its thread waits here until the kernel says that
+//! the socket may be ready, or until a tick has passed.
 
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -18,17 +18,17 @@ pub(super) struct Waiter {
     pub(super) due: Instant,
 }
 
-/// Takes out the threads whose sockets may be ready or whose time is up; waits for the first of
-/// them if `may_wait`.
+/// Removes and returns the threads whose sockets may be ready or whose time is up. Waits for the
+/// first of them if `may_wait`.
 ///
 /// # Panics
-/// If the kernel refuses to say.
+/// If the kernel refuses to poll.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();
     };
     let left = first_due.saturating_duration_since(Instant::now());
-    // Rounded up, or the last part of a millisecond would be spun through.
+    // Rounded up: otherwise the scheduler would spin for the last fraction of a millisecond.
     let left = left.as_micros().div_ceil(1000);
     let timeout = if may_wait {
         PollTimeout::try_from(left).expect("ticks are short")

@@ -1,4 +1,5 @@
-//! The promises of the threads hold with yields at random places: each seed is another schedule.
+//! User-level threads, locks and condition variables keep their promises with yields at random
+//! places. Each seed gives another schedule.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use workloads::random::Random;
 
-/// Long enough that only the yields of a test switch threads.
+/// A quantum so long that only the yields of a test switch threads.
 pub(super) const FOREVER: Duration = Duration::from_hours(1);
 
 /// Runs these bodies, one thread each.
@@ -23,7 +24,7 @@ pub(super) fn run<B: FnOnce(&Current<'_>) + 'static>(
     threads.run()
 }
 
-/// Yields now and then, as its seed wants.
+/// Yields at random, as decided by its seed.
 struct Whim(RefCell<Random>);
 
 impl Whim {
@@ -41,7 +42,7 @@ impl Whim {
     }
 }
 
-/// Adds 1 so many times, with a yield between reading and writing, under whatever `with` locks.
+/// Adds 1 many times, with a yield between reading and writing, under the lock that `with` takes.
 fn count_up(
     seed: u64,
     thread: u64,
@@ -141,10 +142,10 @@ proptest! {
     }
 }
 
-/// Lets threads go on only when all have come, again and again.
+/// A reusable barrier.
 struct Barrier {
     threads: usize,
-    /// How many have come, and how often all had.
+    /// The number of arrived threads, and the number of completed rounds.
     state: Mutex<(usize, u64)>,
     all_came: Condvar,
 }
@@ -175,10 +176,10 @@ impl Barrier {
     }
 }
 
-/// A bounded buffer of items, with a condition variable for each reason to wait.
+/// A bounded buffer of items, with two condition variables: not full, and not empty.
 struct Buffer {
     places: usize,
-    /// The items, and how many will still put some.
+    /// The items, and the number of threads that still add items.
     state: Mutex<(VecDeque<(u64, u64)>, u64)>,
     has_room: Condvar,
     has_items: Condvar,

@@ -16,11 +16,11 @@ use super::sockets::Waiter;
 use crate::net::{Stream, TICK};
 
 impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the
-    /// buffer back.
+    /// Reads or writes all of `buffer` at `offset` of `file`, while other threads run. Returns the
+    /// buffer, too.
     ///
     /// # Errors
-    /// Those of the kernel, and `UnexpectedEof` if the file ends first. The buffer is gone then.
+    /// Those of the kernel, and `UnexpectedEof` if the file ends first. Then the buffer is lost.
     ///
     /// # Panics
     /// If the threads were given no [`Files`](super::Files).
@@ -34,8 +34,8 @@ impl Current<'_> {
         let length = buffer.len();
         let (count, mut buffer) = self.transfer_once(direction, file, buffer, offset)?;
         let mut done = count;
-        // The kernel may stop early, at a signal for example. Then the rest goes by a buffer of its
-        // own.
+        // The kernel may stop early, for example at a signal. Then the rest needs another transfer
+        // with a separate buffer.
         while done < length {
             let rest = buffer[done..].to_vec();
             let (count, rest) = self.transfer_once(direction, file, rest, offset + done as u64)?;
@@ -45,7 +45,7 @@ impl Current<'_> {
         Ok(buffer)
     }
 
-    /// [`Current::transfer`] of as much as the kernel does at once, at least one byte.
+    /// [`Current::transfer`] of as many bytes as the kernel transfers at once, at least one.
     fn transfer_once(
         &self,
         direction: Direction,
@@ -83,7 +83,7 @@ impl Current<'_> {
 }
 
 impl Current<'_> {
-    /// Waits until the socket may be ready for these, but no longer than `limit`.
+    /// Waits until the socket may be ready for these events, but no longer than `limit`.
     pub fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, limit: Duration) {
         self.shared.waiters.borrow_mut().push(Waiter {
             thread: self.number,
@@ -95,14 +95,14 @@ impl Current<'_> {
     }
 }
 
-/// A connection for whose client a user thread waits.
+/// A connection that a user thread serves.
 pub struct UserSocket<'a> {
     me: &'a Current<'a>,
     socket: Rc<TcpStream>,
 }
 
 impl<'a> UserSocket<'a> {
-    /// Takes a connection over.
+    /// Makes `socket` non-blocking, and wraps it.
     ///
     /// # Errors
     /// If the socket cannot be made not to block.
@@ -114,7 +114,7 @@ impl<'a> UserSocket<'a> {
         })
     }
 
-    /// Tries, waits for a tick at most, and tries once more.
+    /// Tries `operation`, waits for at most a tick, and tries once more.
     fn twice<T>(
         &self,
         flags: PollFlags,
@@ -149,7 +149,7 @@ impl Write for UserSocket<'_> {
 
 impl Stream for UserSocket<'_> {
     fn finish(&mut self) {
-        // Refused if the client is gone already, which the next read tells as well.
+        // This fails if the client has gone already, which the next read reports, too.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 }

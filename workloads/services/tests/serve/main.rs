@@ -1,5 +1,5 @@
-//! `service serve` as its clients see it: good ones, bad ones, stock ones, and the one that ends
-//! it.
+//! `service serve`, tested by good clients, bad clients, standard clients such as curl, and
+//! signals.
 
 mod server;
 
@@ -21,14 +21,14 @@ fn get(key: &str) -> String {
     format!("GET /{key} HTTP/1.1\r\nHost: h\r\n\r\n")
 }
 
-/// The statuses in a stream of answers, none of which has a body that looks like one.
+/// Returns the statuses in a stream of answers. No body in it looks like a status line.
 fn statuses(answers: &str) -> Vec<u16> {
     let answers = answers.split("HTTP/1.1 ").skip(1);
     answers.map(|answer| answer[..3].parse().unwrap()).collect()
 }
 
 #[test]
-fn slow_deaf_and_vanishing_clients_are_let_go_hold_up_nobody_and_leave_nothing_behind() {
+fn slow_deaf_and_vanishing_clients_are_dropped_delay_no_other_client_and_leave_nothing_behind() {
     for arrangement in ARRANGEMENTS {
         let timeouts = ["--request-timeout-ms", "150", "--idle-timeout-ms", "300"];
         let server = Server::start("kv", &[arrangement, &timeouts].concat());
@@ -53,7 +53,7 @@ fn slow_deaf_and_vanishing_clients_are_let_go_hold_up_nobody_and_leave_nothing_b
         assert_eq!(statuses(&answer), [408], "{arrangement:?}");
         answer.clear();
         idle.read_to_string(&mut answer).unwrap();
-        assert_eq!(answer, "", "an idle connection is closed without a word");
+        assert_eq!(answer, "", "an idle connection is closed without an answer");
         until("all files closed", || server.entries("fd") <= files);
         until("all threads gone", || server.entries("task") <= threads);
         drop((slow, idle, deaf));
@@ -71,7 +71,7 @@ fn more_connections_than_allowed_wait_until_there_is_room() {
         client.write_all(get("a").as_bytes()).unwrap();
     }
     crowd[0].read_exact(&mut [0; 12]).unwrap();
-    assert!(server.entries("fd") < 20, "not all have been let in");
+    assert!(server.entries("fd") < 20, "some connections wait");
     for mut client in crowd {
         client.read_exact(&mut [0; 1]).unwrap();
     }
@@ -85,7 +85,7 @@ fn an_interrupted_server_does_not_wait_for_the_rest_of_a_request() {
         let server = Server::start("kv", arrangement);
         let mut half = server.connect();
         half.write_all(b"GET /a HT").unwrap();
-        // A client that came later has been served, so the first one has been let in.
+        // A client that came later has been served, so the first one has been accepted.
         assert_eq!(statuses(&server.talk(&get("a"))), [404]);
         let report = server.end();
         let mut answer = String::new();
@@ -111,7 +111,7 @@ fn a_second_interrupt_ends_a_server_although_a_client_does_not_take_its_answers(
         deaf.write_all(get("large").repeat(40).as_bytes()).unwrap();
         deaf.read_exact(&mut [0; 12]).unwrap();
         server.interrupt();
-        until("the door is shut", || {
+        until("the listener is closed", || {
             TcpStream::connect(&server.address).is_err()
         });
         server.interrupt();
@@ -151,8 +151,8 @@ fn what_cannot_be_served_is_refused_with_the_remedy() {
     }
 }
 
-/// Posts until the server, interrupted meanwhile, closes the connection; how many posts got an
-/// answer, which `answered` counts for all clients.
+/// Posts until the server, interrupted meanwhile, closes the connection. Returns how many posts got
+/// an answer; `answered` counts them for all clients.
 fn post_until_closed(address: &str, client: usize, answered: &AtomicUsize) -> usize {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -249,7 +249,7 @@ fn more_clients_of_the_file_server_than_descriptors_wait_and_the_server_goes_on(
     assert!(report.starts_with("60 connections: 60 good"), "{report}");
 }
 
-/// Output of a program that need not be installed; then the test says so.
+/// Returns the output of a program. If it is not installed, prints that the test is skipped.
 fn stock(program: &str, arguments: &[&str]) -> Option<String> {
     let Ok(output) = Command::new(program).args(arguments).output() else {
         eprintln!("SKIPPED: {program} is not installed");
@@ -266,7 +266,7 @@ fn curl_stores_reads_and_removes_a_document() {
         let all = [&["-sS", "-w", " %{http_code}", &url][..], arguments].concat();
         stock("curl", &all)
     };
-    // Above 1 MiB curl would ask for leave first; the bound of documents lies below.
+    // Above 1 MiB curl would first send `Expect: 100-continue`; the limit of documents is lower.
     let body = "a".repeat(900_000);
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), &body).unwrap();

@@ -1,4 +1,4 @@
-//! A running `service serve`, and the requests to all its arrangements.
+//! A running `service serve`, and its requests with every kind of handlers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,10 +7,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes.
+/// The time limit of every wait. A guess: longer than any wait takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Every way to hand requests to handlers.
+/// Every way to pass requests to handlers.
 pub(crate) const ARRANGEMENTS: [&[&str]; 5] = [
     &["--set", "handlers=pool"],
     &["--set", "handlers=threads"],
@@ -46,7 +46,7 @@ pub(crate) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Gone already, if all went well.
+        // It has already ended if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -57,7 +57,7 @@ impl Server {
         Self::start_by(program(), service, arguments)
     }
 
-    /// With so many descriptors at most.
+    /// Starts a server with at most `limit` file descriptors.
     pub(crate) fn start_with_descriptors(limit: u32, service: &str, arguments: &[&str]) -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
@@ -92,7 +92,7 @@ impl Server {
         stream
     }
 
-    /// Everything that comes back for `text`, after which the client says no more.
+    /// Sends `text`, shuts the stream for writing, and returns the whole answer.
     pub(crate) fn talk(&self, text: &str) -> String {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -102,7 +102,7 @@ impl Server {
         answer
     }
 
-    /// Entries of a folder of the kernel's about the process.
+    /// Returns the number of entries in a folder of `/proc` about the process.
     pub(crate) fn entries(&self, folder: &str) -> usize {
         fs::read_dir(format!("/proc/{}/{folder}", self.child.id()))
             .unwrap()
@@ -120,7 +120,7 @@ impl Server {
         );
     }
 
-    /// Interrupts it; its report.
+    /// Interrupts the server, and returns its report.
     pub(crate) fn end(mut self) -> String {
         self.interrupt();
         let mut report = String::new();
@@ -130,7 +130,7 @@ impl Server {
     }
 }
 
-/// Waits until `is_so`.
+/// Waits until `is_so` returns `true`.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {

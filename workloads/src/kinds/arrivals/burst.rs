@@ -1,4 +1,4 @@
-//! Some jobs at once: how soon the first begins, and when the last one has ended.
+//! Bursts of jobs: how soon the first job begins, and when the last one has ended.
 
 use protocol::Metric;
 use rayon::ThreadPool;
@@ -10,9 +10,9 @@ use crate::workload::Mismatch;
 
 pub(super) struct Burst {
     batch: Batch,
-    /// Bursts whose every job ran once, with the right sum.
+    /// The number of bursts in which every job ran once, with the right sum.
     right: usize,
-    /// From when a burst was due to when its first job began.
+    /// The times from when a burst was due to when its first job began.
     first_jobs: Latencies,
 }
 

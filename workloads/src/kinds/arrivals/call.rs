@@ -6,10 +6,10 @@ use crate::kinds::pacing::{chain, chains};
 use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;
 
-/// How an answer is told, of so many installs that add up to that.
-type Told = fn(usize, u64) -> String;
+/// Describes an answer: the number of installs, and their sum.
+type Describe = fn(usize, u64) -> String;
 
-/// The sum alone.
+/// Describes the sum alone.
 pub(super) fn sum(_: usize, sum: u64) -> String {
     format!("{sum:x}")
 }
@@ -19,23 +19,23 @@ pub(super) fn installs(installs: usize, sum: u64) -> String {
 }
 
 pub(super) struct Call {
-    /// The jobs' seeds begin here.
+    /// The seed of the first job.
     first_seed: u64,
     steps: u64,
     known: u64,
     sum: u64,
-    told: Told,
+    describe: Describe,
 }
 
 impl Call {
-    pub(super) fn new(first_seed: u64, installs: u64, steps: u64, told: Told) -> Self {
+    pub(super) fn new(first_seed: u64, installs: u64, steps: u64, describe: Describe) -> Self {
         let seeds = (0..installs).map(|number| first_seed.wrapping_add(number));
         Self {
             first_seed,
             steps,
             known: chains(seeds, steps),
             sum: 0,
-            told,
+            describe,
         }
     }
 }
@@ -57,7 +57,7 @@ impl Request for Call {
     }
 
     fn check(&mut self, installs: usize) -> Result<String, Mismatch> {
-        let [known, actual] = [self.known, self.sum].map(|sum| (self.told)(installs, sum));
+        let [known, actual] = [self.known, self.sum].map(|sum| (self.describe)(installs, sum));
         Mismatch::unless_equal(&known, &actual)
     }
 }
@@ -68,9 +68,9 @@ mod tests {
     use crate::kinds::series::tests::rejects;
 
     #[test]
-    fn a_wrong_sum_is_rejected_however_it_is_told() {
-        for told in [sum, installs] {
-            rejects(Call::new(1, 3, 2, told), &[&|call| call.sum ^= 1]);
+    fn a_wrong_sum_is_rejected_however_it_is_described() {
+        for describe in [sum, installs] {
+            rejects(Call::new(1, 3, 2, describe), &[&|call| call.sum ^= 1]);
         }
     }
 

@@ -1,8 +1,8 @@
-//! `arrivals`: requests from outside a pool. The parameter `how` is the kind of request. Rows of
+//! `arrivals`: requests of external threads. The parameter `how` is the kind of request. Rows of
 //! `workloads.toml` set it: `inject`, `install`, `idle`, `burst` and `ticks`.
 //!
-//! Two results count: CPU time, and latency from the moment when a request was due. A pool that
-//! goes on searching between requests responds quickly and burns CPU time. One that sleeps must be
+//! Two results matter: CPU time, and latency from the moment when a request was due. A pool whose
+//! workers search between requests responds quickly and burns CPU time. Sleeping workers must be
 //! woken.
 
 mod burst;
@@ -28,7 +28,7 @@ use crate::workload::{Instance, Setup};
 /// Prepares the workload `arrivals`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let (seed, values) = (setup.seed, setup.values);
     let microseconds = |name| Duration::from_micros(values.whole(name));
@@ -38,8 +38,8 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         pace,
     };
     Ok(match values.word("how") {
-        // All jobs pass through the one injector, and each submitter sleeps until its answer is
-        // there.
+        // All jobs pass through the pool's injector, and each submitter sleeps until its job has
+        // ended.
         "inject" => {
             let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
             let first_seed = |number| seed.wrapping_add(number * installs);
@@ -48,9 +48,9 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("installs", Gaps::every(Duration::ZERO), Pace::Spins);
             Box::new(Requests::by_threads(series, calls))
         }
-        // Into an idle pool, an install is a wake-up there and one back; gaps let the workers fall
-        // asleep. Into a busy pool, it waits for a worker whose own deque is empty.
-        // With an open load they are requests to a server.
+        // If the pool is idle, an install needs a wake-up of a worker, and one of the caller; gaps
+        // let the workers fall asleep. If the pool is busy, the install waits for a worker whose
+        // own deque is empty. With an open load, the requests are as those to a server.
         "install" => {
             let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
             let gaps = Gaps::up_to(seed, microseconds("gap-us"));
@@ -74,7 +74,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("spawns", Gaps::every(microseconds("period-us")), Pace::Open);
             Box::new(Requests::new(series, Spawned::empty()))
         }
-        // A short gap is bridged by searching, a long one by sleep. The gap is what this is about,
+        // In a short gap workers search, in a long one they sleep. The length of the gap matters,
         // so it begins when the last burst has ended.
         "burst" => {
             let gap = microseconds("gap-us");
@@ -83,7 +83,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("bursts", gaps, Pace::Sleeps);
             Box::new(Requests::new(series, Burst::new(batch)))
         }
-        // Due is due: a tick that ends late does not put off the next one.
+        // A tick that ends late does not delay the next one.
         _ => {
             let period = microseconds("period-us");
             let pace = if period.is_zero() {

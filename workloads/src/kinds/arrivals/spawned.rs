@@ -1,5 +1,5 @@
-//! Jobs that are spawned when they are due, whatever is under way. No submitter waits for them:
-//! each notes how late it is itself.
+//! Jobs that a thread spawns when they are due, even if earlier jobs have not ended. The thread
+//! does not wait for them: each job records its own latency.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::workload::Mismatch;
 pub(super) struct Spawned {
     /// When each job had ended.
     ended: Moments,
-    /// The work of the jobs, if they have any.
+    /// The work of the jobs; `None` for empty jobs.
     work: Option<Work>,
 }
 

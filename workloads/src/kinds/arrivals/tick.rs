@@ -1,5 +1,5 @@
-//! A tick of a control loop: a dozen bursts of small jobs with serial stretches between them. Until
-//! the next tick the pool is idle.
+//! A tick of a control loop: a dozen bursts of small jobs with serial work between them. Until the
+//! next tick the pool is idle.
 //!
 //! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
 //! (`job-steps` + `serial-steps`). The shape is that of a benchmark proposed for rayon (pull
@@ -23,7 +23,7 @@ struct Tick {
 }
 
 impl Tick {
-    /// All bursts, each by `burst`, and the stretches after them.
+    /// Runs all bursts, each by `burst`, and the serial work after each.
     fn run(self, mut burst: impl FnMut(usize) -> u64) -> u64 {
         (0..self.bursts).fold(self.seed, |word, number| {
             chain(word.wrapping_add(burst(number)), self.serial_steps)
@@ -38,7 +38,8 @@ impl Tick {
         (0..self.jobs).fold(0, |sum, job| sum.wrapping_add(self.job(burst, job)))
     }
 
-    /// Each job by itself, since a caller with so few of them would not want them lumped together.
+    /// Runs each job as a task of its own: a caller with so few jobs would not let the library
+    /// group them.
     fn burst_on_current_pool(self, burst: usize) -> u64 {
         (0..self.jobs)
             .into_par_iter()

@@ -1,7 +1,7 @@
-//! `two-busy-workers`: a pool of which a few workers have work, and the others none.
+//! `two-busy-workers`: a pool in which a few workers have work, and all others are idle.
 //!
-//! A busy worker works by itself for a while, then offers a job that is too small to share. Each
-//! offer may wake a worker that finds nothing, and each search costs CPU time.
+//! A busy worker works alone for a while, then pushes a job that is too small to share. Each push
+//! may wake a worker that finds nothing, and each search costs CPU time.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The same problem again and again, by one of several ways into a pool.
+//! Many calls with the same problem, by one of several ways to enter a pool.
 
 use std::time::{Duration, Instant};
 
@@ -10,21 +10,21 @@ use crate::kinds::series::{Request, Run};
 use crate::placement;
 use crate::workload::{Mismatch, Setup};
 
-/// How a call gets into a pool.
+/// How a call enters a pool.
 pub(super) enum Entry {
     /// A worker of the pool makes all calls.
     Inside,
-    /// A thread outside the pool makes each call.
+    /// An external thread makes each call.
     Outside,
-    /// A thread outside makes a pool for each call, as wide as the trial's, and drops it. The last
-    /// workers may end after the timed region.
+    /// An external thread builds a pool for each call, as wide as the trial's, and drops it. Its
+    /// last workers may end after the timed region.
     NewPool,
-    /// A thread outside calls the trial's pool and these in turn.
+    /// An external thread calls the trial's pool and these pools, one after the other.
     InTurn(Vec<ThreadPool>),
 }
 
 impl Entry {
-    /// As the parameter `from` says.
+    /// Returns the way that the parameter `from` names.
     pub(super) fn from(setup: &Setup<'_>) -> Self {
         match setup.values.word("from") {
             "inside" => Self::Inside,
@@ -32,7 +32,7 @@ impl Entry {
         }
     }
 
-    /// So many pools, each as wide as the trial's, which is one of them.
+    /// Returns the way with `pools` pools, each as wide as the trial's, which is one of them.
     ///
     /// # Errors
     /// If the system cannot start so many threads.
@@ -65,11 +65,11 @@ pub(super) struct Calls<P> {
     problem: P,
     entry: Entry,
     known: u64,
-    /// Calls of this run that gave the known answer.
+    /// The number of calls of this run that gave the known answer.
     right: usize,
-    /// A call with a deadline is late from the moment when it was due.
+    /// The deadline of a call, from the moment when it is due.
     deadline: Option<Duration>,
-    /// Calls that took longer than the deadline, in all runs since the warm-up.
+    /// The number of calls that took longer than the deadline, in all runs since the warm-up.
     missed: u64,
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use crate::kinds::series::tests::{rejects, without_gaps};
     use crate::workload::Instance as _;
 
-    /// Notes which thread solved it, and takes a given time.
+    /// Records which thread solved it, and takes a given time.
     #[derive(Default)]
     struct Seven {
         takes: Duration,

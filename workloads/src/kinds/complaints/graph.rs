@@ -1,8 +1,8 @@
-//! Graphs of tasks: a task is spawned by the last of the tasks that it needs. `factorization` is a
-//! tree from the leaves to the root, `audio-graph` a mixer of several lanes and stages.
+//! Graphs of tasks: the last of a task's predecessors spawns it. `factorization` is a tree from the
+//! leaves to the root, `audio-graph` a mixer of several lanes and stages.
 //!
-//! A task's value is one more than the sum of what it needs, so that a task that ran too early, or
-//! twice, makes the answer wrong.
+//! A task's value is one more than the sum of its predecessors' values. So the answer is wrong if a
+//! task runs too early or twice.
 
 use std::hint::black_box;
 use std::sync::atomic::{
@@ -19,26 +19,26 @@ use crate::workload::Setup;
 
 struct Task {
     steps: u64,
-    /// The tasks that need this one.
+    /// The successors of this task.
     needed_by: Vec<usize>,
-    /// How many tasks this one needs, and how many of them are not done yet.
+    /// The number of predecessors, and how many of them have not ended yet.
     needs: usize,
     missing: AtomicUsize,
-    /// The sum of the values that it needs. Relaxed: the counter of missing tasks orders it.
+    /// The sum of the predecessors' values. Relaxed: the counter of missing tasks orders it.
     input: AtomicU64,
 }
 
 pub(super) struct Graph {
-    /// A task comes after those that it needs.
+    /// The tasks, each after its predecessors.
     tasks: Vec<Task>,
-    /// The values of tasks that no other needs. Relaxed: the end of the scope orders it.
+    /// The sum of the values of tasks without a successor. Relaxed: the end of the scope orders it.
     answer: AtomicU64,
     known: u64,
 }
 
 impl Graph {
-    /// Tasks with random work, from nothing to twice `steps`. `needed_by` gives the tasks that need
-    /// task `number`.
+    /// Creates tasks with random work, from nothing to twice `steps`. `needed_by` returns the
+    /// successors of task `number`.
     fn new(
         tasks: usize,
         seed: u64,
@@ -56,7 +56,7 @@ impl Graph {
         let mut tasks: Vec<Task> = (0..tasks).map(task).collect();
         for number in 0..tasks.len() {
             for other in tasks[number].needed_by.clone() {
-                assert!(other > number, "a task comes after those that it needs");
+                assert!(other > number, "a task comes after its predecessors");
                 tasks[other].needs += 1;
                 *tasks[other].missing.get_mut() += 1;
             }
@@ -81,8 +81,9 @@ impl Graph {
         Self::new(nodes, setup.seed, steps, nodes as u64, parent)
     }
 
-    /// Stages of so many lanes, where each task needs the last stage's task of its own lane and of
-    /// the one beside. A stage's values are one more than twice the last one's: 1, 3, 7, ….
+    /// Creates stages of `lanes` lanes. Each task needs the last stage's tasks of its own lane and
+    /// of the next lane. A stage's values are one more than twice those of the last stage: 1, 3, 7,
+    /// ….
     pub(super) fn mixer(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (stages, lanes) = (values.count("stages"), values.count("lanes"));
@@ -100,8 +101,8 @@ impl Graph {
         Self::new(stages * lanes, setup.seed, steps, known, next_stage)
     }
 
-    /// Runs a task whose needs are met, and puts it back as it was; `begin` begins those that are
-    /// then ready.
+    /// Runs a task whose predecessors have ended, and resets it; calls `begin` for each successor
+    /// that is then ready.
     fn run(&self, number: usize, begin: impl Fn(usize)) {
         let task = &self.tasks[number];
         black_box(chain(number as u64, task.steps));
@@ -110,7 +111,7 @@ impl Graph {
         for &other in &task.needed_by {
             self.tasks[other].input.fetch_add(value, Relaxed);
             // ORDERING: AcqRel. The thread that takes the last one sees the values that all others
-            // added before; without, it could begin the task with a part of its input.
+            // added before. Without that order, it could begin the task with a part of its input.
             if self.tasks[other].missing.fetch_sub(1, AcqRel) == 1 {
                 begin(other);
             }
@@ -124,14 +125,14 @@ impl Graph {
         scope.spawn(move |scope| self.run(number, |other| self.spawn(other, scope)));
     }
 
-    /// The tasks that need none.
+    /// Returns the tasks without a predecessor.
     fn first(&self) -> impl Iterator<Item = usize> {
         (0..self.tasks.len()).filter(|&number| self.tasks[number].needs == 0)
     }
 }
 
 impl Problem for Graph {
-    /// In order of their numbers, each task's needs are met.
+    /// Runs all tasks in the order of their numbers, in which each comes after its predecessors.
     fn sequential(&self) -> u64 {
         (0..self.tasks.len()).for_each(|number| self.run(number, |_| ()));
         self.answer.swap(0, Relaxed)

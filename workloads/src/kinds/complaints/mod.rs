@@ -1,9 +1,9 @@
-//! `complaints`: loads of which users complained in public, with a small problem again and again.
-//! The parameter `how` is the kind of load. Rows of `workloads.toml` set it, and `README.md` names
-//! the reports.
+//! `complaints`: patterns of load of which users complained in public, with many calls of a small
+//! problem. The parameter `how` is the pattern. Rows of `workloads.toml` set it, and `README.md`
+//! names the reports.
 //!
-//! A load is a problem with one number as its answer, and a way into a pool. Only `urgent-call`
-//! does two things at once.
+//! A pattern is a problem with one number as its answer, and a way to enter a pool. Only
+//! `urgent-call` does two things at once.
 
 mod busy;
 mod calls;
@@ -29,7 +29,7 @@ use crate::workload::{Instance, Setup};
 /// Prepares the workload `complaints`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let microseconds = |name| Duration::from_micros(values.whole(name));
@@ -41,14 +41,14 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
-        // Each pool has slept through the turns of all others.
+        // Each pool sleeps while the others are called.
         "pools-in-turn" => {
             let entry = Entry::in_turn(values.count("pools"), setup.threads)?;
             let calls = Calls::new(Sections::one(setup), entry);
             paced(setup, gaps(), Pace::Sleeps, calls)
         }
         "urgent-call" => paced(setup, gaps(), Pace::Sleeps, Urgent::new(setup)),
-        // A buffer of sound is due when the hardware wants it, however late the last one was.
+        // A buffer of sound is due when the hardware needs it, even if the last one was late.
         _ => {
             let calls = Calls::new(Graph::mixer(setup), Entry::Outside)
                 .with_deadline(microseconds("deadline-us"));
@@ -58,7 +58,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })
 }
 
-/// As many requests as the parameter `calls` says.
+/// Returns the number of requests, from the parameter `calls`.
 fn paced<R: Request + 'static>(
     setup: &Setup<'_>,
     gaps: Gaps,

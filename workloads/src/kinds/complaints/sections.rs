@@ -1,7 +1,7 @@
 //! `nested-sections`: tiny parallel sections inside a parallel loop, thousands of them.
 //!
-//! The outer loop gives each worker enough to do. Each of its items then splits a few microseconds
-//! of work again and again, for workers that are busy. One section alone is the work of a call of
+//! The outer loop keeps each worker busy. Each of its items then splits a few microseconds of work
+//! many times, although no worker is free to help. One section alone is the work of a call of
 //! `pool-per-call` and `pools-in-turn`.
 
 use rayon::prelude::*;

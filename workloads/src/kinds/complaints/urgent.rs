@@ -1,10 +1,11 @@
-//! `urgent-call`: one small call from outside, behind a flood of background jobs.
+//! `urgent-call`: one small call from an external thread, behind a flood of background jobs.
 //!
-//! A worker that has jobs of its own takes those first. From inside, the flood is on the deque of
-//! one worker, and another may take the call. From outside, the call queues behind the whole flood.
+//! A worker that has its own jobs takes those first. If a worker spawns the flood, it is on the
+//! deque of that worker, and another may take the call. If the external thread spawns the flood,
+//! the call queues behind it.
 //!
-//! The call's latency counts from the start of its flood. A pool that lets the thread outside go on
-//! only after the flood would otherwise have the shortest latencies.
+//! The call's latency counts from the start of its flood. Otherwise a pool would have the shortest
+//! latencies if it blocked the external thread until the end of the flood.
 
 use std::time::Instant;
 

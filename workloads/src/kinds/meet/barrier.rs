@@ -1,13 +1,13 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
-//! The second half must be taken by another worker, or the join never ends. A lost wake-up shows as
-//! a join slower than 10 ms if something else wakes a worker, and as a hang otherwise. Variants
-//! with an events counter and no feature that fences for pushes do lose one now and then, and so
-//! does upstream. The sleep protocol's README in the fork says how often (section 9).
+//! Another worker must take the second half, or the join never ends. After a lost wake-up, the join
+//! takes longer than 10 ms if another event wakes a worker, and hangs otherwise. Variants with an
+//! events counter and without a fence in pushes sometimes lose a wake-up, and so does upstream. The
+//! sleep protocol's README in the fork explains why (section 9).
 //!
-//! Writes to memory that no cache holds, just before the join, make that likelier. A processor
-//! makes stores visible in order, so the job waits behind them, and the producer's reads do not. A
-//! processor holds back about a hundred.
+//! Writes to memory that no cache holds, just before the join, make that more likely. A processor
+//! makes stores visible in order, so the store of the job waits behind these writes, but the
+//! producer's reads do not. The store buffer holds about a hundred stores.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,14 +23,15 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Barrier {
     parties: u64,
-    /// Halves that have arrived, of all joins together.
+    /// The number of halves that have arrived, in all joins together.
     arrivals: AtomicU64,
     cold: ColdMemory,
 }
 
 impl Barrier {
     /// # Errors
-    /// If memory is to be written whose delays are not simulated.
+    /// On a simulated machine, if `cold-writes` is not 0: the delay of such writes is not
+    /// simulated.
     pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
         if IS_SIMULATED && setup.values.whole("cold-writes") > 0 {
             return Err(Refusal::new(
@@ -88,13 +89,13 @@ impl Request for Barrier {
     }
 }
 
-/// Memory of which a random page is in no cache that is near.
+/// Memory of which a random page is probably in no cache of a core.
 struct ColdMemory {
     words: Vec<u64>,
     random: Random,
-    /// How many words are written at a time.
+    /// How many words are written before each join.
     writes: usize,
-    /// Where they will be: the first words of some pages.
+    /// The indices of the words to write: the first words of some pages.
     pages: [usize; 4],
 }
 
@@ -104,7 +105,7 @@ impl ColdMemory {
     /// 64 MiB of pages: more than the caches of a core hold.
     const PAGES: usize = (64 << 20) / 4096;
 
-    /// For `writes` words at a time; takes no memory for none.
+    /// Allocates memory for `writes` words before each join; allocates none if that is 0.
     fn new(writes: usize, seed: u64) -> Self {
         // Not zeros: the kernel provides a page of zeros only at its first write.
         let words = vec![
@@ -125,8 +126,9 @@ impl ColdMemory {
         cold
     }
 
-    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let
-    /// the processor wait there, and no write would be left to wait when the join begins.
+    /// Chooses the next pages, and reads a word of each, so that the processor has their addresses.
+    /// If the write itself looked up the page, the processor would wait at that point, and no write
+    /// would still be waiting when the join begins.
     fn look_up_pages(&mut self) {
         if self.writes > 0 {
             self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));
@@ -134,21 +136,21 @@ impl ColdMemory {
         }
     }
 
-    /// Writes words in as many lines, as long as there are some; no two neighbours, which a cache
-    /// fetches together.
+    /// Writes each word, in a cache line of its own. No two lines are neighbours, because a cache
+    /// may fetch those together.
     fn write(&mut self, value: u64) {
         for write in 0..self.writes {
             let line = 2 + write / self.pages.len() * 14 % 62;
             self.words[self.pages[write % self.pages.len()] + 8 * line] = value;
         }
-        // Written now, and not after what comes next.
+        // The compiler must not move the writes behind the code that follows.
         black_box(&mut self.words);
     }
 }
 
 /// Arrives as one half of join `number`, and waits for the other if there are two parties.
 fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
-    // Relaxed: it carries nothing but the count, and a thread that sees an old count looks again.
+    // Relaxed: it orders no other data, and a thread that sees an old count reads it again.
     arrivals.fetch_add(1, Relaxed);
     if parties < 2 {
         return;
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(cold.words.iter().filter(|&&word| word == 2).count(), 100);
         assert!(
             ColdMemory::new(0, 1).words.is_empty(),
-            "memory that nobody writes"
+            "memory that no thread writes"
         );
     }
 

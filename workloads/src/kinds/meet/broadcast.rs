@@ -1,8 +1,8 @@
-//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just
-//! dozing off.
+//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, while some workers are just
+//! falling asleep.
 //!
-//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different
-//! times, so that the workers doze off at different moments.
+//! A broadcast must reach each worker separately, in any state. The shares take different times, so
+//! that the workers fall asleep at different moments.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,8 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Broadcast {
     longest_part: u64,
-    /// Broadcasts that each worker saw. Relaxed: read after the last one, which orders it.
+    /// The number of broadcasts that reached each worker. Relaxed: read after the last broadcast,
+    /// which orders it.
     reached: Vec<AtomicU64>,
 }
 

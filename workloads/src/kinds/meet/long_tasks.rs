@@ -1,8 +1,8 @@
 //! `two-long-tasks`: a join of two halves of 5 ms each.
 //!
-//! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10. This directly
-//! measures whether the second of two tasks gets a worker of its own. Its times say something only
-//! with two threads or more on two CPUs or more, and are left out otherwise.
+//! If an idle worker takes the second half, the join takes 5 ms, otherwise 10 ms. This directly
+//! measures whether a second worker takes the second of two tasks. The metrics need at least two
+//! threads and two CPUs, and are left out otherwise.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -18,13 +18,13 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct LongTasks {
     task: Duration,
-    /// There is a second worker, and a second CPU for it.
+    /// Whether there is a second worker, and a second CPU for it.
     can_share: bool,
-    /// Halves that ran.
+    /// The number of halves that ran.
     ran: AtomicUsize,
-    /// The current run's.
+    /// The joins of the current run.
     tally: Tally,
-    /// All runs' since the warm-up.
+    /// The joins of all runs since the warm-up.
     total: Tally,
 }
 
@@ -46,7 +46,7 @@ impl LongTasks {
         }
     }
 
-    /// `join` runs both halves with its arguments, and returns whether two threads ran them.
+    /// Calls `join`, which runs both halves, and returns whether two threads ran them.
     fn meet(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) {
         let begun = Instant::now();
         let is_shared = join(self.task, &self.ran);
@@ -54,13 +54,13 @@ impl LongTasks {
     }
 }
 
-/// How joins went.
+/// The results of joins.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     joins: u64,
-    /// Both halves ran on one thread.
+    /// The number of joins in which one thread ran both halves.
     unshared: u64,
-    /// Took longer than one and a half times one half.
+    /// The number of joins that took longer than 1.5 times one half.
     doubled: u64,
     elapsed_ns: u64,
 }

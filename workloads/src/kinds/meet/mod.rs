@@ -1,9 +1,9 @@
-//! `meet`: threads that must meet, after a random idle gap, many times. How they do so is the
-//! parameter `how`, which rows of `workloads.toml` set: `barrier-join`, `two-long-tasks`,
+//! `meet`: threads that wait for each other, many times, after random idle gaps. The parameter
+//! `how` says in which way. Rows of `workloads.toml` set it: `barrier-join`, `two-long-tasks`,
 //! `injection-ping-pong` and `broadcast-dozing`.
 //!
-//! During the gap a worker may be anywhere between searching and sleep. A lost or late wake-up
-//! shows in the latencies of meetings.
+//! During the gap a worker may be in any state between searching and sleep. A lost or late wake-up
+//! raises the latencies.
 
 mod barrier;
 mod broadcast;
@@ -25,7 +25,7 @@ use crate::workload::{Instance, Setup};
 /// Prepares the workload `meet`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(match setup.values.word("how") {
         "barrier" => meetings(setup, "joins", Barrier::new(setup)?),
@@ -35,7 +35,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })
 }
 
-/// As many meetings as the parameter `often` says.
+/// Returns the number of repetitions, from the parameter `often`.
 fn meetings<M: Request + 'static>(setup: &Setup<'_>, often: &str, meeting: M) -> Box<dyn Instance> {
     let longest = Duration::from_micros(setup.values.whole("gap-us"));
     let series = Series {

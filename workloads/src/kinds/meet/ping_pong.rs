@@ -1,7 +1,7 @@
-//! `injection-ping-pong`: a thread outside the pool spawns one job, and waits for its answer.
+//! `injection-ping-pong`: an external thread spawns one job, and waits for its answer.
 //!
-//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool
-//! of one thread no other worker can help: a lost wake-up is a hang.
+//! With one job in flight, every spawn finds the workers searching, falling asleep or asleep. In a
+//! pool of one thread no other worker can help, so a lost wake-up is a hang.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -20,12 +20,12 @@ pub(super) struct PingPong {
     table: Arc<Table>,
 }
 
-/// Where jobs leave their answers.
+/// The answers of jobs.
 #[derive(Default)]
 struct Table {
     /// Number of the last job that answered, counted from 1.
     last: AtomicU64,
-    /// The answers added up: 1 + 2 + … of the jobs.
+    /// The sum of the answers: 1 + 2 + … of the jobs.
     sum: AtomicU64,
 }
 
@@ -48,7 +48,7 @@ impl Table {
 
 impl Request for PingPong {
     fn begin_run(&mut self, _: usize) {
-        // Anew, since a job may still hold the old one after its answer.
+        // A new value, because a job may still hold the old one after its answer.
         self.table = Arc::default();
     }
 

@@ -1,6 +1,5 @@
-//! The array lock of Anderson (1990): a thread that comes draws a number and waits at the place of
-//! that number. Each place is on a cache line of its own. A thread that leaves opens the next
-//! place.
+//! The array lock of Anderson (1990): an arriving thread draws a ticket and waits at the place of
+//! that number. Each place is on its own cache line. A thread that leaves opens the next place.
 //!
 //! There are at least as many places as threads, so no two threads wait at the same one. Tickets
 //! are served in turn. So `t` and `t + places` could only be out together with all tickets between
@@ -36,7 +35,7 @@ impl<T> Anderson<T> {
         }
     }
 
-    /// Waits for the lock and works on the value; lets go even if `work` panics.
+    /// Waits for the lock and works on the value; releases the lock even if `work` panics.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         // ORDERING: AcqRel. Since the ticket one round before ours, some thread has drawn twice.
         // Between the two it was inside, so our place had been shut in that round. The chain of
@@ -68,7 +67,7 @@ impl<T> Anderson<T> {
         &self.is_open[ticket & (self.is_open.len() - 1)]
     }
 
-    /// Changes with each thread that comes.
+    /// A number that changes with each thread that arrives.
     #[cfg(test)]
     pub(super) fn comers(&self) -> usize {
         // ORDERING: Acquire, so that the test which sees a thread come also knows it came after
@@ -77,7 +76,7 @@ impl<T> Anderson<T> {
     }
 }
 
-/// The right to reach the value. Lets go when it is dropped, by a panic too.
+/// The right to access the value. Releases the lock when it is dropped, also by a panic.
 ///
 /// At first the place of ticket 0 is open and no other. A thread enters at its own open place,
 /// which it shuts, and opens the next when it leaves. So at most one place is open, and none while
@@ -90,7 +89,7 @@ struct Held<'a, T> {
 }
 
 impl<'a, T> Held<'a, T> {
-    /// Shuts the place for the round to come.
+    /// Shuts the place for the next round.
     fn new(lock: &'a Anderson<T>, ticket: usize) -> Self {
         // Relaxed: the next thread at this place synchronises through the chain of drawings (see
         // `with`).
@@ -117,14 +116,14 @@ impl<T> Drop for Held<'_, T> {
     }
 }
 
-/// Where the lock gets atomics, the guarded cell and waiting from.
+/// Where the lock gets its atomics, its guarded cell, and its way to wait from.
 #[cfg(not(locks_loom))]
 mod sync {
     pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use crossbeam_utils::Backoff;
 
-    /// Waits a little longer at each look, and soon lets other threads have the processor.
+    /// Waits a little longer at each test, and soon yields the processor.
     pub(super) fn wait(is_over: impl Fn() -> bool) {
         let backoff = Backoff::new();
         while !is_over() {
@@ -132,7 +131,7 @@ mod sync {
         }
     }
 
-    /// The standard cell, used in the way that loom's asks for.
+    /// The standard cell, with the interface of loom's.
     pub(super) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
@@ -174,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// Enough for thousands of collisions, and still a blink under Miri.
+    /// Enough for thousands of collisions, and still fast under Miri.
     const ROUNDS: usize = if cfg!(miri) { 20 } else { 5_000 };
 
     /// Threads that wait and threads that only try count in two words, which no thread may see
@@ -191,7 +190,7 @@ mod tests {
                 scope.spawn(move || {
                     start.wait();
                     let count = |pair: &mut (usize, usize)| {
-                        assert_eq!(pair.0, pair.1, "somebody else is inside");
+                        assert_eq!(pair.0, pair.1, "another thread is inside");
                         pair.0 += 1;
                         std::hint::black_box(&mut *pair);
                         pair.1 += 1;
@@ -234,7 +233,7 @@ mod tests {
         lock.with(|_| {
             thread::scope(|scope| {
                 let tried = scope.spawn(|| lock.try_with(|_| ()));
-                assert_eq!(tried.join().unwrap(), None, "somebody is inside");
+                assert_eq!(tried.join().unwrap(), None, "another thread is inside");
             });
         });
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! Takes packets from the sources in turn until told to stop.
+//! Takes packets from the sources in rotation until the trial's stop condition holds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,11 +12,11 @@ use super::traffic::{Packet, Tally, Traffic};
 pub(super) enum Stop {
     /// After this many packets from each source: the sum of checksums is known beforehand.
     AfterPackets(u64),
-    /// After this time; what counts is how many packets were done.
+    /// After this time; the result is the number of processed packets.
     AfterTime(Duration),
 }
 
-/// The report of a run: the work done, and how many packets there were to do.
+/// The report of a run: the work done, and the number of dispatched packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) done: Tally,
@@ -29,8 +29,8 @@ pub(super) trait HandOn: Send {
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
 }
 
-/// Hands every packet, with the number of its source, to `deliver`, which waits while the source's
-/// queue is full. Returns how many there were.
+/// Passes every packet, with the number of its source, to `deliver`, which waits while the source's
+/// queue is full. Returns the number of packets.
 pub(super) fn dispatch(
     traffic: &Traffic,
     stop: Stop,
@@ -58,7 +58,8 @@ pub(super) fn dispatch(
     number
 }
 
-/// A flag that a sleeping thread raises: cheaper to look at than a clock.
+/// A flag that a sleeping thread sets after the given time: reading it is cheaper than reading a
+/// clock.
 struct Alarm(Arc<AtomicBool>);
 
 impl Alarm {
@@ -74,7 +75,7 @@ impl Alarm {
     }
 
     fn is_raised(&self) -> bool {
-        // Relaxed: nothing else is passed along, and seen late it means a packet more.
+        // Relaxed: no other data depends on it, and a late read only costs one packet more.
         self.0.load(Relaxed)
     }
 }

@@ -1,4 +1,4 @@
-//! The locks under comparison: three of libraries, and Anderson's array lock, which is ours.
+//! The locks under comparison: three of libraries, and Anderson's array lock, implemented here.
 //!
 //! Each yields the processor after some spinning: a sweep also runs more threads than there are
 //! CPUs.
@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::anderson::Anderson;
 
-/// Test-and-set: one word, which every waiting thread watches, and writes when it seems free.
+/// Test-and-set: one word, which every waiting thread reads, and writes when it is free.
 pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 
-/// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on a word of its
-/// own. Threads are served in the order in which they came.
+/// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on its own word.
+/// Threads get the lock in the order in which they arrived.
 pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
 
-/// A value that one thread at a time can reach, for at most so many threads.
+/// A value that one thread at a time can access. A lock may have a maximum number of threads.
 pub(super) trait Lock<T>: Send + Sync {
     fn new(value: T, threads: usize) -> Self;
 
@@ -25,8 +25,8 @@ pub(super) trait Lock<T>: Send + Sync {
     fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R>;
 }
 
-/// The platform's lock, which puts waiting threads to sleep. A poisoned one is taken all the same:
-/// the panic ends the trial.
+/// The platform's lock, which puts waiting threads to sleep. Poisoning is ignored, because the
+/// panic ends the trial anyway.
 impl<T: Send> Lock<T> for Mutex<T> {
     fn new(value: T, _: usize) -> Self {
         Self::new(value)

@@ -1,10 +1,10 @@
 //! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
 //! and locks.
 //!
-//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
-//! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
-//! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
-//! `queued.rs` and `pooled.rs` hand packets on, `locks.rs` guards queues.
+//! A dispatcher takes packets from the sources in rotation, and passes them on through one bounded
+//! queue per source. The threads of a trial are the dispatcher and its workers together, as in the
+//! study. Files: `traffic.rs` generates packets and their work, `dispatcher.rs` stops the run,
+//! `queued.rs` and `pooled.rs` pass packets on, `locks.rs` has the locks of queues.
 
 mod anderson;
 mod dispatcher;
@@ -29,7 +29,7 @@ use traffic::{Generator, Tally, Traffic};
 /// Prepares the workload `packets`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let strategy = setup.values.word("strategy");
     if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
@@ -60,9 +60,9 @@ struct Firewall {
     values: Values,
     stop: Stop,
     threads: usize,
-    /// The answer if it does not depend on the run.
+    /// The known answer, if it does not depend on the run.
     known: Option<Tally>,
-    /// Made before a run, so that the run makes nothing.
+    /// The strategy's state, built before the run, so that the run allocates nothing.
     ready: Option<Box<dyn HandOn>>,
     report: Option<Report>,
 }

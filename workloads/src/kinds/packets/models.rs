@@ -9,7 +9,7 @@ use loom::thread;
 
 use super::*;
 
-/// Switches away from a thread that could run on; two find every known bug of locks like these.
+/// The number of preemptions that loom explores; two find every known bug of locks like these.
 const PREEMPTIONS: usize = 2;
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -28,8 +28,8 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// So many threads count in turn, by a lock with room for `room`. Loom itself reports two of them
-/// inside at once, or one that does not see what another wrote.
+/// Some threads count under a lock with room for `room` threads. Loom itself reports if two of them
+/// are inside at once, or if one does not see another's write.
 fn counting(room: usize, threads: usize, rounds: usize) {
     let count = Arc::new(Anderson::new(0, room));
     let work = move |count: &Anderson<usize>| {
@@ -85,7 +85,7 @@ fn a_thread_that_only_tries_gets_in_alone_or_not_at_all() {
 trait Entries: Send + Sync + 'static {
     fn new() -> Self;
     fn with<R>(&self, work: impl FnOnce(&mut Vec<&'static str>) -> R) -> R;
-    /// Changes with each thread that comes.
+    /// A number that changes with each thread that arrives.
     fn comers(&self) -> usize;
 }
 
@@ -103,7 +103,7 @@ impl Entries for Anderson<Vec<&'static str>> {
     }
 }
 
-/// No order: it counts the threads that come, so that the model can ask.
+/// A lock without order. It counts the threads that arrive, so that the model can read the count.
 struct Unordered(Mutex<Vec<&'static str>>, AtomicUsize);
 
 impl Entries for Unordered {

@@ -1,4 +1,4 @@
-//! Ways that make packets into jobs of the pool under test: what the study lacked.
+//! Strategies in which packets are jobs of the pool under test. The study had none of these.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use super::traffic::{Packet, Tally, Traffic};
 
 /// Counters of a run, each on a cache line of its own.
 struct PoolCounters {
-    /// Packets in jobs that wait to be started, by source: the fill of its queue.
+    /// The number of packets in jobs that have not started, by source: the length of its queue.
     waiting: Vec<CachePadded<AtomicUsize>>,
     /// Work done, by thread of the pool: packets and sum of checksums.
     done: Vec<CachePadded<(AtomicU64, AtomicU64)>>,
@@ -24,7 +24,7 @@ impl PoolCounters {
         }
     }
 
-    /// Runs a job: its packets no longer wait.
+    /// Runs a job, and subtracts its packets from the queue's length.
     fn process(&self, source: usize, packets: &[Packet]) {
         // Relaxed: a count of free places; the packets themselves travel with the job.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
@@ -42,8 +42,8 @@ impl PoolCounters {
     /// Waits until fewer than `limit` packets of the source wait. Meanwhile the thread runs jobs of
     /// the pool instead of spinning.
     fn wait_until_below(&self, source: usize, limit: usize) {
-        // Relaxed: only the dispatcher counts up, so a stale value is too high, and it waits a
-        // moment more.
+        // Relaxed: only the dispatcher counts up. So a stale value is too high, and the dispatcher
+        // only waits a moment longer.
         while self.waiting[source].load(Relaxed) >= limit {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 // All jobs have been taken up, and the count will fall at once.
@@ -83,7 +83,7 @@ impl Pooled {
         }
     }
 
-    /// A job fills half of its source's queue: so the other half can be worked off meanwhile.
+    /// A job fills half of its source's queue, so that the other half can be processed meanwhile.
     pub(super) fn batched(sources: usize, depth: usize, threads: usize) -> Self {
         Self {
             size: depth.div_ceil(2),

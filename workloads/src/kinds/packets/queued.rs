@@ -1,6 +1,6 @@
-//! The study's ways: one bounded queue per source, and workers that take packets from queues. The
-//! workers are jobs that stay on their thread until the dispatcher closes, so they use the pool as
-//! a mere set of threads.
+//! The study's strategies: one bounded queue per source, and workers that take packets from queues.
+//! The workers are jobs that keep their thread until the dispatcher closes the queues. So they use
+//! the pool only as a set of threads.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -50,9 +50,9 @@ impl HandOn for LockFree {
 /// The queues that a worker serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
-    /// Queues of its own, under the lock of each.
+    /// Its own queues, each under a lock.
     Own,
-    /// Any: it tries the lock of one, takes one packet, and moves on.
+    /// Any queue: the worker tries a queue's lock, takes one packet, and goes to the next queue.
     Any,
 }
 
@@ -85,8 +85,8 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
             serves,
         } = *self;
         let take = |from: &L| from.with(|queue| queue.pop().ok());
-        // A worker that finds the lock taken moves on: its holder either takes a packet, and then
-        // will look again, or finds the queue empty.
+        // If the lock is taken, the worker goes to the next queue. The lock's holder either takes a
+        // packet, and then comes back, or finds the queue empty.
         let try_take = |from: &L| from.try_with(|queue| queue.pop().ok()).flatten();
         let (workers, queues) = (workers(), consumers.len());
         if workers == 0 {
@@ -113,7 +113,8 @@ fn workers() -> usize {
     rayon::current_num_threads() - 1
 }
 
-/// Deals queues to workers in turn; with more workers than queues, some get none and are left out.
+/// Distributes queues to workers in rotation. If there are more workers than queues, the result has
+/// only those with a queue.
 fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<Q>> {
     let mut shares = Vec::new();
     shares.resize_with(workers.min(queues.len()), Vec::new);
@@ -124,8 +125,7 @@ fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<
     shares
 }
 
-/// One thread only: the dispatcher works off a queue whenever it is full, and all of them at the
-/// end.
+/// One thread only: the dispatcher empties a queue whenever it is full, and all queues at the end.
 fn without_workers(
     traffic: &Traffic,
     stop: Stop,
@@ -167,7 +167,7 @@ fn with_workers<S: Send>(
                 done.lock().unwrap_or_else(PoisonError::into_inner).add(own);
             });
         }
-        // Raised on unwinding too: otherwise the workers would wait for ever.
+        // Also set during unwinding: otherwise the workers would wait for ever.
         let _close = CloseOnDrop(&is_closed);
         dispatched = dispatch(traffic, stop, |source, packet| {
             let backoff = Backoff::new();
@@ -192,8 +192,8 @@ impl Drop for CloseOnDrop<'_> {
     }
 }
 
-/// A worker: takes a packet from each queue in turn, and leaves after a round without any
-/// that began when the dispatcher had closed.
+/// A worker: takes a packet from each queue in rotation. It ends after a round that found no packet
+/// and that began after the dispatcher had closed the queues.
 fn work_until_closed(
     is_closed: &AtomicBool,
     queues: usize,
@@ -203,7 +203,8 @@ fn work_until_closed(
     let backoff = Backoff::new();
     loop {
         // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the
-        // round: packets may come in, and the dispatcher close, behind the worker's back.
+        // round: during it, packets may come into queues that the worker has passed, and the
+        // dispatcher may close.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

@@ -1,12 +1,12 @@
-//! Where packets come from and what one costs.
+//! Generates packets, and does the work on them.
 //!
 //! A packet is a function of seed, source and index alone. So the dispatcher needs no store of
 //! packets, and the known answer can be computed for exactly the packets that a run has processed.
 
-use crate::machine::charge;
+use crate::machine::add_cost;
 use crate::random::{Random, mix};
 
-/// A packet as it travels: what its words are made from, and how many there are.
+/// A packet as queues hold it: the seed of its words, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     seed: u64,
@@ -16,11 +16,11 @@ pub(super) struct Packet {
 impl Packet {
     /// The work on a packet: the Internet checksum of its words.
     ///
-    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose
-    /// next word needs the one before. So the cost is linear in their number, and neither memory
-    /// nor wide registers change it.
+    /// A linear congruential generator (constants of Knuth's MMIX) makes the words, each from the
+    /// one before. So the cost is linear in their number, and does not depend on memory or on
+    /// vector registers.
     pub(super) fn checksum(self) -> u16 {
-        charge(self.words);
+        add_cost(self.words);
         let mut state = self.seed;
         let words = (0..self.words).map(|_| {
             state = state
@@ -46,13 +46,13 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 pub(super) enum Generator {
     /// Every source draws uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with a mean of its own. These means lie
-    /// on an exponential curve themselves and average to the mean of all, so that some queues
-    /// become overburdened.
+    /// Every source draws from an exponential distribution with its own mean. The means are
+    /// quantiles of an exponential distribution, and their average is the mean of all. So some
+    /// queues are overloaded.
     Exponential,
 }
 
-/// All packets of a run, each to be made when it is due.
+/// All packets of a run. Each is generated when it is dispatched.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     seed: u64,
@@ -99,7 +99,7 @@ impl Traffic {
         let mean = self.means[source];
         let words = match self.generator {
             Generator::Uniform => 1 + random.below(2 * mean as u64 - 1),
-            // At least one word: an empty packet has no checksum worth the name.
+            // At least one word: the checksum of an empty packet would be no work.
             Generator::Exponential => (-mean * random.unit().ln()).round().max(1.0) as u64,
         };
         Packet {
@@ -116,7 +116,7 @@ impl Traffic {
     }
 }
 
-/// The work that was done: the numbers that must be the same with every strategy.
+/// The work done: numbers that must be the same with every strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// Packets processed.

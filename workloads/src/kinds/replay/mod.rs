@@ -1,13 +1,12 @@
-//! `replay`: repeats another program's use of its pool, from a recording of it, on any pool and
-//! machine.
+//! `replay`: repeats another program's use of its pool, from a recording, on any pool and machine.
 //!
-//! The file `cargo runner record` writes says which job forked which and how long each ran by
-//! itself. Here the same jobs fork each other in the same way, and each works for as long. On the
-//! host a job makes steps that depend on each other, on a simulated machine it charges its time. So
-//! a recording made on this host shows the effect of another scheduler, or of more cores, on the
-//! program. `recording/README.md` says what such a replay cannot know.
+//! The file that `cargo runner record` writes says which job forked which, and how long each ran by
+//! itself. In a replay the same jobs fork each other in the same way, and each works for as long.
+//! On the host a job makes dependent steps; on a simulated machine it adds its time. So a recording
+//! from one host shows the effect of another scheduler, or of more cores, on the program.
+//! `recording/README.md` lists the limits of such a replay.
 //!
-//! Without a file, a tree of joins is replayed.
+//! Without a file, the workload replays a tree of joins.
 
 use std::collections::HashMap;
 use std::sync::atomic::{
@@ -23,13 +22,12 @@ use rayon::{Scope, ThreadPool};
 use recording::{Iterators, Recording, Tree, What};
 
 use crate::kinds::pacing::sleep_until;
-use crate::machine::{IS_SIMULATED, charge};
+use crate::machine::{IS_SIMULATED, add_cost};
 use crate::random::mix;
 use crate::runs::Runs;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2
-/// MiB.
+/// The most tasks that may nest: the replay is recursive, on a worker's stack of 2 MiB.
 const DEEPEST: u32 = 1_000;
 
 /// The time of a leaf in the tree that is replayed without a file, in nanoseconds.
@@ -38,7 +36,7 @@ const LEAF_NS: u64 = 1_000;
 /// Prepares the workload `replay`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let recording = match setup.input {
         None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
@@ -57,12 +55,12 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     match deepest {
         None => {
             return Err(refuse(
-                "the program gave nothing to a pool; record another run".to_owned(),
+                "the program gave no job to a pool; record another run".to_owned(),
             ));
         }
         Some(depth) if depth > DEEPEST => {
             return Err(refuse(format!(
-                "{depth} tasks lie one in the other, and at most {DEEPEST} fit a stack; record less of the program"
+                "{depth} tasks are nested, and at most {DEEPEST} fit a stack; record less of the program"
             )));
         }
         Some(_) => {}
@@ -78,9 +76,9 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 struct Program {
     tree: Tree,
     iterators: Iterators,
-    /// For how many threads its parallel iterators split.
+    /// The number of threads for which the recorded parallel iterators split.
     recorded_for: u64,
-    /// Threads of the pool on which it is replayed.
+    /// The number of threads of the pool that replays the program.
     threads: u64,
     /// How many steps of [`Program::work`] this host makes in a nanosecond.
     steps_per_ns: f64,
@@ -142,8 +140,8 @@ impl Program {
         }
     }
 
-    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for
-    /// jobs until they have ended.
+    /// Works and waits for as long as the recorded thread did in a stretch between two forks. Waits
+    /// for jobs until they have ended.
     #[inline]
     fn work(&self, stretch: u32) {
         let ns = self.tree.work_ns()[stretch as usize];
@@ -162,7 +160,7 @@ impl Program {
 
     #[inline]
     fn spend(&self, ns: u64) {
-        charge(ns);
+        add_cost(ns);
         if !IS_SIMULATED {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -174,7 +172,7 @@ impl Program {
         }
     }
 
-    /// Lets a thread go on if this was the last that it waits for.
+    /// A job has ended. If it was the last job that a thread waits for, wakes that thread.
     fn end(&self, task: u32) {
         if self.awaited_in.is_empty() {
             return;
@@ -220,7 +218,8 @@ impl Awaited {
     }
 
     fn wait(&self) {
-        // Before the first look, so that the last job either sees it or was seen.
+        // Stored before the first read of the count. So either the last job sees this thread, or
+        // this thread sees that the job has ended.
         *self.waiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
         // ORDERING: acquire, pairs with the release in `end_one`: a thread that waited for the jobs
         // sees their writes.
@@ -234,7 +233,7 @@ fn chain(steps: u64) {
     std::hint::black_box((0..steps).fold(std::hint::black_box(1), |word, _| mix(word)));
 }
 
-/// By the fastest of some tries.
+/// Measured: the fastest of some tries.
 fn steps_per_ns() -> f64 {
     const STEPS: u64 = 100_000;
     if IS_SIMULATED {
@@ -250,7 +249,8 @@ fn steps_per_ns() -> f64 {
 
 /// Scopes that a task can spawn into.
 trait Scopes: Sync {
-    /// Spawns `job` into the scope of this number; `false` if it is none of these.
+    /// Spawns `job` into the scope of this number. Returns `false` if no scope here has that
+    /// number.
     fn spawn(&self, scope: u32, job: u32) -> bool;
 }
 
@@ -300,9 +300,9 @@ struct Splits {
 }
 
 impl Splits {
-    /// Returns the splits that each half has left if the iterator splits here on a pool of so many
-    /// threads. An iterator splits as often as there are threads, and anew wherever a piece was
-    /// stolen.
+    /// Returns the splits that each half has left if the iterator splits now, on a pool of
+    /// `threads` threads. An iterator splits as often as there are threads, and again after each
+    /// piece that was stolen.
     fn halved(self, threads: u64) -> Option<u64> {
         match (self.migrated, self.left / 2) {
             (true, half) => Some(half.max(threads)),
@@ -350,7 +350,7 @@ impl<'a> Place<'a> {
                     }
                 }
                 What::Install { job } => match self.outside {
-                    // Which of several pools it was is not recorded.
+                    // A recording does not say which of several pools it was.
                     None => self.run(job, None),
                     Some(pool) => pool.install(|| self.inside().run(job, None)),
                 },
@@ -439,7 +439,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Each worker runs the shares that are its own if they are dealt out in turn.
+    /// Each worker runs every n-th share, if there are n workers.
     fn broadcast(self, body: u32, number: u32) {
         let program = self.program;
         program.begin(body);
@@ -448,7 +448,7 @@ impl<'a> Place<'a> {
             program.work(step.before);
             match step.what {
                 What::Spawn { job, scope } if scope == number => shares.push(job),
-                // Nothing else is recorded there.
+                // A broadcast contains no other recorded step.
                 _ => {}
             }
         }
@@ -471,7 +471,7 @@ impl<'a> Place<'a> {
     /// Spawns a job that no scope waits for.
     fn detach(self, job: u32) {
         let program = Arc::clone(self.program);
-        // Relaxed: the thread that waits for the number to be 0 made it grow itself, or waits for a
+        // Relaxed: the thread that waits for the number to be 0 increased it itself, or waits for a
         // job that did.
         program.detached.left.fetch_add(1, Relaxed);
         let call = move || {
@@ -518,7 +518,7 @@ impl Instance for Arc<Program> {
         if others.is_empty() {
             place.run(first.task, None);
         } else {
-            // Each thread outside the pool begins when it did.
+            // Each external thread begins at its recorded time.
             thread::scope(|scope| {
                 for root in others {
                     scope.spawn(move || {

@@ -11,8 +11,8 @@ use recording::{Head, Recording, Thread, Tree};
 use super::{DEEPEST, Program, Splits};
 use crate::workload::Instance as _;
 
-/// The events of two threads outside a pool and of its worker, each with its time in nanoseconds
-/// and its word.
+/// The events of two external threads and of its worker, each with its time in nanoseconds and its
+/// word.
 const THREADS: [&[(Event, u64, u64)]; 3] = [
     &[
         (Install, 1_000, 1),
@@ -158,7 +158,7 @@ fn as_many_tasks_as_may_lie_one_in_the_other_fit_the_stack_of_a_worker() {
 
 #[test]
 fn a_thread_that_waited_for_its_jobs_goes_on_when_they_have_ended_and_not_when_it_did() {
-    // Two jobs that take nothing began after 0.9 s, when the pool's worker had done something else.
+    // Two empty jobs began after 0.9 s, when the pool's worker had run another job.
     let mut outside = vec![(Wall, 10, 11), (Cpu, 10, 0), (Delay, 10, 0)];
     for job in 1..=2 {
         outside.extend([(Into, 1_000, 0), (Spawn, 1_000, job)]);

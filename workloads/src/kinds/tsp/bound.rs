@@ -1,15 +1,15 @@
-//! Lower bounds: minimum spanning trees over prices that were adjusted once, at the root.
+//! Lower bounds: minimum spanning trees over costs that were adjusted once, at the root.
 //!
 //! Every round trip enters and leaves each city once. So a penalty on all roads at a city makes all
 //! round trips longer by twice that penalty, and the shortest stays the same. But it does change
 //! the cheapest *tree*, from which a lower bound is made. Held and Karp (1970, 1971) choose
 //! penalties that drive the cheapest tree towards two roads at each city. The bound then comes
-//! within about 1 % of the optimum. The search works in the adjusted prices alone.
+//! within about 1 % of the optimum. The search works in the adjusted costs alone.
 
 use super::cities::Cities;
 
-/// Prices are whole numbers, this many to a unit of length, so that penalties may be fractions and
-/// bounds exact.
+/// Costs are whole numbers, in units of 1/[`SCALE`] of a length. So penalties can be fractions, and
+/// bounds are exact.
 const SCALE: i64 = 1 << 8;
 
 /// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
@@ -17,7 +17,7 @@ const STEPS: u32 = 1_000;
 
 /// Distances with penalties added at both ends, in [`SCALE`]ths of a unit of length.
 #[derive(Clone, Debug)]
-pub(super) struct Prices {
+pub(super) struct Costs {
     count: usize,
     /// Row by row.
     roads: Vec<i64>,
@@ -25,15 +25,15 @@ pub(super) struct Prices {
     surcharge: i64,
 }
 
-impl Prices {
-    /// Prices without penalties.
+impl Costs {
+    /// Costs without penalties.
     fn plain(cities: &Cities) -> Self {
         Self::with_penalties(cities, &vec![0; cities.len()])
     }
 
     fn with_penalties(cities: &Cities, penalties: &[i64]) -> Self {
         let count = cities.len();
-        let price = |from, to| {
+        let cost = |from, to| {
             let distance =
                 i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
             distance * SCALE + penalties[from] + penalties[to]
@@ -41,12 +41,12 @@ impl Prices {
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
         Self {
             count,
-            roads: pairs.map(|(from, to)| price(from, to)).collect(),
+            roads: pairs.map(|(from, to)| cost(from, to)).collect(),
             surcharge: 2 * penalties.iter().sum::<i64>(),
         }
     }
 
-    /// Prices with penalties from a subgradient ascent towards round trips shorter than `target`.
+    /// Costs with penalties from a subgradient ascent towards round trips shorter than `target`.
     ///
     /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has
     /// there. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that
@@ -60,11 +60,11 @@ impl Prices {
         let (mut eagerness, mut steps_without_gain) = (2.0, 0);
         for _ in 0..STEPS {
             let rounded: Vec<i64> = penalties.iter().map(|&penalty| whole(penalty)).collect();
-            let prices = Self::with_penalties(cities, &rounded);
-            let (bound, degrees) = prices.one_tree(start);
+            let costs = Self::with_penalties(cities, &rounded);
+            let (bound, degrees) = costs.one_tree(start);
             steps_without_gain += 1;
             if bound > best_bound {
-                (best, best_bound, steps_without_gain) = (prices, bound, 0);
+                (best, best_bound, steps_without_gain) = (costs, bound, 0);
             }
             let excess: Vec<f64> = degrees
                 .iter()
@@ -86,7 +86,7 @@ impl Prices {
     }
 
     /// The cheapest one-tree at `start`: a spanning tree of the others, and two roads to `start`.
-    /// Returns its price less the surcharge, a lower bound for round trips, and the number of roads
+    /// Returns its cost less the surcharge, a lower bound for round trips, and the number of roads
     /// at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
@@ -96,9 +96,9 @@ impl Prices {
             .map(|&city| (self.between(start, city), city))
             .collect();
         to_start.sort_unstable();
-        let mut price = 0;
+        let mut cost = 0;
         for &(road, city) in &to_start[..2] {
-            price += road;
+            cost += road;
             degrees[start] += 1;
             degrees[city] += 1;
         }
@@ -111,11 +111,11 @@ impl Prices {
             let chosen = (0..outside.len()).min_by_key(|&index| nearest[outside[index]]);
             newest = outside.swap_remove(chosen.expect("not empty"));
             let (road, neighbour) = nearest[newest];
-            price += road;
+            cost += road;
             degrees[newest] += 1;
             degrees[neighbour] += 1;
         }
-        (price - self.surcharge, degrees)
+        (cost - self.surcharge, degrees)
     }
 
     /// How many cities there are.
@@ -123,30 +123,30 @@ impl Prices {
         self.count
     }
 
-    /// The price of the road between two cities.
+    /// The cost of the road between two cities.
     pub(super) fn between(&self, from: usize, to: usize) -> i64 {
         self.roads[from * self.count + to]
     }
 
-    /// All prices of roads from `city`.
+    /// All costs of roads from `city`.
     pub(super) fn from(&self, city: usize) -> &[i64] {
         &self.roads[city * self.count..][..self.count]
     }
 
-    /// The price of a round trip of this length.
+    /// The cost of a round trip of this length.
     fn of_length(&self, length: u64) -> i64 {
         i64::try_from(length).expect("coordinates are limited") * SCALE + self.surcharge
     }
 
-    /// The price of a round trip that is one unit shorter than `length`.
+    /// The cost of a round trip that is one unit shorter than `length`.
     pub(super) fn just_below_length(&self, length: u64) -> i64 {
         self.of_length(length) - SCALE
     }
 
-    /// The length of a round trip that has this price.
-    pub(super) fn to_length(&self, price: i64) -> u64 {
-        let scaled = price - self.surcharge;
-        debug_assert_eq!(scaled % SCALE, 0, "a round trip's price is exact");
+    /// The length of a round trip that has this cost.
+    pub(super) fn to_length(&self, cost: i64) -> u64 {
+        let scaled = cost - self.surcharge;
+        debug_assert_eq!(scaled % SCALE, 0, "a round trip's cost is exact");
         u64::try_from(scaled / SCALE).expect("a length is not negative")
     }
 }
@@ -170,8 +170,8 @@ mod tests {
         for map in 0..10 {
             let cities = Cities::random(12, map);
             let optimum = i64::try_from(shortest_length(&cities)).unwrap() * SCALE;
-            let plain = Prices::plain(&cities).one_tree(0).0;
-            let ascended = Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10)
+            let plain = Costs::plain(&cities).one_tree(0).0;
+            let ascended = Costs::ascended(&cities, 0, shortest_length(&cities) * 11 / 10)
                 .one_tree(0)
                 .0;
             assert!(
@@ -188,16 +188,16 @@ mod tests {
     #[test]
     fn every_round_trip_costs_its_length_and_the_surcharge() {
         let cities = Cities::random(6, 3);
-        let prices = Prices::ascended(&cities, 2, 40_000);
+        let costs = Costs::ascended(&cities, 2, 40_000);
         let order = [3, 1, 5, 0, 2, 4];
-        let price: i64 = (0..6)
-            .map(|i| prices.between(order[i], order[(i + 1) % 6]))
+        let cost: i64 = (0..6)
+            .map(|i| costs.between(order[i], order[(i + 1) % 6]))
             .sum();
         let length = cities.round_trip_length(&order).unwrap();
-        assert_eq!(prices.to_length(price), length);
-        assert_eq!(prices.of_length(length), price);
+        assert_eq!(costs.to_length(cost), length);
+        assert_eq!(costs.of_length(length), cost);
         assert_eq!(
-            prices.to_length(prices.just_below_length(length)),
+            costs.to_length(costs.just_below_length(length)),
             length - 1
         );
     }

@@ -47,7 +47,8 @@ impl Cities {
         self.distances[from * self.points.len() + to]
     }
 
-    /// The city farthest from the centre of all: a corner, where few ways lead on.
+    /// The city farthest from the centre of all. Few good roads lead away from it, so the search
+    /// tree is narrow at its root.
     pub(super) fn outermost(&self) -> usize {
         let count = self.len() as f64;
         let (sum_x, sum_y) = self

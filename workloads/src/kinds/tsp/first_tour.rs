@@ -1,10 +1,10 @@
-//! A good tour without search, so that the search can prune from its first node on.
+//! Finds a good tour by heuristics, so that the search can prune from its first node on.
 
 use super::cities::Cities;
 use super::search::Tour;
 
-/// A tour to begin with: from every city, always the nearest next, then no two roads that cross;
-/// the shortest of these.
+/// Returns the first tour: the shortest of one tour from each city, made by nearest neighbours and
+/// improved by 2-opt.
 pub(super) fn first_tour(cities: &Cities) -> Tour {
     let tours = (0..cities.len()).map(|start| {
         let mut order = nearest_first(cities, start);
@@ -30,8 +30,8 @@ fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
     order
 }
 
-/// Replaces two roads by two shorter ones, turning the part between them round, wherever that
-/// helps; returns whether it did.
+/// One pass of 2-opt: replaces two roads by two shorter ones, and reverses the part between them,
+/// wherever that helps. Returns whether it changed the tour.
 fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
     let count = order.len();
     let mut has_improved = false;

@@ -1,6 +1,6 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
-//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files:
+//! The search spawns irregular tasks in bulk down to a depth. One shared bound prunes them. Files:
 //!
 //! * `tsplib.rs` reads instances, and `cities.rs` holds distances
 //! * `bound.rs` makes lower bounds, and `first_tour.rs` finds a tour to begin with
@@ -35,7 +35,7 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Prepares the workload `tsp`.
 ///
 /// # Errors
-/// If it cannot be run as asked.
+/// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let cities = match setup.input {
         Some(path) => read(path, setup.values.count("max-cities"))?,
@@ -74,11 +74,12 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
             "is compressed ({packer}); unpack it and name the result"
         )));
     }
-    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the
-    // line.
+    // Old files hold comments in Latin-1. All other parts are ASCII, and the parser names the line
+    // of a fault there.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| refuse(error.to_string()))?;
-    // Before there are distances, which are as many as the square of the cities.
+    // Checked before the distances are computed, whose number is the square of the number of
+    // cities.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
             format!("the search handles {MAX_CITIES} at most; cut the file down")
@@ -93,7 +94,7 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     Ok(Cities::new(points))
 }
 
-/// The optimum, found in another way than by the run that is checked. For few cities, the other
+/// The optimum, computed in another way than by the run that is checked. For few cities, the other
 /// method shares no code with the search. Otherwise it is a sequential search of the cities
 /// numbered in reverse. That finds each tour in the other direction, under other penalties, and so
 /// proves optimality with a different tree.
@@ -111,7 +112,7 @@ struct RoundTrip {
     search: Search,
     known_length: u64,
     found: Option<Tour>,
-    /// Searches so far, and the nodes that they visited together.
+    /// The number of searches so far, and of the nodes that they visited together.
     runs: u64,
     nodes: u64,
 }

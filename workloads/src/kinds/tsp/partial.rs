@@ -8,8 +8,8 @@ pub(super) const MAX_CITIES: usize = 64;
 pub(super) struct Partial {
     /// One bit a city.
     visited: u64,
-    /// Price of its roads.
-    pub(super) price: i64,
+    /// Cost of its roads.
+    pub(super) cost: i64,
     /// Cities on it, the start included.
     pub(super) visited_count: usize,
     /// In order; meaningless from `visited_count` on.
@@ -22,28 +22,28 @@ impl Partial {
         cities[0] = u8::try_from(start).expect("below MAX_CITIES");
         Self {
             visited: 1 << start,
-            price: 0,
+            cost: 0,
             visited_count: 1,
             cities,
         }
     }
 
-    pub(super) fn push(&mut self, city: u8, price: i64) {
+    pub(super) fn push(&mut self, city: u8, cost: i64) {
         self.cities[self.visited_count] = city;
         self.visited_count += 1;
         self.visited |= 1 << city;
-        self.price += price;
+        self.cost += cost;
     }
 
-    pub(super) fn pop(&mut self, price: i64) {
+    pub(super) fn pop(&mut self, cost: i64) {
         self.visited_count -= 1;
         self.visited &= !(1 << self.cities[self.visited_count]);
-        self.price -= price;
+        self.cost -= cost;
     }
 
-    pub(super) fn extended(&self, city: u8, price: i64) -> Self {
+    pub(super) fn extended(&self, city: u8, cost: i64) -> Self {
         let mut extended = *self;
-        extended.push(city, price);
+        extended.push(city, cost);
         extended
     }
 
@@ -55,8 +55,8 @@ impl Partial {
         self.cities[..self.visited_count].iter().copied()
     }
 
-    /// Each round trip is found in one of its two directions only: that in which the second city
-    /// has a lower number than the last.
+    /// The search finds each round trip in one of its two directions only: that in which the second
+    /// city has a lower number than the last.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }
@@ -81,13 +81,13 @@ mod tests {
         partial.push(1, 10);
         partial.push(4, 5);
         partial.pop(5);
-        assert_eq!((partial.price, partial.last()), (10, 1));
+        assert_eq!((partial.cost, partial.last()), (10, 1));
         assert!(partial.order().eq([3, 1]));
         assert!(partial.unvisited(6).eq([0, 2, 4, 5]));
     }
 
     #[test]
-    fn all_64_cities_can_be_told_apart() {
+    fn all_64_cities_are_distinct() {
         let partial = Partial::new(63);
         assert!(partial.unvisited(64).eq(0..63));
     }

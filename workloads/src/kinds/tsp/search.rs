@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use crossbeam_utils::CachePadded;
 use rayon::Scope;
 
-use super::bound::Prices;
+use super::bound::Costs;
 use super::cities::Cities;
 use super::first_tour::first_tour;
 use super::partial::{MAX_CITIES, Partial};
-use crate::machine::charge;
+use crate::machine::add_cost;
 
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,30 +23,30 @@ pub(super) struct Tour {
 
 /// The result of a search.
 pub(super) struct Found {
-    /// The shortest tour, if there is any as short as asked for.
+    /// The shortest tour, if any is as short as required.
     pub(super) best: Option<Tour>,
-    /// Partial tours looked at.
+    /// The number of partial tours that the search visited.
     pub(super) nodes: u64,
 }
 
-/// An instance made ready: start, adjusted prices, and a first tour. Searching does not change it.
+/// A prepared instance: start, adjusted costs, and a first tour. Searching does not change it.
 pub(super) struct Search {
-    prices: Prices,
+    costs: Costs,
     start: usize,
-    /// A tour to improve on, or the length below which tours are looked for.
+    /// A tour to improve on, or the length below which the search looks for tours.
     first: Result<Tour, u64>,
     spawn_depth: usize,
 }
 
 impl Search {
-    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities
-    /// and more are searched by one task alone.
+    /// Prepares a search from the outermost city. From `spawn_depth` cities on, one task searches a
+    /// partial tour alone.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
-        let prices = Prices::ascended(cities, start, first.length);
+        let costs = Costs::ascended(cities, start, first.length);
         Self {
-            prices,
+            costs,
             start,
             first: Ok(first),
             spawn_depth,
@@ -76,7 +76,7 @@ impl Search {
         best.into_found(nodes.into_inner().into_inner())
     }
 
-    /// Spawns a task for every promising way to go on.
+    /// Spawns a task for every promising extension.
     fn expand<'s>(
         &'s self,
         scope: &Scope<'s>,
@@ -98,53 +98,53 @@ impl Search {
         let mut children = Children::of(self, &partial);
         // The worst child first: this worker takes up its newest job next, so it
         // searches best-first, and thieves take the oldest.
-        while let Some((price, city)) = children.pop_worst() {
-            let child = partial.extended(city, price);
+        while let Some((cost, city)) = children.pop_worst() {
+            let child = partial.extended(city, cost);
             scope.spawn(move |scope| self.expand(scope, best, nodes, child));
         }
     }
 
-    /// Searches everything below `partial`; returns how many partial tours it looked at.
+    /// Searches everything below `partial`; returns how many partial tours it visited.
     fn descend(&self, best: &Best<'_>, partial: &mut Partial) -> u64 {
         if self.is_hopeless_or_done(best, partial) {
             return 1;
         }
         let mut nodes = 1;
         let mut children = Children::of(self, partial);
-        while let Some((price, city)) = children.pop_best() {
-            partial.push(city, price);
+        while let Some((cost, city)) = children.pop_best() {
+            partial.push(city, cost);
             nodes += self.descend(best, partial);
-            partial.pop(price);
+            partial.pop(cost);
         }
         nodes
     }
 
-    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all cities
-    /// is closed here, and is then the best tour if it improves on it.
+    /// Returns whether nothing below `partial` can improve on the best tour. Closes a partial tour
+    /// of all cities, and keeps it if it is better than the best tour.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
-        if partial.visited_count < self.prices.count() {
-            return partial.price + self.cheapest_completion(partial) > best.highest_useful_price();
+        if partial.visited_count < self.costs.count() {
+            return partial.cost + self.cheapest_completion(partial) > best.highest_useful_cost();
         }
-        let price = partial.price + self.prices.between(partial.last(), self.start);
-        if price <= best.highest_useful_price() {
-            best.offer(self.prices.to_length(price), partial);
+        let cost = partial.cost + self.costs.between(partial.last(), self.start);
+        if cost <= best.highest_useful_cost() {
+            best.offer(self.costs.to_length(cost), partial);
         }
         true
     }
 
-    /// A lower bound for the price of completions: that of the cheapest spanning tree over the
+    /// A lower bound for the cost of completions: that of the cheapest spanning tree over the
     /// cities to come, and of the cheapest road to each end of the partial tour. A path through
     /// those cities is such a tree.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
         let (from_last, from_start) = (
-            self.prices.from(partial.last()),
-            self.prices.from(self.start),
+            self.costs.from(partial.last()),
+            self.costs.from(self.start),
         );
         let (mut to_last, mut to_start) = (i64::MAX, i64::MAX);
         let mut count = 0;
-        for city in partial.unvisited(self.prices.count()) {
+        for city in partial.unvisited(self.costs.count()) {
             cities[count] = city;
             count += 1;
             to_last = to_last.min(from_last[usize::from(city)]);
@@ -153,7 +153,7 @@ impl Search {
             }
         }
         // Roads that are compared.
-        charge((count * (count + 1) / 2) as u64);
+        add_cost((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
         }
@@ -161,7 +161,7 @@ impl Search {
         let mut tree = 0;
         let mut newest = 0;
         while count > 1 {
-            let from_newest = self.prices.from(usize::from(cities[newest]));
+            let from_newest = self.costs.from(usize::from(cities[newest]));
             count -= 1;
             cities.swap(newest, count);
             nearest.swap(newest, count);
@@ -181,9 +181,9 @@ impl Search {
 
 /// The best tour so far, shared by all tasks.
 struct Best<'a> {
-    prices: &'a Prices,
-    /// Price of a tour one unit shorter than the best. On its own line, as every node reads it.
-    highest_useful_price: CachePadded<AtomicI64>,
+    costs: &'a Costs,
+    /// Cost of a tour one unit shorter than the best. On its own line, as every node reads it.
+    highest_useful_cost: CachePadded<AtomicI64>,
     tour: Mutex<Option<Tour>>,
 }
 
@@ -193,19 +193,19 @@ impl<'a> Best<'a> {
             Ok(tour) => (tour.length, Some(tour.clone())),
             Err(length) => (*length, None),
         };
-        let price = search.prices.just_below_length(length);
+        let cost = search.costs.just_below_length(length);
         Self {
-            prices: &search.prices,
-            highest_useful_price: CachePadded::new(AtomicI64::new(price)),
+            costs: &search.costs,
+            highest_useful_cost: CachePadded::new(AtomicI64::new(cost)),
             tour: Mutex::new(tour),
         }
     }
 
-    /// The highest price of a round trip that is shorter than the best.
-    fn highest_useful_price(&self) -> i64 {
+    /// The highest cost of a round trip that is shorter than the best.
+    fn highest_useful_cost(&self) -> i64 {
         // Relaxed: the value only falls, so a stale one is too high. Then a task visits a few
         // useless nodes, or offers a tour that `offer` rejects under the lock.
-        self.highest_useful_price.load(Relaxed)
+        self.highest_useful_cost.load(Relaxed)
     }
 
     /// Takes the tour if it is shorter than the best.
@@ -217,8 +217,8 @@ impl<'a> Best<'a> {
                 length,
                 order: partial.order().map(usize::from).collect(),
             });
-            self.highest_useful_price
-                .store(self.prices.just_below_length(length), Relaxed);
+            self.highest_useful_cost
+                .store(self.costs.just_below_length(length), Relaxed);
         }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Best<'a> {
     }
 }
 
-/// The ways to go on from a partial tour, nearest city first.
+/// The extensions of a partial tour, nearest city first.
 struct Children {
     sorted: [(i64, u8); MAX_CITIES],
     from: usize,
@@ -242,11 +242,11 @@ struct Children {
 
 impl Children {
     fn of(search: &Search, partial: &Partial) -> Self {
-        let prices = search.prices.from(partial.last());
+        let costs = search.costs.from(partial.last());
         let mut sorted = [(0, 0); MAX_CITIES];
         let mut to = 0;
-        for city in partial.unvisited(search.prices.count()) {
-            sorted[to] = (prices[usize::from(city)], city);
+        for city in partial.unvisited(search.costs.count()) {
+            sorted[to] = (costs[usize::from(city)], city);
             to += 1;
         }
         sorted[..to].sort_unstable();
@@ -332,12 +332,12 @@ mod tests {
         }
         for order in orders.into_iter().filter(|order| order[1] < order[6]) {
             let length = cities.round_trip_length(&order).unwrap();
-            let price = search.prices.just_below_length(length + 1);
+            let cost = search.costs.just_below_length(length + 1);
             let mut partial = Partial::new(search.start);
             for &city in &order[1..] {
-                let bound = partial.price + search.cheapest_completion(&partial);
-                assert!(bound <= price, "{order:?}");
-                let road = search.prices.between(partial.last(), city);
+                let bound = partial.cost + search.cheapest_completion(&partial);
+                assert!(bound <= cost, "{order:?}");
+                let road = search.costs.between(partial.last(), city);
                 partial.push(u8::try_from(city).unwrap(), road);
             }
         }

@@ -11,7 +11,7 @@ use super::cities::MAX_COORDINATE;
 /// Keywords that say nothing about distances.
 const IGNORED: [&str; 4] = ["NAME", "COMMENT", "DISPLAY_DATA_TYPE", "CAPACITY"];
 
-/// Keywords, all values of which but one mean another problem than ours.
+/// Keywords with one supported value; any other value means another problem.
 const REQUIRED: [(&str, &str); 3] = [
     ("TYPE", "TSP"),
     ("EDGE_WEIGHT_TYPE", "EUC_2D"),
@@ -21,11 +21,11 @@ const REQUIRED: [(&str, &str); 3] = [
 /// A round trip needs three cities.
 const MIN_CITIES: usize = 3;
 
-/// Why a text is no instance that we can use: the fault and its remedy.
+/// Why a text is no usable instance: the fault and its remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TsplibError {
-    /// One-based line; for something missing, the line in which it was missed.
+    /// One-based line; for a missing part, the line before which it belongs.
     line: usize,
     problem: String,
 }
@@ -33,18 +33,19 @@ pub(super) struct TsplibError {
 /// The longest part of a file that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// Part of a file, for a message, which must change nothing on a terminal.
+/// Part of a file, for a message. Control characters are escaped, because they could change a
+/// terminal.
 fn quoted(text: &str) -> String {
     let (text, more) = match text.char_indices().nth(QUOTED) {
         Some((end, _)) => (&text[..end], "…"),
         None => (text, ""),
     };
     let mut shown = String::new();
-    for mark in text.chars() {
-        if mark.is_control() {
-            shown.extend(mark.escape_default());
+    for character in text.chars() {
+        if character.is_control() {
+            shown.extend(character.escape_default());
         } else {
-            shown.push(mark);
+            shown.push(character);
         }
     }
     shown + more
@@ -176,7 +177,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
 
 /// The lines after `NODE_COORD_SECTION`.
 fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
-    // By number, with the line: a wild DIMENSION must not reserve memory.
+    // A map from number to line: a wrong, huge DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         if line == "-1" {

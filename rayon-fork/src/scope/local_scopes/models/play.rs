@@ -2,7 +2,7 @@
 
 use crate::core_latch::CoreLatch;
 use crate::latch::Count;
-use crate::scope::local_scopes::reserve::{Counted, Reserve};
+use crate::scope::local_scopes::shard::{Counted, Shard};
 use crate::sync::modelled::{Condvar, Mutex};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The steps in which a mutant differs. By default there are none.
-pub(super) trait Twin: Send + Sync + 'static {
-    const TURNS_AWAY_BEFORE_SEARCHING: bool = true;
-    const TURNS_AWAY_FOR_OTHER_JOBS: bool = true;
-    const TURNS_AWAY_AFTER_WAITING: bool = true;
+pub(super) trait Steps: Send + Sync + 'static {
+    const RETURNS_UNITS_BEFORE_SEARCHING: bool = true;
+    const RETURNS_UNITS_FOR_OTHER_JOBS: bool = true;
+    const RETURNS_UNITS_AFTER_WAITING: bool = true;
     const OTHER_JOBS_COUNT_DIRECTLY: bool = true;
 
     fn take_off(count: &Count, units: usize) -> bool {
@@ -25,7 +25,7 @@ pub(super) trait Twin: Send + Sync + 'static {
     }
 }
 
-/// The actions of jobs. Each scope job leaves a mark of its own.
+/// The actions of jobs. Each job of the scope records under its own number that it has run.
 #[derive(Clone, Copy)]
 pub(super) enum Job {
     /// Of the scope: nothing else.
@@ -34,8 +34,8 @@ pub(super) enum Job {
     Parent(usize, usize),
     /// Of no scope: goes on until the scope has ended.
     Other,
-    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on
-    /// until the scope has ended.
+    /// Of no scope, but runs code that borrows the scope: spawns a leaf into it, then goes on until
+    /// the scope has ended.
     OtherThatSpawns(usize),
     /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has
     /// ended.
@@ -55,19 +55,19 @@ pub(super) struct Scope<T> {
     count: Count,
     latch: CoreLatch,
     queues: Mutex<Queues>,
-    news: Condvar,
-    /// Opened by a job of no scope, for which the scope's closure waits; and opened at the scope's
-    /// end.
+    changed: Condvar,
+    /// A job of no scope opens this gate, for which the scope's closure waits.
     has_begun: (Mutex<bool>, Condvar),
+    /// The end of the scope opens this gate.
     has_ended: (Mutex<bool>, Condvar),
-    marks: Vec<UnsafeCell<bool>>,
-    /// Read where the scope is used and written where it is freed, so that loom finds uses that are
-    /// not ordered before the end.
+    has_run: Vec<UnsafeCell<bool>>,
+    /// Each use of the scope reads this, and its end writes it. So loom finds uses that are not
+    /// ordered before the end.
     is_freed: UnsafeCell<bool>,
     mutant: PhantomData<T>,
 }
 
-impl<T: Twin> Counted for Scope<T> {
+impl<T: Steps> Counted for Scope<T> {
     fn add(&self, units: usize) {
         self.assert_alive();
         self.count.add(units);
@@ -88,7 +88,7 @@ impl<T: Twin> Counted for Scope<T> {
             // SAFETY: as above.
             unsafe { CoreLatch::set(&raw const this.latch) };
             drop(this.queues.lock());
-            this.news.notify_all();
+            this.changed.notify_all();
         }
     }
 }
@@ -105,8 +105,8 @@ fn pass(gate: &(Mutex<bool>, Condvar)) {
     }
 }
 
-impl<T: Twin> Scope<T> {
-    fn new(marks: usize, other: Vec<Job>) -> Self {
+impl<T: Steps> Scope<T> {
+    fn new(job_count: usize, other: Vec<Job>) -> Self {
         Self {
             count: Count::new(1),
             latch: CoreLatch::new(),
@@ -115,10 +115,10 @@ impl<T: Twin> Scope<T> {
                 other,
                 is_closed: false,
             }),
-            news: Condvar::new(),
+            changed: Condvar::new(),
             has_begun: (Mutex::new(false), Condvar::new()),
             has_ended: (Mutex::new(false), Condvar::new()),
-            marks: (0..marks).map(|_| UnsafeCell::new(false)).collect(),
+            has_run: (0..job_count).map(|_| UnsafeCell::new(false)).collect(),
             is_freed: UnsafeCell::new(false),
             mutant: PhantomData,
         }
@@ -130,50 +130,50 @@ impl<T: Twin> Scope<T> {
         assert!(!is_freed, "a scope is used after its end");
     }
 
-    fn spawn(&self, held: &Reserve<Self>, is_own: bool, job: Job) {
-        held.count_job(self, || is_own);
+    fn spawn(&self, units: &Shard<Self>, is_own: bool, job: Job) {
+        units.count_job(self, || is_own);
         self.queues.lock().jobs.push(job);
-        self.news.notify_all();
+        self.changed.notify_all();
     }
 
-    fn mark(&self, mark: usize) {
-        self.marks[mark].with_mut(|mark| {
+    fn record_run(&self, job: usize) {
+        self.has_run[job].with_mut(|has_run| {
             // SAFETY: loom fails if another thread may be here.
-            let was_marked = unsafe { mark.replace(true) };
-            assert!(!was_marked, "a job was run twice");
+            let had_run = unsafe { has_run.replace(true) };
+            assert!(!had_run, "a job was run twice");
         });
     }
 
-    fn run(&self, held: &Reserve<Self>, is_owner: bool, job: Job) {
+    fn run(&self, units: &Shard<Self>, is_owner: bool, job: Job) {
         match job {
-            Job::Leaf(mark) => {
-                held.begin_job(self);
-                self.mark(mark);
-                held.end_job(self);
+            Job::Leaf(job_number) => {
+                units.begin_job(self);
+                self.record_run(job_number);
+                units.end_job(self);
             }
-            Job::Parent(mark, of_leaf) => {
-                held.begin_job(self);
-                self.mark(mark);
-                self.spawn(held, is_owner, Job::Leaf(of_leaf));
-                held.end_job(self);
+            Job::Parent(job_number, of_leaf) => {
+                units.begin_job(self);
+                self.record_run(job_number);
+                self.spawn(units, is_owner, Job::Leaf(of_leaf));
+                units.end_job(self);
             }
             Job::Other | Job::OtherThatSpawns(_) | Job::OtherThatWaits => {
-                if T::TURNS_AWAY_FOR_OTHER_JOBS {
-                    held.turn_away();
+                if T::RETURNS_UNITS_FOR_OTHER_JOBS {
+                    units.return_units();
                 }
                 if let Job::OtherThatSpawns(of_leaf) = job {
-                    self.spawn(held, !T::OTHER_JOBS_COUNT_DIRECTLY, Job::Leaf(of_leaf));
+                    self.spawn(units, !T::OTHER_JOBS_COUNT_DIRECTLY, Job::Leaf(of_leaf));
                     open(&self.has_begun);
                 }
                 if let Job::OtherThatWaits = job {
                     open(&self.has_begun);
                     if let Some(job) = self.take(false) {
-                        if T::TURNS_AWAY_AFTER_WAITING {
-                            let scope = held.scope();
-                            self.run(held, false, job);
-                            held.go_back(scope);
+                        if T::RETURNS_UNITS_AFTER_WAITING {
+                            let scope = units.scope();
+                            self.run(units, false, job);
+                            units.go_back(scope);
                         } else {
-                            self.run(held, false, job);
+                            self.run(units, false, job);
                         }
                     }
                 }
@@ -211,27 +211,27 @@ impl<T: Twin> Scope<T> {
             if job.is_some() {
                 return job;
             }
-            queues = self.news.wait(queues);
+            queues = self.changed.wait(queues);
         }
     }
 
     /// Runs a worker until the model ends, or an owner until the scope does.
-    fn work(&self, held: &Reserve<Self>, is_owner: bool) {
+    fn work(&self, units: &Shard<Self>, is_owner: bool) {
         loop {
-            if is_owner && (held.completes(self) || self.latch.probe()) {
-                return held.forget(self);
+            if is_owner && (units.completes(self) || self.latch.probe()) {
+                return units.forget(self);
             }
             if let Some(job) = self.take(!is_owner) {
-                self.run(held, is_owner, job);
+                self.run(units, is_owner, job);
                 continue;
             }
-            if T::TURNS_AWAY_BEFORE_SEARCHING && held.turn_away() {
+            if T::RETURNS_UNITS_BEFORE_SEARCHING && units.return_units() {
                 continue;
             }
             let job = self.search(is_owner);
-            held.turn_away();
+            units.return_units();
             match job {
-                Some(job) => self.run(held, is_owner, job),
+                Some(job) => self.run(units, is_owner, job),
                 None => return,
             }
         }
@@ -239,77 +239,78 @@ impl<T: Twin> Scope<T> {
 }
 
 /// Plays a model with `workers` workers beside the owner of a scope, whose closure spawns `jobs`.
-/// `other` jobs wait from the start, and may have to begin before.
-fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) {
+/// The jobs `other` are queued from the start. If one of them spawns or waits, it begins before the
+/// closure spawns.
+fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
-    let scope = Arc::new(Scope::<T>::new(marks, other));
+    let scope = Arc::new(Scope::<T>::new(job_count, other));
     let threads: Vec<_> = (0..workers)
         .map(|_| {
             let scope = Arc::clone(&scope);
-            thread::spawn(move || scope.work(&Reserve::new(), false))
+            thread::spawn(move || scope.work(&Shard::new(), false))
         })
         .collect();
 
-    let held = Reserve::new();
+    let units = Shard::new();
     if is_other_first {
         pass(&scope.has_begun);
     }
     for job in jobs {
-        scope.spawn(&held, true, job);
+        scope.spawn(&units, true, job);
     }
-    held.end_job(&*scope);
-    scope.work(&held, true);
+    units.end_job(&*scope);
+    scope.work(&units, true);
     // SAFETY: loom fails if another thread may be here.
     scope
         .is_freed
         .with_mut(|is_freed| unsafe { *is_freed = true });
-    for mark in &scope.marks {
+    for has_run in &scope.has_run {
         // SAFETY: loom fails if another thread may be here.
         assert!(
-            mark.with(|mark| unsafe { *mark }),
+            has_run.with(|has_run| unsafe { *has_run }),
             "a scope ended before a job of it"
         );
     }
 
     open(&scope.has_ended);
     scope.queues.lock().is_closed = true;
-    scope.news.notify_all();
+    scope.changed.notify_all();
     for thread in threads {
         thread.join().expect("a failed thread has failed the model");
     }
 }
 
 /// One job, for the owner or a worker.
-pub(super) fn one_job<T: Twin>() {
+pub(super) fn one_job<T: Steps>() {
     play::<T>(1, 1, vec![Job::Leaf(0)], vec![]);
 }
 
 /// A job spawns another; either may be run by the owner or by a worker.
-pub(super) fn job_of_a_job<T: Twin>() {
+pub(super) fn job_of_a_job<T: Steps>() {
     play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![]);
 }
 
 /// Two jobs, for two workers and the owner.
-pub(super) fn two_jobs<T: Twin>() {
+pub(super) fn two_jobs<T: Steps>() {
     play::<T>(2, 2, vec![Job::Leaf(0), Job::Leaf(1)], vec![]);
 }
 
 /// A job of a job, with two workers.
-pub(super) fn job_of_a_job_among_three<T: Twin>() {
+pub(super) fn job_of_a_job_among_three<T: Steps>() {
     play::<T>(2, 2, vec![Job::Parent(0, 1)], vec![]);
 }
 
 /// A worker has a job of the scope and one that goes on until the scope has ended.
-pub(super) fn other_job<T: Twin>() {
+pub(super) fn other_job<T: Steps>() {
     play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![Job::Other]);
 }
 
 /// The other job spawns into the scope.
-pub(super) fn other_job_that_spawns<T: Twin>() {
+pub(super) fn other_job_that_spawns<T: Steps>() {
     play::<T>(1, 1, vec![], vec![Job::OtherThatSpawns(0)]);
 }
 
 /// The other job waits, and may run a job of the scope meanwhile.
-pub(super) fn other_job_that_waits<T: Twin>() {
+pub(super) fn other_job_that_waits<T: Steps>() {
     play::<T>(1, 1, vec![Job::Leaf(0)], vec![Job::OtherThatWaits]);
 }

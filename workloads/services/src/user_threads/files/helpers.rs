@@ -1,4 +1,4 @@
-//! Transfers by helper threads, which block in the user threads' place.
+//! Transfers by helper threads: these OS threads block, and the user threads go on.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,7 @@ use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Threads that wait for transfers to make, each with the number of its user thread.
+/// Helper threads, which wait for transfers. Each transfer has the number of its user thread.
 pub(super) struct Helpers {
     /// `None` only while it is being dropped, which ends the helpers.
     to_do: Option<Sender<(usize, Transfer)>>,
@@ -20,7 +20,7 @@ pub(super) struct Helpers {
 }
 
 impl Helpers {
-    /// One for each of the `transfers` that may be under way at a time, within reason.
+    /// Starts one helper for each of the `transfers` simultaneous transfers, up to the maximum.
     pub(super) fn start(transfers: usize) -> Self {
         let (to_do, inbox) = unbounded();
         let (outbox, done) = unbounded();
@@ -86,7 +86,7 @@ impl Drop for Helpers {
     fn drop(&mut self) {
         self.to_do = None;
         for thread in self.threads.drain(..) {
-            // A helper that panicked has said so already.
+            // A helper that panicked has already printed its panic.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
 //! Reading and writing files while other user threads go on.
 //!
-//! A thread hands file and buffer over and blocks; the backend gives them back with the result. So
-//! nothing that the kernel still writes to can go away with the stack of a thread.
+//! A thread hands its file and buffer to the backend and blocks; the backend returns them with the
+//! result. So if a thread's stack is freed, the kernel does not write to freed memory.
 
 mod helpers;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use transfer::Backend;
 pub use transfer::Direction;
 pub(super) use transfer::{Done, Outcome, Transfer};
 
-/// Asynchronous transfers, and how many are under way.
+/// The backend of asynchronous transfers, with the number of transfers in flight.
 pub struct Files {
     backend: Box<dyn Backend>,
     is_uring: bool,
@@ -26,12 +26,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// The backend called `name` (`auto`, `io-uring` or `threads`), for at most `transfers` at a
-    /// time. `auto` is `io_uring` if the kernel lets this process have it, and helper threads
-    /// otherwise.
+    /// Creates the backend `name` (`auto`, `io-uring` or `threads`), for at most `transfers`
+    /// simultaneous transfers. `auto` is `io_uring` if the kernel allows it to this process, and
+    /// helper threads otherwise.
     ///
     /// # Errors
-    /// If `io_uring` is asked for by name and cannot be had.
+    /// If `name` is `io-uring`, and the kernel does not allow it.
     pub fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
         let with = |backend: Box<dyn Backend>, is_uring| Self {
             backend,
@@ -53,13 +53,13 @@ impl Files {
         }
     }
 
-    /// Whether transfers go through `io_uring`.
+    /// Returns whether transfers use `io_uring`.
     #[must_use]
     pub fn is_uring(&self) -> bool {
         self.is_uring
     }
 
-    /// The most transfers that were under way at a time.
+    /// Returns the largest number of simultaneous transfers.
     #[must_use]
     pub fn most_under_way(&self) -> usize {
         self.most_under_way

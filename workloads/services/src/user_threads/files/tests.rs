@@ -1,4 +1,4 @@
-//! Both backends do the same, and overlap what threads wait for.
+//! Both backends give the same results, and overlap transfers.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn what_threads_write_at_once_each_reads_back() {
 
 #[test]
 fn a_thread_that_reads_a_pipe_waits_while_another_writes_to_it() {
-    // Helper threads transfer at an offset, which a pipe has none of.
+    // Helper threads transfer at an offset, which a pipe does not have.
     let Ok(files) = Files::new("io-uring", 2) else {
         return eprintln!("SKIPPED: no io_uring");
     };

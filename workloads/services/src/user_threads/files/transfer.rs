@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// Which way a transfer goes.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the file into the buffer.
@@ -29,7 +29,7 @@ pub(in super::super) struct Done {
     pub(in super::super) outcome: Outcome,
 }
 
-/// How many bytes were transferred, and the buffer.
+/// The number of transferred bytes, and the buffer.
 pub(in super::super) struct Outcome {
     pub(in super::super) result: io::Result<usize>,
     pub(in super::super) buffer: Vec<u8>,
@@ -40,7 +40,7 @@ pub(in super::super) trait Backend: Send {
     /// Begins a transfer for a thread.
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;
 
-    /// One transfer that has ended; waits for it if there is none yet and `may_wait`. The caller
-    /// knows that something is under way.
+    /// Returns one transfer that has ended. If there is none yet and `may_wait`, waits for one. The
+    /// caller knows that a transfer is in flight.
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>>;
 }

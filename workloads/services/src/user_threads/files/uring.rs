@@ -9,17 +9,17 @@ use io_uring::{IoUring, Probe, opcode, types};
 
 use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 
-/// Most places of a ring: what any kernel that has rings allows.
+/// The most entries of a ring: a size that every kernel with `io_uring` allows.
 const MOST_ENTRIES: usize = 4096;
 
-/// A ring, and the transfers on which the kernel works.
+/// A ring, and the transfers in flight.
 pub(super) struct Ring {
     ring: IoUring,
-    /// By the number that the kernel knows a transfer by; `None` where none is under way.
+    /// Transfers by the number that identifies them to the kernel; `None` for free numbers.
     flights: Vec<Option<Flight>>,
 }
 
-/// The state of a transfer, which must stay as it is until the kernel is done with it.
+/// The state of a transfer, which must not change until the kernel has finished the transfer.
 struct Flight {
     thread: usize,
     buffer: Vec<u8>,
@@ -28,10 +28,11 @@ struct Flight {
 }
 
 impl Ring {
-    /// A ring for so many transfers at a time.
+    /// Creates a ring for this many simultaneous transfers.
     ///
     /// # Errors
-    /// If the kernel has none for this process, or none that reads and writes.
+    /// If the kernel does not allow `io_uring` to this process, or its version cannot read and
+    /// write.
     pub(super) fn new(transfers: usize) -> io::Result<Self> {
         let entries = transfers.clamp(1, MOST_ENTRIES).next_power_of_two();
         let ring = IoUring::new(u32::try_from(entries).expect("few"))?;
@@ -53,7 +54,7 @@ impl Ring {
         }
     }
 
-    /// A number for one more transfer.
+    /// Returns a free number for one more transfer.
     fn vacancy(&mut self) -> usize {
         self.flights
             .iter()
@@ -64,7 +65,7 @@ impl Ring {
             })
     }
 
-    /// Submits the queued transfers to the kernel, and waits until so many have ended.
+    /// Submits the queued transfers to the kernel, and waits until this many have ended.
     fn enter(&self, ended: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(ended) {
@@ -98,7 +99,7 @@ impl Backend for Ring {
         } = transfer;
         let number = self.vacancy();
         let descriptor = types::Fd(file.as_raw_fd());
-        // A longer buffer is transferred in several goes.
+        // A longer buffer needs several transfers.
         let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         let entry = match direction {
             Direction::Read => opcode::Read::new(descriptor, buffer.as_mut_ptr(), length)
@@ -122,11 +123,11 @@ impl Backend for Ring {
         if pushed.is_err() {
             self.flights[number] = None;
             return Err(io::Error::other(
-                "more transfers at a time than the ring has places",
+                "more simultaneous transfers than the ring has entries",
             ));
         }
-        // The kernel takes the rest of the entries with the next call; if it never does, waiting
-        // for them is an error.
+        // The kernel takes the remaining entries with the next call. If it never takes them,
+        // waiting for them is an error.
         let _ = self.enter(0);
         Ok(())
     }
@@ -143,11 +144,11 @@ impl Backend for Ring {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into buffers, so they cannot go before it has finished.
+    /// The kernel may still write into buffers, so they must live until it has finished.
     fn drop(&mut self) {
         while self.flights.iter().any(Option::is_some) {
             if self.ended().is_none() && self.enter(1).is_err() {
-                // It is not known when the kernel will be done: the buffers stay for good.
+                // It is unknown when the kernel will finish, so the buffers are leaked.
                 std::mem::forget(std::mem::take(&mut self.flights));
             }
         }

@@ -1,4 +1,4 @@
-//! Files as they should be, and every way in which they are not.
+//! Valid files, and every kind of invalid file.
 
 use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ fn a_fault_is_named_with_its_line_and_value() {
             "line 14: `FIXED_EDGES_SECTION` behind the line `-1`",
         ),
         ("3 1e1", "-1\n3 1e1", "line 10: `3 1e1 10.0` behind"),
-        // Shown in a way that a terminal does not obey.
+        // Escaped, so that a terminal does not interpret it.
         ("2 10 0", "2 10\0 0", "x coordinate `10\\u{0}` of city 2"),
     ] {
         let error = error_with(from, to);
@@ -127,14 +127,14 @@ fn a_message_repeats_no_more_of_a_file_than_fits_a_line_and_nothing_that_a_termi
     assert!(error.len() < 200 && error.contains("xxx…`"), "{error}");
 }
 
-/// Lines as files have them, some with numbers that lie.
+/// Lines as files have them, some with wrong numbers.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let line = "(TYPE: TSP|DIMENSION: [0-9]{1,20}|EDGE_WEIGHT_TYPE: EUC_2D\
         |NODE_COORD_SECTION|EOF|[0-9]{1,20} [0-9.e-]{1,5} [0-9.eE+]{1,5}|.{0,10})";
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n").into_bytes())
 }
 
-/// A good file of so many cities, damaged in some places: bytes overwritten, cut out, put in twice.
+/// A valid file, damaged in some places: bytes are overwritten, removed or repeated.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let damage = (
         any::<prop::sample::Index>(),

@@ -1,6 +1,6 @@
-//! The claims that must hold, and the scenarios in which each mutant must be caught.
+//! The promises that must hold, and the scenarios in which each mutant must be caught.
 
-use super::play::{self, Twin};
+use super::play::{self, Steps};
 use crate::latch::Count;
 // All threads are blocked if a scope does not end.
 use crate::sleep::models::{Bounds, LOST, TRIO, UNORDERED, holds, is_caught};
@@ -16,40 +16,40 @@ const EARLY: &str = "a scope ended before a job of it";
 
 /// The steps without a mistake.
 enum Real {}
-impl Twin for Real {}
+impl Steps for Real {}
 
 holds! {
     a_scope_ends_once_after_its_job: SMALL, play::one_job::<Real>;
     a_scope_ends_once_after_the_jobs_of_its_jobs: TRIO, play::job_of_a_job::<Real>;
     a_scope_ends_once_after_jobs_of_jobs_among_three: TRIO, play::job_of_a_job_among_three::<Real>;
     a_scope_ends_once_after_jobs_that_three_share: TRIO, play::two_jobs::<Real>;
-    a_scope_ends_though_a_worker_turns_to_another_job: TRIO, play::other_job::<Real>;
+    a_scope_ends_though_a_worker_runs_another_job: TRIO, play::other_job::<Real>;
     a_scope_ends_though_another_job_spawned_into_it: TRIO, play::other_job_that_spawns::<Real>;
     a_scope_ends_though_its_job_ran_within_another: TRIO, play::other_job_that_waits::<Real>;
 }
 
 enum SearchesFirst {}
-impl Twin for SearchesFirst {
-    const TURNS_AWAY_BEFORE_SEARCHING: bool = false;
+impl Steps for SearchesFirst {
+    const RETURNS_UNITS_BEFORE_SEARCHING: bool = false;
 }
 
 enum KeepsUnits {}
-impl Twin for KeepsUnits {
-    const TURNS_AWAY_FOR_OTHER_JOBS: bool = false;
+impl Steps for KeepsUnits {
+    const RETURNS_UNITS_FOR_OTHER_JOBS: bool = false;
 }
 
 enum GoesOn {}
-impl Twin for GoesOn {
-    const TURNS_AWAY_AFTER_WAITING: bool = false;
+impl Steps for GoesOn {
+    const RETURNS_UNITS_AFTER_WAITING: bool = false;
 }
 
 enum Fetches {}
-impl Twin for Fetches {
+impl Steps for Fetches {
     const OTHER_JOBS_COUNT_DIRECTLY: bool = false;
 }
 
 enum TwoSteps {}
-impl Twin for TwoSteps {
+impl Steps for TwoSteps {
     fn take_off(count: &Count, units: usize) -> bool {
         // ORDERING: as in the original. The only mistake is that other threads may come in between.
         let before = count.0.load(Ordering::Acquire);
@@ -58,22 +58,22 @@ impl Twin for TwoSteps {
     }
 }
 
-enum LooksRelaxed {}
-impl Twin for LooksRelaxed {
+enum ReadsRelaxed {}
+impl Steps for ReadsRelaxed {
     fn is(count: &Count, units: usize) -> bool {
         count.0.load(Ordering::Relaxed) == units
     }
 }
 
 enum TakesOffRelaxed {}
-impl Twin for TakesOffRelaxed {
+impl Steps for TakesOffRelaxed {
     fn take_off(count: &Count, units: usize) -> bool {
         count.0.fetch_sub(units, Ordering::Relaxed) == units
     }
 }
 
 enum CountsLess {}
-impl Twin for CountsLess {
+impl Steps for CountsLess {
     fn is(count: &Count, units: usize) -> bool {
         count.is(units + 1)
     }
@@ -85,7 +85,7 @@ is_caught! {
     going_on_after_a_wait_with_units_is_caught: TRIO, LOST, play::other_job_that_waits::<GoesOn>;
     fetching_units_in_another_job_is_caught: TRIO, LOST, play::other_job_that_spawns::<Fetches>;
     subtracting_in_two_steps_is_caught: TRIO, LOST, play::two_jobs::<TwoSteps>;
-    looking_at_the_count_without_order_is_caught: TRIO, UNORDERED, play::job_of_a_job::<LooksRelaxed>;
+    reading_the_count_without_order_is_caught: TRIO, UNORDERED, play::job_of_a_job::<ReadsRelaxed>;
     taking_off_without_order_is_caught: TRIO, UNORDERED, play::two_jobs::<TakesOffRelaxed>;
     taking_no_account_of_own_units_is_caught: TRIO, EARLY, play::job_of_a_job::<CountsLess>;
 }

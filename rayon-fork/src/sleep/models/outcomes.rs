@@ -17,13 +17,13 @@ macro_rules! for_each {
     };
 }
 
-/// The claims that must hold for every variant, and those only for variants with fences. Variants
-/// without fences may lose an internal job, and the list records that.
+/// The promises that every variant keeps, and those of variants with fences only. Variants without
+/// fences may lose an internal job, and the list records that.
 macro_rules! every_scenario {
     ($layout:ident $events:ident NoFence $wake_rule:ident) => {
         holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
         is_caught! {
-            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$layout<($events, NoFence, $wake_rule, Inline)>, Slot>;
+            a_pushed_job_after_notification_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_notification::<$layout<($events, NoFence, $wake_rule, Inline)>, Slot>;
         }
     };
     ($layout:ident $($dimension:ident)*) => {
@@ -35,10 +35,10 @@ macro_rules! every_scenario {
 macro_rules! holds_with_fences {
     ($counters:ty) => {
         holds! {
-            a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news::<$counters, Slot>;
+            a_pushed_job_finds_a_sleeper_after_notification: PAIR, play::push_after_notification::<$counters, Slot>;
             a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits::<$counters, Slot>;
             a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs::<$counters, Slot>;
-            two_publishers_lose_neither_job: TRIO, play::two_publishers::<$counters, Slot>;
+            two_producers_lose_neither_job: TRIO, play::two_producers::<$counters, Slot>;
         }
     };
 }
@@ -47,16 +47,16 @@ macro_rules! holds_for_all {
     ($counters:ty) => {
         holds! {
             an_injected_job_is_never_stranded: PAIR, play::inject::<$counters, Slot>;
-            an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news::<$counters, Slot>;
+            an_injected_job_is_never_stranded_after_notification: PAIR, play::inject_after_notification::<$counters, Slot>;
             a_pushed_job_finds_a_sleeper_and_wakes_it: PAIR, play::push::<$counters, Slot>;
             a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits::<$counters, Slot>;
             a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch::<$counters, Slot>;
             a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast::<$counters, Slot>;
-            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
+            one_job_and_two_workers_end_with_no_worker_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
             a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate::<$counters, Slot>;
-            a_worker_that_asks_another_pool_hears_of_the_end: TWO_SLEEPERS, play::ask_another_pool::<$counters, Slot>;
+            a_worker_that_calls_another_pool_learns_of_the_end: TWO_SLEEPERS, play::call_another_pool::<$counters, Slot>;
             a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject::<$counters, Slot>;
-            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
+            a_pools_owner_that_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
         }
     };
 }
@@ -71,47 +71,47 @@ for_each! { every_scenario:
     split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
 }
 
-/// The claims that depend on which sleepers a worker wakes when it stops searching, for variants
-/// that look for work first.
-macro_rules! looking_scenario {
+/// The promises that depend on wake-up propagation, for variants in which a worker scans the queues
+/// before it wakes a sleeper.
+macro_rules! scanning_scenario {
     ($layout:ident $($dimension:ident)*) => {
-        looking_holds! { $layout<($($dimension),*, Inline, WakeWhereWorkIs)> }
+        scanning_holds! { $layout<($($dimension),*, Inline, WakeWhereWorkIs)> }
     };
 }
 
-macro_rules! looking_holds {
+macro_rules! scanning_holds {
     ($counters:ty) => {
         holds! {
             a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits::<$counters, Slot>;
-            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
-            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
+            one_job_and_two_workers_end_with_no_worker_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
+            a_pools_owner_that_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
         }
     };
 }
 
 mod workers_that_wake_where_work_is {
     use super::*;
-    for_each! { looking_scenario:
+    for_each! { scanning_scenario:
         packed: Packed Jec NoFence IdleFirst,
         split: Split Jec NoFence IdleFirst,
     }
 }
 
-type Looking = (Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs);
+type Scanning = (Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs);
 
-mod looking_for_work_before_leaving_is_caught {
+mod scanning_before_leaving_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Packed<Looking>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking>, Slot>;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Split<Scanning>, Slot>;
     }
 }
 
-mod leaving_the_work_to_sleepers_is_caught {
+mod waking_no_sleeper_for_work_in_sight_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Packed<Looking>>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Split<Looking>>, Slot>;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Packed<Scanning>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
     }
 }
 
@@ -124,41 +124,41 @@ mod events_that_wrap_at_two_strand_no_injected_job {
     use super::*;
     holds! {
         inject: PAIR, play::inject::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
-        inject_after_news: PAIR, play::inject_after_news::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
+        inject_after_notification: PAIR, play::inject_after_notification::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
         inject_what_a_job_awaits: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
     }
 }
 
-mod looking_for_news_before_registering_is_caught {
+mod reading_events_before_registering_is_caught {
     use super::*;
     is_caught! {
-        split: PAIR, LOST, play::push::<With<LooksBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
-        split_sleepers_only: PAIR, LOST, play::push::<With<LooksBeforeRegistering, SplitJec<SleepersOnly>>, Slot>;
+        split: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
+        split_sleepers_only: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<SleepersOnly>>, Slot>;
     }
 }
 
-mod looking_for_sleepers_before_leaving_is_caught {
+mod reading_sleepers_before_leaving_is_caught {
     use super::*;
     is_caught! {
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<LooksBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<LooksBeforeLeaving, SplitNoJec<IdleFirst>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitNoJec<IdleFirst>>, Slot>;
     }
 }
 
 mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, PackedJec<IdleFirst>>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<IdleFirst>>, Slot>;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec<IdleFirst>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, SplitNoJec<IdleFirst>>, Slot>;
     }
 }
 
 mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
     use super::*;
     holds! {
-        split: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<SleepersOnly>>, Slot>;
-        split_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<SleepersOnly>>, Slot>;
+        split: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<SleepersOnly>>, Slot>;
+        split_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitNoJec<SleepersOnly>>, Slot>;
     }
 }
 
@@ -170,9 +170,9 @@ mod scanning_without_the_deques_is_caught {
     }
 }
 
-/// Only for variants that count no events: if a job is announced, the events send the sleeper back
-/// as well.
-mod sleeping_without_a_look_at_the_injector_is_caught {
+/// Only for variants without an events counter: with one, a notification also sends the sleeper
+/// back.
+mod sleeping_without_a_scan_of_the_injector_is_caught {
     use super::*;
     is_caught! {
         split_no_jec: PAIR, LOST, play::inject_unseen::<SplitNoJec<IdleFirst>, Slot>;
@@ -184,8 +184,8 @@ mod pushing_without_a_fence_is_caught {
     is_caught! {
         split_no_jec: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
         split_no_jec_sleepers_only: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
-        packed_push_fence: PAIR, LOST, play::push_after_news::<Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
-        split_push_fence: PAIR, LOST, play::push_after_news::<Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
+        packed_push_fence: PAIR, LOST, play::push_after_notification::<Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
+        split_push_fence: PAIR, LOST, play::push_after_notification::<Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
     }
 }
 
@@ -200,7 +200,7 @@ mod fencing_only_pushes_on_an_empty_deque_is_caught {
 mod blocking_though_claimed_is_caught {
     use super::*;
     is_caught! {
-        split_no_jec: TRIO, LOST, play::two_publishers::<SplitNoJec<IdleFirst>, BlocksThoughClaimed>;
+        split_no_jec: TRIO, LOST, play::two_producers::<SplitNoJec<IdleFirst>, BlocksThoughClaimed>;
     }
 }
 
@@ -238,15 +238,15 @@ mod deciding_to_block_without_the_lock_is_caught {
 mod waking_a_worker_of_the_wrong_pool_is_caught {
     use super::*;
     is_caught! {
-        packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own::<PackedJec<IdleFirst>, Slot>;
-        split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own::<SplitNoJec<IdleFirst>, Slot>;
+        packed: TWO_SLEEPERS, LOST, play::call_another_pool_that_wakes_its_own::<PackedJec<IdleFirst>, Slot>;
+        split_no_jec: TWO_SLEEPERS, LOST, play::call_another_pool_that_wakes_its_own::<SplitNoJec<IdleFirst>, Slot>;
     }
 }
 
 mod an_owner_that_leaves_without_a_wake_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::wait_for_a_scope::<With<NoChain, PackedJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::wait_for_a_scope::<With<NoChain, SplitNoJec<IdleFirst>>, Slot>;
+        packed: TRIO, LOST, play::wait_for_a_scope::<With<NoPropagation, PackedJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::wait_for_a_scope::<With<NoPropagation, SplitNoJec<IdleFirst>>, Slot>;
     }
 }

@@ -1,7 +1,7 @@
-//! A sharded reference count: a worker holds units of a scope's count, so that it need not write
+//! A sharded reference count: a worker keeps units of a scope's count, so that it need not write
 //! the count for each job.
 //!
-//! `README.md` says when a worker may hold units, and why no scope ends early or late.
+//! `README.md` says when a worker may keep units, and why no scope ends early or late.
 
 use std::cell::Cell;
 use std::ptr;
@@ -23,19 +23,19 @@ pub(crate) trait Counted {
     ///
     /// # Safety
     ///
-    /// The caller holds these units, so that the scope is open. It may be freed when this returns.
+    /// The caller has these units, so that the scope is open. It may be freed when this returns.
     unsafe fn take_off(this: *const Self, units: usize);
 }
 
-/// The units of one scope that one worker holds. Only the worker's own thread uses it.
-pub(crate) struct Reserve<C> {
-    /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null
-    /// for none. A worker without units must not follow this pointer.
+/// The units of one scope that one worker keeps. Only the worker's own thread uses them.
+pub(crate) struct Shard<C> {
+    /// The current scope: the worker runs or just ran a job of it, or waits for it itself. Null for
+    /// none. A worker without units must not follow this pointer.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
 
-impl<C: Counted> Reserve<C> {
+impl<C: Counted> Shard<C> {
     pub(crate) fn new() -> Self {
         Self {
             scope: Cell::new(ptr::null()),
@@ -54,7 +54,7 @@ impl<C: Counted> Reserve<C> {
             if !is_own() {
                 return scope.add(1);
             }
-            self.turn_to(scope);
+            self.switch_to(scope);
         }
         match self.units.get() {
             0 => {
@@ -65,18 +65,18 @@ impl<C: Counted> Reserve<C> {
         }
     }
 
-    /// The worker turns to a job of `scope`.
+    /// The worker begins a job of `scope`.
     #[inline]
     pub(crate) fn begin_job(&self, scope: *const C) {
         if !ptr::eq(self.scope.get(), scope) {
-            self.turn_to(scope);
+            self.switch_to(scope);
         }
     }
 
     /// A job of `scope` has ended, and leaves its unit here.
     #[inline]
     pub(crate) fn end_job(&self, scope: *const C) {
-        // Jobs that ran within this one may have turned the worker away.
+        // During jobs that ran within this one, the worker may have returned its units.
         self.begin_job(scope);
         self.units.set(self.units.get() + 1);
     }
@@ -103,25 +103,26 @@ impl<C: Counted> Reserve<C> {
         }
     }
 
-    /// Returns the scope that the worker is at, or null, for [`Self::go_back`].
+    /// Returns the current scope, or null, for [`Self::go_back`].
     #[inline]
     pub(crate) fn scope(&self) -> *const C {
         self.scope.get()
     }
 
-    /// A job has ended that ran inside another one. The worker was at `scope` when it began.
+    /// A job has ended that ran inside another one. `scope` was the current scope when it began.
     #[inline]
     pub(crate) fn go_back(&self, scope: *const C) {
         // If both jobs are of one scope, the outer job keeps that scope open, so the units delay no
         // waiting thread.
         if self.scope.get() != scope {
-            self.turn_away();
+            self.return_units();
         }
     }
 
-    /// The worker turns to something else, and gives back its units. Returns `true` if it held any.
+    /// The worker has no current scope any more, and returns its units. Returns `true` if it had
+    /// any.
     #[inline]
-    pub(crate) fn turn_away(&self) -> bool {
+    pub(crate) fn return_units(&self) -> bool {
         let scope = self.scope.replace(ptr::null());
         let units = self.units.replace(0);
         if units == 0 {
@@ -135,8 +136,8 @@ impl<C: Counted> Reserve<C> {
 
     #[cold]
     #[inline(never)]
-    fn turn_to(&self, scope: *const C) {
-        self.turn_away();
+    fn switch_to(&self, scope: *const C) {
+        self.return_units();
         self.scope.set(scope);
     }
 }
