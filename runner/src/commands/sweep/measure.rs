@@ -26,6 +26,7 @@ use crate::run::progress::{Progress, headline};
 use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
+use crate::system::python::Python;
 use crate::text::table::{Format, print};
 use crate::text::words::{count, human, moment};
 
@@ -257,13 +258,15 @@ pub(super) fn finish(
         );
     }
     summary.tell_counted();
-    // Print what is known already, before Python is set up, which takes long.
+    // What is known is printed even if Python cannot be set up.
+    let python = Python::set_up(project.checkout.root());
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),
     }
     let is_data = matches!(arguments.format, Format::Json | Format::Csv);
-    let missing = match print_result(project, arguments, command, sweep, manifest) {
+    let printed = python.and_then(|it| print_result(&it, arguments, command, sweep, manifest));
+    let missing = match printed {
         Ok(Exit::Good) => None,
         Ok(_) => Some("the analysis failed, as it says above".to_owned()),
         Err(error) if is_broken_pipe(&error) => return Err(error),
@@ -288,7 +291,7 @@ pub(super) fn finish(
 
 /// Has the analysis print the table, and around it the page that the command makes.
 fn print_result(
-    project: &Project,
+    python: &Python,
     arguments: &SweepArgs,
     command: &SweepCommand,
     sweep: &SweepDir,
@@ -296,11 +299,11 @@ fn print_result(
 ) -> Result<Exit> {
     let format = arguments.format;
     if !command.has_page {
-        return analysis::print_table(project, sweep, format);
+        return analysis::print_table(python, sweep, format);
     }
     let is_begun_here = arguments.resume.is_none();
     if format == Format::Json {
-        let table = analysis::table_as_data(project, sweep)?;
+        let table = analysis::table_as_data(python, sweep)?;
         print(&page::below(
             sweep,
             manifest,
@@ -311,7 +314,7 @@ fn print_result(
         return Ok(Exit::Good);
     }
     print(&Page::head(manifest, format))?;
-    let table = analysis::print_table(project, sweep, format);
+    let table = analysis::print_table(python, sweep, format);
     print(&page::below(sweep, manifest, None, is_begun_here, format)?)?;
     table
 }
