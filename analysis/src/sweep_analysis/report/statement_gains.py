@@ -284,8 +284,8 @@ def _lost(own: pl.DataFrame) -> list[str]:
 def _proposals(asked: Statement) -> str:
     """Gains and losses of each branch with edits against the baseline, and losses not excluded.
 
-    A row for each branch. No words. Lines are those of our text without comments, by the edits as
-    they are now, which may lie elsewhere than when they were measured.
+    A row for each branch. No words. Lines are those of the edits as they are now, which may lie
+    elsewhere than when they were measured.
     """
     decisions = asked.sweep.decisions
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
@@ -306,7 +306,7 @@ def _proposals(asked: Statement) -> str:
         made.append(
             {
                 "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": own_lines(edits)[0],
+                "lines": lines_of(edits),
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(significant(own, FASTER)),
                 "largest loss": _largest(significant(own, SLOWER)),
@@ -327,29 +327,41 @@ def _largest(cells: list[str]) -> str:
 
 
 def _lines(asked: Statement) -> str:
-    """How many lines of ours a proposal has, for a cell of a table.
+    """How many lines a proposal adds and removes, for a cell of a table.
 
     Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
-    lines, of_tests = own_lines(edits)
-    return count(lines, "line") + (f", and {count(of_tests, 'line')} of tests" if of_tests else "")
+    return lines_of(edits)
 
 
-def own_lines(edits: Path) -> tuple[int, int]:
-    """Lines of code in the text of edits of the release that was measured: those of its code, and of tests."""
-    lines = {False: 0, True: 0}
+def lines_of(edits: Path) -> str:
+    """The lines that edits of the release that was measured add and remove, tests apart: `+14 −1 lines, tests +46`.
+
+    As `git diff --numstat` counts them, since edits replace no line that stays: `cargo xtask test
+    --only findings` checks that by the published crate.
+    """
+    of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
         if RELEASE not in script["sha256"]:
             continue
         path = script["path"]
         is_test = path.startswith("tests/") or path.endswith("/test.rs")
         for edit in script["edit"]:
-            text = [line.strip() for line in edit["text"].splitlines()]
-            code = [line for line in text if line and not line.startswith("//")]
-            lines[is_test or code[:1] == ["#[cfg(test)]"]] += len(code)
-    return lines[False], lines[True]
+            added = edit["text"].splitlines()
+            first, _, last = edit.get("lines", "1-0").partition("-")
+            counts = of_tests if is_test or "#[cfg(test)]" in added[:2] else of_code
+            counts[0] += len(added)
+            counts[1] += int(last or first) - int(first) + 1
+    tests = _signed(of_tests)
+    return f"{_signed(of_code)} lines" + (f", tests {tests}" if tests else "")
+
+
+def _signed(counts: list[int]) -> str:
+    """`+13 −1` of lines that are added and removed, without a zero."""
+    signs = zip("+−", counts, strict=True)
+    return " ".join(f"{sign}{number}" for sign, number in signs if number)
 
 
 def _with_interval(row: dict[str, Any]) -> str:
