@@ -176,8 +176,8 @@ pub(super) struct OwnCore {
 }
 
 impl OwnCore {
-    /// What to say to a user whose `program` is compared as built with `taken` by `branch`; `None`
-    /// if that is what the user builds.
+    /// The note for a user whose `program` is compared as built with `taken` by `branch`; `None` if
+    /// the user builds it so.
     pub(super) fn note(&self, program: &str, branch: &Branch, taken: &str) -> Option<String> {
         let Self {
             version,

@@ -72,7 +72,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
     let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::LeftOut)?;
-    // What is known is printed even if Python cannot be set up.
+    // A failure is reported below, after all that is known without Python.
     let python = Python::set_up(project.checkout.root());
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());

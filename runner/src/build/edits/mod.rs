@@ -351,8 +351,8 @@ fn range(lines: &str) -> Option<Range<usize>> {
 const COPIED: &str = ".copied-files";
 
 /// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
-/// What an earlier call copied to `to`, and the folder has lost since, is removed: cargo would
-/// still build such a test or build script. Files that others put into the copy stay.
+/// Removes files that an earlier call copied to `to` and the folder has lost since: cargo would still
+/// build such a test or build script. Files that others put into the copy stay.
 ///
 /// # Errors
 /// If a file cannot be read, written or removed.

@@ -264,7 +264,7 @@ pub(super) fn finish(
         );
     }
     summary.tell_counted();
-    // What is known is printed even if Python cannot be set up.
+    // A failure is reported below, after all that is known without Python.
     let python = Python::set_up(project.checkout.root());
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
