@@ -47,7 +47,10 @@ impl Pace {
         let done = u32::try_from(position - self.earlier).unwrap_or(u32::MAX);
         let after = u32::try_from(all.saturating_sub(position)).unwrap_or(u32::MAX);
         let one = at.checked_div(done).unwrap_or_default();
-        match one.saturating_mul(after).saturating_sub(elapsed - at) {
+        match one
+            .saturating_mul(after)
+            .saturating_sub(elapsed.saturating_sub(at))
+        {
             Duration::ZERO => "time left unknown".to_owned(),
             time => format!("about {} left", human(time)),
         }
