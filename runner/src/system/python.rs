@@ -68,7 +68,8 @@ impl Python {
                 continue;
             }
             tell!(
-                "setting up Python in .venv, once; it may take some minutes: installs what analysis/{list}.txt lists …"
+                "setting up Python libraries in .venv, once, some minutes at most: the analysis tests sweeps and \
+                 draws them, and needs what analysis/{list}.txt lists …"
             );
             if *list == ANALYSIS {
                 let base = find_python()?;
@@ -87,7 +88,6 @@ impl Python {
                 "-m",
                 "pip",
                 "install",
-                "--quiet",
                 "--no-input",
                 "--no-deps",
                 "--no-compile",
