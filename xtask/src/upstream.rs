@@ -15,7 +15,7 @@ use runner::build::edits::{Changed, Edits};
 use runner::config::pick::hint;
 use runner::config::{Branch, Source};
 use runner::stop::Stop;
-use similar::TextDiff;
+use similar::{DiffTag, TextDiff};
 use xshell::{PushEnv, Shell, cmd};
 
 use crate::harness::{Tested, build, tested};
@@ -116,6 +116,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
         demo::run(sh, name, &edited, benchmarks, options.turns)?;
     }
     sh.write_file(&file, edited.patch()?)?;
+    eprintln!("── the patch of {name}: {}", lines(&edited.changed));
     if let (true, Some(source)) = (options.apply, source) {
         apply(sh, &source.root, &file)?;
     }
@@ -203,11 +204,14 @@ impl Edited {
         } = &self.edits;
         let folder = self.copy.krate.strip_prefix(&self.copy.root)?;
         let diff = diff(folder, &self.changed);
+        let lines = lines(&self.changed);
         let evidence = format!(
             "Evidence:\nwork-stealing-lab, findings/{}/README.md",
             self.name
         );
-        Ok(format!("{change}\n\n{message}\n{evidence}\n---\n{diff}"))
+        Ok(format!(
+            "{change}\n\n{message}\n{evidence}\n---\n{lines}\n\n{diff}"
+        ))
     }
 }
 
@@ -279,15 +283,24 @@ fn lock(sh: &Shell) -> Result<File> {
     alone(sh, "upstream")
 }
 
-/// That each proposal still fits its release, changes something, is formatted as upstream formats,
-/// and compiles.
+/// That each proposal still fits its release, changes something, has the lines that the table says,
+/// is formatted as upstream formats, and compiles.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let _lock = lock(sh)?;
+    let table = sh.read_file("findings/README.md")?;
     for name in known(sh)? {
         let Edited { copy, changed, .. } = edited(sh, &name, None)?;
         ensure!(
             changed.iter().any(|file| file.before != file.after),
             "findings/{name}/edits.toml changes nothing"
+        );
+        // The analysis counts the lines of the edits, and knows no line of upstream.
+        let stated = format!("<!-- analysis: lines {name} -->{}<!-- ", lines(&changed));
+        ensure!(
+            table.contains(&stated),
+            "findings/README.md has no `{stated}`, which is what the difference has; write statements anew by `cargo \
+             runner analysis statements --write`. If they have more lines, findings/{name}/edits.toml replaces lines \
+             that stay: leave these out of it"
         );
         let _target = shared_target(sh);
         // Or the checkout's own would count.
@@ -358,6 +371,35 @@ fn known(sh: &Shell) -> Result<Vec<String>> {
         .collect()
 }
 
+/// How many lines a proposal adds and removes, those of tests apart: `+14 −1 lines, tests +46`.
+fn lines(changed: &[Changed]) -> String {
+    let [mut code, mut tests] = [(0, 0); 2];
+    for file in changed {
+        let is_test = file.file.starts_with("tests/") || file.file.ends_with("/test.rs");
+        let diff = TextDiff::from_lines(&file.before, &file.after);
+        for op in diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal) {
+            let new: Vec<_> = file.after.lines().skip(op.new_range().start).collect();
+            let is_module = new.iter().take(2).any(|line| *line == "#[cfg(test)]");
+            let counts = if is_test || is_module {
+                &mut tests
+            } else {
+                &mut code
+            };
+            counts.0 += op.new_range().len();
+            counts.1 += op.old_range().len();
+        }
+    }
+    let signed = |(added, removed): (usize, usize)| {
+        let signs = [('+', added), ('−', removed)].into_iter();
+        let signs = signs.filter(|(_, number)| *number > 0);
+        let signs = signs.map(|(sign, number)| format!("{sign}{number}"));
+        signs.collect::<Vec<_>>().join(" ")
+    };
+    let (code, tests) = (signed(code), signed(tests));
+    let tests = Some(tests).filter(|it| !it.is_empty());
+    format!("{code} lines") + &tests.map_or_else(String::new, |it| format!(", tests {it}"))
+}
+
 /// The difference of files of the crate in `folder` of a tree.
 fn diff(folder: &Path, changed: &[Changed]) -> String {
     let one = |change: &Changed| {
@@ -379,7 +421,7 @@ mod tests {
     use runner::stop::Stop;
     use xshell::cmd;
 
-    use super::{MADE, RELEASE, build, diff, edited, edits, known, located, tested};
+    use super::{MADE, RELEASE, build, diff, edited, edits, known, lines, located, tested};
     use crate::shell::at_root;
 
     /// A workspace with a rayon-core that takes its edition from it, and a library beside it.
@@ -532,6 +574,23 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_differ_are_counted_and_those_of_tests_apart() {
+        let change = |file: &str, before: &str, after: &str| {
+            let [file, before, after] = [file, before, after].map(str::to_owned);
+            Changed {
+                file,
+                before,
+                after,
+            }
+        };
+        let source = change("src/a.rs", "one\ntwo\nfour\n", "one\nthree\nfour\nfive\n");
+        assert_eq!(lines(std::slice::from_ref(&source)), "+2 −1 lines");
+        let module = change("src/b.rs", "one\n", "one\n\n#[cfg(test)]\nmod test {}\n");
+        let test = change("tests/c.rs", "one\n", "");
+        assert_eq!(lines(&[source, module, test]), "+2 −1 lines, tests +3 −1");
+    }
+
+    #[test]
     fn each_proposal_has_scripts_for_the_release_and_main_a_message_and_a_release_note() {
         /// As git's own conventions have it.
         const WIDEST: usize = 72;
@@ -563,6 +622,28 @@ mod tests {
         for name in known(&sh).unwrap() {
             let row = format!("edits = \"findings/{name}/edits.toml\"\n");
             assert_eq!(branches.contains(&row), name != OF_DOCUMENTS, "{name}");
+        }
+    }
+
+    /// A patch has a folder, a commit and a branch, whose name committed sweeps have.
+    #[test]
+    fn the_table_says_which_commit_and_which_branch_a_patch_is() {
+        let sh = at_root().unwrap();
+        let readme = sh.read_file("findings/README.md").unwrap();
+        let branches: toml::Table = sh.read_file("branches.toml").unwrap().parse().unwrap();
+        for name in known(&sh).unwrap() {
+            let file = format!("findings/{name}/edits.toml");
+            let branch = branches["branch"].as_array().unwrap().iter();
+            let branch = branch
+                .filter(|it| it.get("edits").and_then(toml::Value::as_str) == Some(&file))
+                .find_map(|it| it["name"].as_str());
+            let branch = branch.map_or("no branch".to_owned(), |it| format!("`{it}`"));
+            let title = edits(&sh, &name).unwrap().change;
+            let cells = format!("| [`{name}`]({name}/README.md) | \"{title}\"; {branch} | ");
+            assert!(
+                readme.contains(&cells),
+                "findings/README.md has no `{cells}`"
+            );
         }
     }
 }

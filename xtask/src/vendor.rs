@@ -1,13 +1,13 @@
 //! The fork alone, for a program that shall have it without this workspace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use runner::stop::Stop;
 use xshell::{Shell, cmd};
 
 /// Unpacks the fork as Cargo packs it, with its licences and the commit that it is of
-/// (`.cargo_vcs_info.json`), into a folder that is new or empty. Prints the lines that a program
+/// (`.cargo_vcs_info.json`), into a folder that is new or empty. Prints the [`lines`] that a program
 /// needs.
 ///
 /// # Errors
@@ -48,42 +48,97 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
         sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
     }
     let path = to.canonicalize().unwrap_or(to);
-    eprintln!(
-        "── the fork is in {}; add this to the Cargo.toml of your program:",
-        path.display()
-    );
-    println!(
-        "[dependencies]\nrayon-core = {{ version = \"1.13\", features = [\"champion\"] }}\n\n\
-         [patch.crates-io]\nrayon-core = {{ path = '{}' }}",
-        path.display()
-    );
+    let program = workspace_around(sh, &path);
+    let place = match &program {
+        Some(root) => root.join("Cargo.toml").display().to_string(),
+        None => "the Cargo.toml of your program".to_owned(),
+    };
+    eprintln!("── the fork is in {}; add this to {place}:", path.display());
+    let seen = program.as_ref().and_then(|it| path.strip_prefix(it).ok());
+    println!("{}", lines(seen.unwrap_or(&path)));
+    eprintln!("── if its Cargo.lock has rayon-core, run there: cargo update -p rayon-core");
     Ok(())
+}
+
+/// The lines for the Cargo.toml of a program; `path` is where the copy lies, as seen from there.
+fn lines(path: &Path) -> String {
+    let path = toml::Value::from(path.display().to_string());
+    format!(
+        "[dependencies]\nrayon-core = {{ version = \"1.13\", features = [\"champion\"] }}\n\n\
+         [patch.crates-io]\nrayon-core = {{ path = {path} }}"
+    )
+}
+
+/// The workspace or the package in which a folder lies: only its manifest can have patches.
+fn workspace_around(sh: &Shell, folder: &Path) -> Option<PathBuf> {
+    let mut above = folder.ancestors().skip(1);
+    let manifest = above.find_map(|it| Some(it.join("Cargo.toml")).filter(|it| it.is_file()))?;
+    let locate = cmd!(
+        sh,
+        "cargo locate-project --quiet --workspace --message-format plain --manifest-path {manifest}"
+    );
+    let found = locate.quiet().ignore_stderr().read().ok()?;
+    let root = Path::new(found.trim()).parent()?.canonicalize().ok()?;
+    folder.starts_with(&root).then_some(root)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use xshell::cmd;
 
-    use super::run;
+    use super::{lines, run, workspace_around};
     use crate::fork;
     use crate::shell::at_root;
 
     #[test]
-    fn a_program_in_an_empty_folder_builds_with_the_copy_alone_and_without_the_network() {
+    fn a_program_is_given_the_way_to_the_copy_as_its_workspace_sees_it() {
         let sh = at_root().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("rayon-core");
+        let root = folder.path().canonicalize().unwrap();
+        let copy = root.join("member/rayon-core");
+        assert_eq!(workspace_around(&sh, &copy), None);
+        let workspace = "[workspace]\nmembers = [\"member\"]\nresolver = \"3\"\n";
+        sh.write_file(root.join("Cargo.toml"), workspace).unwrap();
+        let member = "[package]\nname = \"member\"\nedition = \"2024\"\n";
+        sh.write_file(root.join("member/Cargo.toml"), member)
+            .unwrap();
+        sh.write_file(root.join("member/src/lib.rs"), "").unwrap();
+        assert_eq!(workspace_around(&sh, &copy), Some(root));
+    }
+
+    #[test]
+    fn the_readme_has_the_lines_that_the_command_prints() {
+        let sh = at_root().unwrap();
+        let readme = sh.read_file("README.md").unwrap();
+        let command = "\n$ cargo xtask vendor ../my-program/rayon-core ";
+        let (_, after) = readme.split_once(command).unwrap();
+        let (_, after) = after.split_once("```toml\n").unwrap();
+        // Comments follow, with the ways to do without a copy.
+        let lines = format!("{}\n#", lines(Path::new("rayon-core")));
+        assert!(after.starts_with(&lines), "{lines}");
+    }
+
+    /// The copy lies in the program's own folder, so that a commit of the program has it.
+    #[test]
+    fn a_program_builds_with_the_copy_alone_and_without_the_network() {
+        let sh = at_root().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        let copy = program.join("rayon-core");
         run(&sh, &copy).unwrap();
         let told = run(&sh, &copy).unwrap_err().to_string();
         assert!(told.contains("something is there already"), "{told}");
-        let program = folder.path().join("program");
         sh.write_file(
             program.join("src/main.rs"),
             "fn main() { rayon_core::join(|| (), || ()); }",
         )
         .unwrap();
-        let manifest = "[package]\nname = \"program\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-                        rayon-core = { path = \"../rayon-core\", features = [\"champion\"] }\n";
+        let manifest = format!(
+            "[package]\nname = \"program\"\nedition = \"2024\"\n\n{}\n",
+            lines(Path::new("rayon-core"))
+        );
         sh.write_file(program.join("Cargo.toml"), manifest).unwrap();
         let _dir = sh.push_dir(&program);
         let _target = sh.push_env("CARGO_TARGET_DIR", program.join("target"));

@@ -385,7 +385,7 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_rule
     entry["source"] = {"kind": "edited", "version": "1.13.0", "edits": edits}
     row = stated("proposals", [analysis]).strip().splitlines()[-1]
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
-    assert cells[:2] == [f"[`packed`]({edits})", "2"]
+    assert cells[:2] == [f"[`packed`]({edits})", "+5 −2 lines"]
     assert re.fullmatch(r".*\), median [−+±]\d+\.\d.%", cells[2])
     assert re.match(r"tsp on [12]: −4.*; 1 more place$", cells[3])
     assert cells[4] == "nowhere significant"
@@ -396,20 +396,23 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_rule
     assert bound in cells[5].split("; ")
 
 
-def test_lines_of_tests_are_counted_apart_and_comments_nowhere(tmp_path: Path) -> None:
-    def script(path: str, text: str, tree: str = "1.13.0") -> str:
-        return f"[[file]]\npath = '{path}'\nsha256.'{tree}' = '0'\nedit = [{{ after = 1, text = {json.dumps(text)} }}]\n"
+def test_lines_that_a_proposal_adds_and_removes_are_counted_those_of_tests_apart(
+    tmp_path: Path,
+) -> None:
+    def script(path: str, text: str, tree: str = "1.13.0", place: str = "after = 1") -> str:
+        return f"[[file]]\npath = '{path}'\nsha256.'{tree}' = '0'\nedit = [{{ {place}, text = {json.dumps(text)} }}]\n"
 
     edits = tmp_path / "edits.toml"
     edits.write_text(
-        script("src/a.rs", "// why\nlet a;\n\n")
+        script("src/a.rs", "// why\nlet a;\n\n", place="lines = '12-14'")
         + script("src/b.rs", "let b;\n", "main")
+        + script("src/b.rs", "", place="lines = '7'")
         + script("src/c.rs", "\n#[cfg(test)]\nmod test {}\n")
         + script("src/scope/test.rs", "one\n")
         + script("tests/d.rs", "one\ntwo\n"),
         encoding="utf-8",
     )
-    assert statement_gains.own_lines(edits) == (1, 5)
+    assert statement_gains.lines_of(edits) == "+3 −4 lines, tests +6"
 
 
 def test_a_configuration_has_its_own_row_unless_the_row_of_its_workload_pools_it(

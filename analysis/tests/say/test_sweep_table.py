@@ -84,10 +84,10 @@ def test_markdown_has_headings_and_tables(compared: SweepTable) -> None:
     assert "\n```text\nbuilds:" in text
 
 
-def head(paced: bool) -> str:  # noqa: FBT001
+def head(*, paced: bool, speed_up: float | None = 2.0) -> str:
     rows = [{"workload": "w", "parameters": "", "size": "s", "mode": "dynamic"}]
     more: dict[str, Any] = dict.fromkeys(("median_ns", "cpu_ns", "ratio", "cpu_ratio", "speed_up"))
-    more |= {"branch": "b", "paced": paced, "failed": 0, "trials": 1}
+    more |= {"branch": "b", "paced": paced, "speed_up": speed_up, "failed": 0, "trials": 1}
     from sweep_analysis.say import sweep_table  # noqa: PLC0415
 
     text = sweep_table._of_branches([rows[0] | more], 6, Look())  # noqa: SLF001
@@ -97,6 +97,10 @@ def head(paced: bool) -> str:  # noqa: FBT001
 def test_where_a_clock_paces_the_program_cpu_time_comes_first() -> None:
     assert head(paced=False) == "branch time ratio CPU time CPU ratio speed-up"
     assert head(paced=True) == "branch CPU time CPU ratio time ratio speed-up"
+
+
+def test_without_a_sequential_program_there_is_no_column_of_speed_ups() -> None:
+    assert head(paced=False, speed_up=None) == "branch time ratio CPU time CPU ratio"
 
 
 def test_a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters(tmp_path: Path) -> None:

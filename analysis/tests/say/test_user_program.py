@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 import synthetic
+from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.user_program import UNSEEN
 
 
 def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
-    """The sentences of a sweep in which `champion` takes half the time, and branches so much memory."""
+    return shown(megabytes, is_of_user=is_of_user).decisions()
+
+
+def shown(megabytes: dict[str, float], *, is_of_user: bool = True, layouts: int = 7) -> SweepTable:
+    """A sweep in which `champion` takes half the time, and branches so much memory."""
     truth = synthetic.Truth(
+        layouts=layouts,
         branches=["master", "champion"],
         workloads={"mine": 0.1},
         threads=[2],
@@ -35,7 +41,7 @@ def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
     sweep = synthetic.swept(truth, remember)
     program = {"program": {"name": "mine", "folder": "mine"}} if is_of_user else {}
     asked = sweep.manifest["asked"] | program
-    return SweepTable(synthetic.with_manifest(sweep, asked=asked)).decisions()
+    return SweepTable(synthetic.with_manifest(sweep, asked=asked))
 
 
 def test_time_cpu_time_and_memory_have_each_an_interval_and_a_result() -> None:
@@ -46,6 +52,17 @@ def test_time_cpu_time_and_memory_have_each_an_interval_and_a_result() -> None:
     assert re.match(r"champion takes (9\.9|10\.\d).% more", memory)
     assert "more peak memory than master on mine with 2 threads (+" in memory
     assert [line.rsplit(": ", 1)[1] for line in (time, cpu, memory)] == ["significant."] * 3
+
+
+def test_one_program_has_no_means_over_programs_and_no_counts_of_configurations() -> None:
+    def text(*, is_of_user: bool) -> str:
+        return shown({}, is_of_user=is_of_user).text(Look())
+
+    several = ("improvements", "By configuration", "Which branch to merge?", "size small")
+    assert all(words in text(is_of_user=False) for words in several)
+    assert not any(words in text(is_of_user=True) for words in several)
+    untested = shown({}, layouts=1).decisions()
+    assert any(line.startswith("No branch is tested: ") for line in untested)
 
 
 def test_memory_does_not_change_what_is_said_of_times() -> None:

@@ -149,7 +149,6 @@ impl<'a> Builder<'a> {
             .filter(|(name, _)| changes_code(name))
             .map(|(name, value)| (name, self.recipe.checkout.without_folders(&value)))
             .collect();
-        let lock = self.recipe.checkout.root().join("Cargo.lock");
         Ok(Toolchain {
             rustc: self.rustc.clone(),
             profile: toml::to_string(&self.recipe.profile()?)?
@@ -160,8 +159,7 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
                 .collect(),
-            lock_sha256: digest::of_file(&lock)
-                .with_context(|| format!("{} cannot be read", lock.display()))?,
+            lock_sha256: digest::of_bytes(self.recipe.lock()?.as_bytes()),
         })
     }
 

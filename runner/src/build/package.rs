@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, freed};
-use crate::config::{Branch, Features, catalogue};
+use crate::config::{Branch, Features, Source, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
@@ -163,8 +163,48 @@ pub(super) struct Copied {
     pub(super) folder: PathBuf,
     /// Whether the package itself depends on rayon-core.
     pub(super) is_direct: bool,
-    /// The version of rayon-core in the package's lock file.
-    pub(super) locked: Option<String>,
+    /// The rayon-core with which the user builds it, if a lock file says so.
+    pub(super) own: Option<OwnCore>,
+}
+
+/// The rayon-core of a package's lock file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OwnCore {
+    version: String,
+    /// Whether the package replaces the published rayon-core by another.
+    is_patched: bool,
+}
+
+impl OwnCore {
+    /// The note for a user whose `program` is compared as built with `taken` by `branch`; `None` if
+    /// the user builds it so.
+    pub(super) fn note(&self, program: &str, branch: &Branch, taken: &str) -> Option<String> {
+        let Self {
+            version,
+            is_patched,
+        } = self;
+        if version == taken && !is_patched {
+            return None;
+        }
+        let name = &branch.name;
+        if *is_patched {
+            return Some(format!(
+                "note: `{program}` patches rayon-core; each branch replaces that patch, and `{name}` has rayon-core \
+                 {taken}. To compare the patched one, name it as a branch: path:DIR"
+            ));
+        }
+        let remedy = match &branch.source {
+            Source::Published { .. } => {
+                format!(
+                    "; to build it so, run `cargo update -p rayon-core --precise {taken}` there"
+                )
+            }
+            _ => String::new(),
+        };
+        Some(format!(
+            "note: the Cargo.lock of `{program}` has rayon-core {version}, and `{name}` has {taken}{remedy}"
+        ))
+    }
 }
 
 /// Copies the package of a program, which is in `home`, for a branch, and has the copy take the
@@ -192,7 +232,7 @@ pub(super) fn copy(
     manifests.dedup();
     let ours: Table = recipe.manifest(branch, &[])?.parse()?;
     let mut texts: Vec<(PathBuf, String)> = Vec::new();
-    let mut is_direct = false;
+    let (mut is_direct, mut is_patched) = (false, false);
     for place in manifests {
         let file = tree.base.join(&place);
         let text = fs::read_to_string(&file)
@@ -202,7 +242,7 @@ pub(super) fn copy(
             is_direct = depend(&ours, &mut manifest);
         }
         if place == workspace {
-            patch(&ours, &mut manifest);
+            is_patched = patch(&ours, &mut manifest);
             // A copy of a package that is in no workspace would be in this checkout's.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
@@ -236,7 +276,7 @@ pub(super) fn copy(
     Ok(Copied {
         folder: copy.join(package.parent().unwrap_or(Path::new(""))),
         is_direct,
-        locked: lock.as_deref().and_then(locked_version),
+        own: lock.as_deref().and_then(|lock| own_core(lock, is_patched)),
     })
 }
 
@@ -273,8 +313,9 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
-fn patch(ours: &Table, manifest: &mut Table) {
+/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own;
+/// whether it had one.
+fn patch(ours: &Table, manifest: &mut Table) -> bool {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
     let mut patches = Table::new();
@@ -285,10 +326,11 @@ fn patch(ours: &Table, manifest: &mut Table) {
         Some(Value::Table(own)) => own,
         _ => Table::new(),
     };
-    of_registry.remove("rayon-core");
+    let own = of_registry.remove("rayon-core");
     of_registry.extend(ours);
     patches.insert("crates-io".to_owned(), of_registry.into());
     manifest.insert("patch".to_owned(), patches.into());
+    own.is_some()
 }
 
 /// Whether the program is linked with rayon-core, apart from what this runner lets it depend on.
@@ -324,13 +366,19 @@ pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Met
     false
 }
 
-/// The version of rayon-core that a lock file has.
-fn locked_version(lock: &str) -> Option<String> {
+/// The rayon-core that a lock file has; `is_patched` says whether the workspace's manifest has a
+/// patch of it. Settings of cargo may have one, too: then the lock file names no registry.
+fn own_core(lock: &str, is_patched: bool) -> Option<OwnCore> {
     let lock: Table = lock.parse().ok()?;
     let packages = lock.get("package")?.as_array()?;
     let is_it = |it: &&Value| it.get("name").and_then(Value::as_str) == Some("rayon-core");
-    let version = packages.iter().find(is_it)?.get("version")?;
-    version.as_str().map(str::to_owned)
+    let package = packages.iter().find(is_it)?;
+    let source = package.get("source").and_then(Value::as_str);
+    let is_of_registry = source.is_some_and(|it| it.starts_with("registry+"));
+    Some(OwnCore {
+        version: package.get("version")?.as_str()?.to_owned(),
+        is_patched: is_patched || !is_of_registry,
+    })
 }
 
 #[cfg(test)]

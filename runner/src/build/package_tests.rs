@@ -169,7 +169,7 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
     };
     let fork = Branch::new(
         "champion".to_owned(),
-        crate::config::Source::Fork {
+        Source::Fork {
             features: ["champion".to_owned()].into(),
         },
     );
@@ -178,7 +178,8 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
         .parse()
         .unwrap();
     assert!(depend(&of(&fork), &mut own));
-    patch(&of(&fork), &mut own);
+    assert!(patch(&of(&fork), &mut own));
+    assert!(!patch(&of(&fork), &mut Table::new()));
     let dependency = &own["dependencies"]["rayon-core"];
     assert_eq!(dependency["version"].as_str(), Some("1"));
     assert_eq!(
@@ -196,7 +197,7 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
 
     let published = Branch::new(
         "master".to_owned(),
-        crate::config::Source::Published {
+        Source::Published {
             version: "1.13.0".to_owned(),
         },
     );
@@ -213,9 +214,40 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
 }
 
 #[test]
-fn a_lock_file_says_which_rayon_core_it_pins() {
-    let lock = "version = 4\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\n\
-                [[package]]\nname = \"rayon-core\"\nversion = \"1.12.1\"\n";
-    assert_eq!(locked_version(lock).as_deref(), Some("1.12.1"));
-    assert_eq!(locked_version("version = 4\n"), None);
+fn the_note_on_a_programs_own_rayon_core_has_a_remedy_that_works_there() {
+    let branch = |source| Branch::new("it".to_owned(), source);
+    let published = branch(Source::Published {
+        version: "1.13.0".to_owned(),
+    });
+    let tree = branch(Source::Path {
+        path: "../rayon/rayon-core".into(),
+        features: BTreeSet::new(),
+    });
+    let note = |version: &str, source: &str, is_patched, branch| {
+        let lock = format!(
+            "version = 4\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\n\
+             [[package]]\nname = \"rayon-core\"\nversion = \"{version}\"\n{source}"
+        );
+        own_core(&lock, is_patched)
+            .unwrap()
+            .note("mine", branch, "1.13.0")
+    };
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    assert_eq!(note("1.13.0", registry, false, &published), None);
+    let older = note("1.12.1", registry, false, &published).unwrap();
+    assert!(
+        older.contains("has rayon-core 1.12.1, and `it` has 1.13.0; to build it so, run `cargo update -p rayon-core --precise 1.13.0`"),
+        "{older}"
+    );
+    let no_release = note("1.12.1", registry, false, &tree).unwrap();
+    assert!(!no_release.contains("cargo update"), "{no_release}");
+    // By its Cargo.toml, or by settings of cargo; or a patch that cargo does not use yet.
+    for (source, is_patched) in [("", true), ("", false), (registry, true)] {
+        for version in ["1.13.0", "1.13.90"] {
+            let patched = note(version, source, is_patched, &published).unwrap();
+            assert!(patched.contains("To compare the patched one"), "{patched}");
+            assert!(!patched.contains("cargo update"), "{patched}");
+        }
+    }
+    assert_eq!(own_core("version = 4\n", true), None);
 }

@@ -42,15 +42,10 @@ impl Builder<'_> {
                 }
                 let taken = self.resolved(branch, &metadata)?;
                 features_on(branch, &metadata, &taken)?;
-                let is_of_user = program.folder.is_some();
-                let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
-                if let Some(locked) = copied.locked.filter(is_other).filter(|_| is_of_user) {
-                    tell!(
-                        "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to \
-                         which `cargo update -p rayon-core` would bring it",
-                        program.binary,
-                        taken.version
-                    );
+                let own = copied.own.filter(|_| branch.baseline && program.folder.is_some());
+                let taken = taken.version.to_string();
+                if let Some(note) = own.and_then(|it| it.note(&program.binary, branch, &taken)) {
+                    tell!("{note}");
                 }
                 Ok(copied.folder)
             })

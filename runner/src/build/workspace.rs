@@ -21,7 +21,7 @@ use crate::config::catalogue::Programs;
 use crate::config::checkout::Checkout;
 use crate::config::{Branch, Source, git};
 use crate::system::digest::{self, Id};
-use crate::system::whole_file::write_if_changed;
+use crate::system::whole_file::{self, write_if_changed};
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
 pub(super) const SHUFFLE: &str = "--shuffle-sections";
@@ -147,7 +147,10 @@ impl Recipe<'_> {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn lock(&self) -> Result<String> {
-        read(&self.checkout.root().join("Cargo.lock"))
+        Ok(whole_file::text_of_checkout(
+            self.checkout.root(),
+            "Cargo.lock",
+        )?)
     }
 
     /// The package that holds the programs, its folder in the checkout, and its features. Services
@@ -244,8 +247,9 @@ impl Recipe<'_> {
     /// # Errors
     /// If the checkout's `Cargo.toml` cannot be read.
     pub(super) fn profile(&self) -> Result<Table> {
-        let manifest: Table = toml::from_str(&read(&self.checkout.root().join("Cargo.toml"))?)
-            .context("the checkout's Cargo.toml is not TOML")?;
+        let text = whole_file::text_of_checkout(self.checkout.root(), "Cargo.toml")?;
+        let manifest: Table =
+            toml::from_str(&text).context("the checkout's Cargo.toml is not TOML")?;
         let release = manifest
             .get("profile")
             .and_then(|profile| profile.get("release"));
@@ -310,7 +314,8 @@ struct Locked {
 /// # Errors
 /// If the branch's file cannot be read, or one of the two is no lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
-    let branch_text = read(branch_lock)?;
+    let branch_text = fs::read_to_string(branch_lock)
+        .with_context(|| format!("{} cannot be read", branch_lock.display()))?;
     let parse = |text: &str| {
         toml::from_str::<Lock>(text)
             .with_context(|| format!("{} is no lock file", branch_lock.display()))
@@ -332,10 +337,6 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(strayed
         .map(|package| format!("{} {}", package.name, package.version))
         .collect())
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.

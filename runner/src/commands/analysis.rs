@@ -42,14 +42,15 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 
-/// Has the analysis print the table of a sweep. Sets Python up first if it has to, and says so.
-pub(super) fn print_table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Exit> {
-    wait(&mut table(project, sweep, format)?)
+/// Has the analysis print the table of a sweep. Callers set `python` up before they print what
+/// stands above the table: on first use that takes minutes, and says so.
+pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> Result<Exit> {
+    wait(&mut table(python, sweep, format))
 }
 
 /// The rows of a sweep's table, and what they show.
-pub(super) fn table_as_data(project: &Project, sweep: &SweepDir) -> Result<Value> {
-    let mut command = table(project, sweep, Format::Json)?;
+pub(super) fn table_as_data(python: &Python, sweep: &SweepDir) -> Result<Value> {
+    let mut command = table(python, sweep, Format::Json);
     command.arg("--judgement").stderr(Stdio::inherit());
     let output = command.output().context("Python cannot be run")?;
     match ended(output.status)? {
@@ -62,14 +63,13 @@ pub(super) fn table_as_data(project: &Project, sweep: &SweepDir) -> Result<Value
     }
 }
 
-fn table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Command> {
-    let python = Python::set_up(project.checkout.root())?;
+fn table(python: &Python, sweep: &SweepDir, format: Format) -> Command {
     let format = format.to_possible_value().expect("every format has a name");
     let mut command = python.module("sweep_analysis");
     command.arg("show").arg(sweep.path());
     command.args(["--format", format.get_name()]);
     command.stdin(Stdio::null());
-    Ok(command)
+    command
 }
 
 /// Its output goes straight through, and Ctrl-C reaches it as it reaches us.

@@ -15,6 +15,7 @@ use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::run::progress::headline;
 use crate::stop::{Exit, Stop};
+use crate::system::python::Python;
 use crate::text::table::Format;
 
 /// Arguments of `show`.
@@ -70,8 +71,9 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    // Print what is known already, before Python is set up, which takes long.
     let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::LeftOut)?;
+    // A failure is reported below, after all that is known without Python.
+    let python = Python::set_up(project.checkout.root());
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
     tell!("{shown}: {}", headline(asked, manifest.trials_planned));
@@ -83,7 +85,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     summary.tell_counted();
     // On a terminal, between the two.
     tell!("");
-    analysis::print_table(project, &sweep, arguments.format)
+    analysis::print_table(&python?, &sweep, arguments.format)
 }
 
 /// How many trials are there, and what to do about the others.

@@ -239,6 +239,7 @@ fn in_folder(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::testing::MockRoot;
 
     #[test]
     fn messages_tell_no_folder_but_which_file() {
@@ -307,12 +308,6 @@ mod tests {
             );
         }
     }
-}
-
-#[cfg(test)]
-mod settings_tests {
-    use super::*;
-    use crate::system::testing::MockRoot;
 
     /// Returns the settings that a checkout with this configuration file has.
     fn said(config: &str) -> Option<String> {

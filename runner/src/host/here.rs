@@ -13,6 +13,7 @@ use toml::{Table, Value};
 
 use crate::host::frequency::clock;
 use crate::host::{CPUS, Host};
+use crate::system::whole_file;
 
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
@@ -35,8 +36,8 @@ pub(crate) fn measured(
     let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();
     let like = like(host);
     let file = file_of(like);
-    let shipped = std::fs::read_to_string(&file)
-        .with_context(|| format!("{} cannot be read", file.display()))?;
+    let shipped = whole_file::read_text(&file)
+        .map_err(|error| whole_file::not_in_checkout(&format!("machines/{like}.toml"), &error))?;
     let shipped: Table = shipped
         .parse()
         .with_context(|| format!("{} is no TOML", file.display()))?;

@@ -94,13 +94,7 @@ pub(crate) struct Rows {
 
 /// Reads and checks the file of a checkout.
 pub(crate) fn read(root: &Path) -> Result<Rows> {
-    let path = root.join(FILE);
-    let text = whole_file::read_text(&path).map_err(|error| ConfigError {
-        file: path.display().to_string(),
-        line: None,
-        message: format!("cannot be read: {error}; it names the presets and experiments"),
-    })?;
-    parse(&text)
+    parse(&whole_file::text_of_checkout(root, FILE)?)
 }
 
 /// The row of a `kind` that is called `name`.

@@ -112,14 +112,15 @@ struct Ranges {
     shapes: Vec<Shape>,
     /// MHz at which the prices of `like` hold, and at which all points run.
     mhz: u32,
+    /// The texts of the file, and of that of `like`.
+    text: String,
+    base: String,
 }
 
 impl Ranges {
     /// Reads and checks the file.
     fn read(root: &Path) -> Result<Self> {
-        let text = whole_file::read_text(&root.join(FILE))
-            .with_context(|| format!("{FILE} cannot be read; take the file of the repository"))?;
-        Self::parse(root, &text)
+        Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
     fn parse(root: &Path, text: &str) -> Result<Self> {
@@ -135,6 +136,7 @@ impl Ranges {
             let why = "is like another one itself; name that one";
             return Err(refused(format!("like = {like:?}: {why}")).into());
         }
+        let base = whole_file::read_text(&base).context("it was read a moment ago")?;
         let known = keys(&base)?;
         for (key, range) in &written.price {
             let at = |why: String| file.at(range.span().start, format!("{key}: {why}"));
@@ -200,7 +202,38 @@ impl Ranges {
                 .collect(),
             shapes,
             mhz: machine.frequency.reference_mhz,
+            text: text.to_owned(),
+            base,
         })
+    }
+
+    /// Digest of the files, and of the points that were made of them.
+    fn sha256(&self, points: &[Point]) -> Result<String> {
+        let mut all = format!("{}{}", self.text, self.base).into_bytes();
+        all.extend(serde_json::to_vec(points)?);
+        Ok(digest::of_bytes(&all))
+    }
+
+    /// Writes the machine's file of each point of `spec`, for the processes of trials, and reads
+    /// it.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if a point is no machine; else if a file cannot be written.
+    fn write_points(&self, root: &Path, spec: &MachineSpec) -> Result<()> {
+        let folder = folder(root, spec);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(format!("{}.toml", self.like)), &self.base)?;
+        for (number, point) in (1..).zip(&spec.points) {
+            let path = file(root, spec, &number.to_string());
+            std::fs::write(&path, self.file_of(number, point)?)?;
+            Machine::read(&path).map_err(|error| {
+                Stop::BadInput(format!(
+                    "{FILE}: point {number} is no machine: {}",
+                    plain(&error.message)
+                ))
+            })?;
+        }
+        Ok(())
     }
 
     /// `count` points of a Latin hypercube, among machines that have a CPU for each of `threads`.
@@ -318,9 +351,8 @@ fn part_of(place: f64, parts: usize) -> usize {
 }
 
 /// Prices that a point may have: those of the machine that it is like, and the work's.
-fn keys(base: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(base).context("it was read a moment ago")?;
-    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+fn keys(base: &str) -> Result<Vec<String>> {
+    let machine: toml::Table = base.parse().context("it was parsed a moment ago")?;
     let prices = machine.get("price").and_then(|it| it.as_table());
     let keys = prices.into_iter().flatten().map(|(key, _)| key.clone());
     Ok(keys.chain([WORK.to_owned()]).collect())
@@ -343,45 +375,27 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
         // Of the smallest, so that no thread count is called too many that none finds so.
         cores: points.iter().map(|it| it.cpus).min().unwrap_or(threads),
         hardware_threads: None,
-        sha256: sha256(root, &points)?,
+        sha256: ranges.sha256(&points)?,
         charges_ns: BTreeMap::new(),
         own_cycles: BTreeMap::new(),
         points,
     };
-    write_points(root, &spec)?;
+    ranges.write_points(root, &spec)?;
     Ok(spec)
 }
 
-/// Digest of the files, and of the points that were made of them.
-pub(crate) fn sha256(root: &Path, points: &[Point]) -> Result<String> {
-    let ranges = Ranges::read(root)?;
-    let mut all = std::fs::read(root.join(FILE))?;
-    all.extend(std::fs::read(base(root, &ranges.like))?);
-    all.extend(serde_json::to_vec(points)?);
-    Ok(digest::of_bytes(&all))
-}
-
-/// Writes the machine's file of each point of `spec`, for the processes of trials, and reads it.
+/// Writes the points of a sweep that was begun, unless the box has changed since. Returns whether
+/// it is the same.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if a point is no machine; else if a file cannot be written.
-pub(crate) fn write_points(root: &Path, spec: &MachineSpec) -> Result<()> {
+/// As [`find`].
+pub(crate) fn try_restore(root: &Path, spec: &MachineSpec) -> Result<bool> {
     let ranges = Ranges::read(root)?;
-    let folder = folder(root, spec);
-    std::fs::create_dir_all(&folder)?;
-    let base = base(root, &ranges.like);
-    std::fs::copy(&base, folder.join(format!("{}.toml", ranges.like)))?;
-    for (number, point) in (1..).zip(&spec.points) {
-        let path = file(root, spec, &number.to_string());
-        std::fs::write(&path, ranges.file_of(number, point)?)?;
-        Machine::read(&path).map_err(|error| {
-            Stop::BadInput(format!(
-                "{FILE}: point {number} is no machine: {}",
-                plain(&error.message)
-            ))
-        })?;
+    let is_same = ranges.sha256(&spec.points)? == spec.sha256;
+    if is_same {
+        ranges.write_points(root, spec)?;
     }
-    Ok(())
+    Ok(is_same)
 }
 
 fn folder(root: &Path, spec: &MachineSpec) -> PathBuf {

@@ -125,8 +125,8 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
 
 fn names(root: &Path) -> Result<Vec<String>> {
     let folder = root.join(FOLDER);
-    let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let entries =
+        std::fs::read_dir(&folder).map_err(|error| whole_file::not_in_checkout(FOLDER, &error))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| {
             Some(
@@ -196,8 +196,7 @@ pub(crate) fn charges_of(
     } else {
         (CHARGES, root.join(CHARGES))
     };
-    let text = whole_file::read_text(&path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = text_of(root, from, &path)?;
     let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
@@ -213,6 +212,19 @@ pub(crate) fn charges_of(
     workloads.into_iter().map(price).collect()
 }
 
+/// The text of a file of costs, which messages call `from`: the repository's, or one that
+/// `calibrate` wrote on this host.
+fn text_of(root: &Path, from: &str, path: &Path) -> Result<String, Stop> {
+    if [CHARGES, OWN].contains(&from) {
+        return whole_file::text_of_checkout(root, from);
+    }
+    whole_file::read_text(path).map_err(|error| {
+        Stop::BadInput(format!(
+            "{from}: cannot be read: {error}; `cargo runner calibrate` writes it anew"
+        ))
+    })
+}
+
 /// Cycles of the own instructions of each of `branches`. Those of [`MEASURED`] stand for what was
 /// not measured, and a note says so.
 pub(crate) fn own_cycles(
@@ -225,8 +237,7 @@ pub(crate) fn own_cycles(
     } else {
         (OWN, root.join(OWN))
     };
-    let text = whole_file::read_text(&path)
-        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = text_of(root, from, &path)?;
     let measured = measured_cycles(from, &text)?;
     let unmeasured: Vec<&str> = branches
         .iter()
@@ -485,14 +496,15 @@ pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
     }
 }
 
-/// Whether the machine of a sweep is still the one that it began with.
-pub(crate) fn check_unchanged(root: &Path, machine: &MachineSpec) -> Result<()> {
-    let now = if machine.points.is_empty() {
-        sha256(&file(root, &machine.name)).ok()
+/// Checks that the machine of a sweep is still the one that it began with, and writes the files of
+/// a box again.
+pub(crate) fn restore(root: &Path, machine: &MachineSpec) -> Result<()> {
+    let is_same = if machine.points.is_empty() {
+        sha256(&file(root, &machine.name)).is_ok_and(|now| now == machine.sha256)
     } else {
-        machine_box::sha256(root, &machine.points).ok()
+        machine_box::try_restore(root, machine)?
     };
-    if now.as_ref() != Some(&machine.sha256) {
+    if !is_same {
         bail!(Stop::BadInput(format!(
             "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
             machine.name
@@ -503,7 +515,38 @@ pub(crate) fn check_unchanged(root: &Path, machine: &MachineSpec) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use super::{charges, measured_cycles};
+    use super::{all, charges, charges_of, machine_box, measured_cycles, own_cycles};
+    use crate::exit::exit_of;
+    use crate::options::selection;
+    use crate::stop::Exit;
+
+    #[test]
+    fn a_file_of_the_repository_that_is_gone_is_bad_input_with_its_name_and_the_remedy() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        for (file, read) in [
+            ("machines", all(root).map(drop)),
+            ("machines/box.toml", machine_box::find(root, 5, 1).map(drop)),
+            (
+                "workloads/charges.toml",
+                charges_of(root, &[], false).map(drop),
+            ),
+            (
+                "workloads/own-instructions.toml",
+                own_cycles(root, false, &[]).map(drop),
+            ),
+            ("experiments.toml", selection::read(root).map(drop)),
+        ] {
+            let error = read.unwrap_err();
+            let said = format!("{error:#}");
+            assert!(
+                said.starts_with(&format!("{file}: cannot be read: ")),
+                "{said}"
+            );
+            assert!(said.contains(&format!("`git restore {file}`")), "{said}");
+            assert_eq!(exit_of(&error), Exit::BadInput, "{said}");
+        }
+    }
 
     #[test]
     fn a_fault_in_charges_is_told_with_its_line_and_remedy() {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
+use indicatif::style::ProgressTracker;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use protocol::Program;
 
@@ -16,12 +17,61 @@ use crate::text::words::{count, human, tell};
 /// Without a terminal: a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// How long it takes to the end, at the pace so far.
-fn left(time: Duration) -> String {
-    if time.is_zero() {
-        "time left unknown".to_owned()
-    } else {
-        format!("about {} left", human(time))
+/// The pace of a bar, from its steps that have ended. The library's own estimate grows without
+/// bound while a step lasts, and a build lasts for minutes.
+#[derive(Clone, Debug)]
+struct Pace {
+    /// The steps that ended before the bar began.
+    earlier: u64,
+    /// The steps that have ended, and how long after the beginning the last one did.
+    ended: (u64, Duration),
+}
+
+impl Pace {
+    fn new(earlier: u64) -> Self {
+        Self {
+            earlier,
+            ended: (earlier, Duration::ZERO),
+        }
+    }
+
+    fn see(&mut self, position: u64, elapsed: Duration) {
+        if position != self.ended.0 {
+            self.ended = (position, elapsed);
+        }
+    }
+
+    /// How long it takes to the end of so many steps.
+    fn left(&self, all: u64, elapsed: Duration) -> String {
+        let (position, at) = self.ended;
+        let done = u32::try_from(position - self.earlier).unwrap_or(u32::MAX);
+        let after = u32::try_from(all.saturating_sub(position)).unwrap_or(u32::MAX);
+        let one = at.checked_div(done).unwrap_or_default();
+        match one
+            .saturating_mul(after)
+            .saturating_sub(elapsed.saturating_sub(at))
+        {
+            Duration::ZERO => "time left unknown".to_owned(),
+            time => format!("about {} left", human(time)),
+        }
+    }
+}
+
+impl ProgressTracker for Pace {
+    fn clone_box(&self) -> Box<dyn ProgressTracker> {
+        Box::new(self.clone())
+    }
+
+    fn tick(&mut self, state: &ProgressState, _: Instant) {
+        self.see(state.pos(), state.elapsed());
+    }
+
+    fn reset(&mut self, _: &ProgressState, _: Instant) {}
+
+    fn write(&self, state: &ProgressState, out: &mut dyn std::fmt::Write) {
+        let mut now = self.clone();
+        now.tick(state, Instant::now());
+        let _ = out.write_str(&now.left(state.len().unwrap_or_default(), state.elapsed()));
     }
 }
 
@@ -30,13 +80,10 @@ fn left(time: Duration) -> String {
 fn bar(target: ProgressDrawTarget, all: usize, done: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(done as u64);
     let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {left}: {wide_msg}");
-    let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        let _ = out.write_str(&left(state.eta()));
-    };
     bar.set_style(
         style
             .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key("left", left),
+            .with_key("left", Pace::new(done as u64)),
     );
     bar
 }
@@ -136,6 +183,7 @@ impl Drop for BuildBar {
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
+    pace: Pace,
     last_line: Instant,
     failed: usize,
 }
@@ -150,6 +198,7 @@ impl Progress {
         let bar = bar(target(), plan.len(), there);
         Self {
             bar,
+            pace: Pace::new(there as u64),
             last_line: Instant::now(),
             failed: 0,
         }
@@ -206,10 +255,12 @@ impl Watch for Progress {
         if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
+            let elapsed = self.bar.elapsed();
+            self.pace.see(done, elapsed);
             tell(&format!(
                 "{done}/{all} trials, {}{}",
                 self.failed(),
-                left(self.bar.eta())
+                self.pace.left(all, elapsed)
             ));
         }
     }
@@ -254,6 +305,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_time_left_falls_while_a_step_lasts_and_counts_no_step_of_earlier_runs() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(10);
+        pace.see(10, seconds(5));
+        assert_eq!(pace.left(14, seconds(5)), "time left unknown");
+        pace.see(11, seconds(60));
+        assert_eq!(pace.left(14, seconds(60)), "about 3 min 0 s left");
+        pace.see(11, seconds(100));
+        assert_eq!(pace.left(14, seconds(100)), "about 2 min 20 s left");
+        assert_eq!(pace.left(14, seconds(1_000)), "time left unknown");
+    }
+
+    #[test]
     fn a_narrow_terminal_cuts_names_and_not_the_time_left_which_follows_the_pace() {
         let terminal = InMemoryTerm::new(4, 80);
         let bar = bar(
@@ -283,5 +347,14 @@ mod tests {
         assert!(shown.lines().count() == 1, "{shown}");
         let seconds: u64 = left.split(' ').next().unwrap().parse().unwrap();
         assert!((5..60).contains(&seconds), "{shown}");
+        // As long as the next step lasts.
+        std::thread::sleep(Duration::from_millis(1_100));
+        bar.tick();
+        let shown = terminal.contents();
+        let left = shown.split_once("3/100, about ").unwrap().1;
+        assert!(
+            left.split(' ').next().unwrap().parse::<u64>().unwrap() <= seconds,
+            "{shown}"
+        );
     }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::stop::Stop;
 use crate::system::digest;
 use crate::system::lock;
+use crate::system::whole_file;
 
 /// The packages that judge and draw sweeps.
 const ANALYSIS: &str = "requirements";
@@ -59,7 +60,7 @@ impl Python {
         for list in lists {
             let requirements = root.join(format!("analysis/{list}.txt"));
             let wanted = digest::of_file(&requirements).map_err(|error| {
-                Stop::HostNotFit(format!("analysis/{list}.txt cannot be read: {error}"))
+                whole_file::not_in_checkout(&format!("analysis/{list}.txt"), &error)
             })?;
             // Written last, so an interrupted installation is done again.
             let stamp = environment.join(format!("{list}.sha256"));

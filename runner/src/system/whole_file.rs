@@ -1,5 +1,5 @@
 //! Files that a crash leaves old or new, never half of one; files that keep their time stamps where
-//! they are right; and files of others, which may be anything.
+//! they are right; files of others, which may be anything; and files that a checkout has.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
@@ -42,6 +42,21 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     }
     let why = format!("it has more than {} MiB", LONGEST_TEXT >> 20);
     Err(io::Error::new(ErrorKind::InvalidData, why))
+}
+
+/// Reads a file of the repository, which lies at `place` in the checkout at `root`.
+///
+/// # Errors
+/// [`Stop::BadInput`] with the remedy: if it is not there, the user has removed it.
+pub(crate) fn text_of_checkout(root: &Path, place: &str) -> Result<String, Stop> {
+    read_text(&root.join(place)).map_err(|error| not_in_checkout(place, &error))
+}
+
+/// The error of a file or a folder of the repository that cannot be read.
+pub(crate) fn not_in_checkout(place: &str, error: &io::Error) -> Stop {
+    Stop::BadInput(format!(
+        "{place}: cannot be read: {error}; `git restore {place}` in the checkout puts it back"
+    ))
 }
 
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this

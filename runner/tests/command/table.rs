@@ -189,10 +189,14 @@ fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     command.env("PATH", path).arg("show").arg(sweep);
     let shown = command.arg("--root").arg(folder.path()).assert().success();
-    shown
+    let shown = shown
         .stdout("table\n")
         .stderr(contains("the analysis tests sweeps and draws them"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
+    // The heading of the table stands above it, and not above pip's lines.
+    let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
+    let at = |words: &str| said.find(words).unwrap();
+    assert!(at("asked: -m pip") < at("280 trials are there"), "{said}");
 }
 
 #[test]

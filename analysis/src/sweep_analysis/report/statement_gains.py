@@ -283,8 +283,8 @@ def _lost(own: pl.DataFrame) -> list[str]:
 def _proposals(asked: Statement) -> str:
     """Gains and losses of each branch with edits against the baseline, and losses that are not ruled out.
 
-    The table has a row for each branch. It takes no words. It counts lines of our text without comments,
-    from the edits of the current checkout, whose path may differ from that in the sweep.
+    The table has a row for each branch. It takes no words. It counts the lines of the edits of the current
+    checkout, whose path may differ from that in the sweep.
     """
     decisions = asked.sweep.decisions
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
@@ -305,7 +305,7 @@ def _proposals(asked: Statement) -> str:
         made.append(
             {
                 "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": own_lines(edits)[0],
+                "lines": lines_of(edits),
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(significant(own, FASTER)),
                 "largest loss": _largest(significant(own, SLOWER)),
@@ -326,29 +326,41 @@ def _largest(cells: list[str]) -> str:
 
 
 def _lines(asked: Statement) -> str:
-    """The number of our lines in a proposal, for a cell of a table.
+    """The number of lines that a proposal adds and removes, for a cell of a table.
 
     Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
-    lines, of_tests = own_lines(edits)
-    return count(lines, "line") + (f", and {count(of_tests, 'line')} of tests" if of_tests else "")
+    return lines_of(edits)
 
 
-def own_lines(edits: Path) -> tuple[int, int]:
-    """Numbers of lines of code and of tests in the text of edits of the measured release."""
-    lines = {False: 0, True: 0}
+def lines_of(edits: Path) -> str:
+    """The lines that edits of the release that was measured add and remove, tests apart: `+14 −1 lines, tests +46`.
+
+    As `git diff --numstat` counts them, since edits replace no line that stays: `cargo xtask test
+    --only findings` checks that by the published crate.
+    """
+    of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
         if RELEASE not in script["sha256"]:
             continue
         path = script["path"]
         is_test = path.startswith("tests/") or path.endswith("/test.rs")
         for edit in script["edit"]:
-            text = [line.strip() for line in edit["text"].splitlines()]
-            code = [line for line in text if line and not line.startswith("//")]
-            lines[is_test or code[:1] == ["#[cfg(test)]"]] += len(code)
-    return lines[False], lines[True]
+            added = edit["text"].splitlines()
+            first, _, last = edit.get("lines", "1-0").partition("-")
+            counts = of_tests if is_test or "#[cfg(test)]" in added[:2] else of_code
+            counts[0] += len(added)
+            counts[1] += int(last or first) - int(first) + 1
+    tests = _signed(of_tests)
+    return f"{_signed(of_code)} lines" + (f", tests {tests}" if tests else "")
+
+
+def _signed(counts: list[int]) -> str:
+    """`+13 −1` of lines that are added and removed, without a zero."""
+    signs = zip("+−", counts, strict=True)
+    return " ".join(f"{sign}{number}" for sign, number in signs if number)
 
 
 def _with_interval(row: dict[str, Any]) -> str:

@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+import polars as pl
+
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.request import Request, experiment_of, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
@@ -19,9 +21,9 @@ from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
 from sweep_analysis.say.recommendation import recommendation
-from sweep_analysis.say.user_program import program_lines
+from sweep_analysis.say.user_program import is_of_user, program_lines
 from sweep_analysis.stats.agreements import agreements
-from sweep_analysis.stats.compare import LEAST_SIMULATED
+from sweep_analysis.stats.compare import LEAST_SIMULATED, UNTESTED
 from sweep_analysis.stats.decisions import Decisions, decisions_of
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
@@ -88,7 +90,9 @@ class SweepTable:
             here = list(place)
             named = [f"{machine}{here[0]['workload']}", f"size {here[0]['size']}"]
             named += [here[0]["parameters"]] if here[0]["parameters"] else []
-            text += look.heading(", ".join([*named, _condition(here[0])]), 2)
+            # A program of the user has one size, and nobody places its workers.
+            named = named[:1] if is_of_user(self.sweep) else [*named, _condition(here[0])]
+            text += look.heading(", ".join(named), 2)
             for (program, threads), group in groupby(
                 here, lambda it: (it["program"], it["threads"])
             ):
@@ -102,9 +106,13 @@ class SweepTable:
         return text + self._legend() + self._changes(look)
 
     def _changes(self, look: Look) -> str:
-        """Improvements and regressions, unless the experiment tests no branch."""
+        """Improvements and regressions, unless the experiment tests no branch, or there is one program.
+
+        They count and average configurations, and one program has hardly any.
+        """
         experiment = experiment_of(self.sweep)
-        if len(self.asked.branches) == 1 or (experiment and experiment.has_own_figure):
+        has_own_figure = experiment is not None and experiment.has_own_figure
+        if len(self.asked.branches) == 1 or has_own_figure or is_of_user(self.sweep):
             return ""
         told = changes(self._decided, look)
         return f"\n{told.rstrip()}\n" if told else ""
@@ -119,9 +127,10 @@ class SweepTable:
         )
         text = (
             "time: median of the trials' medians. CPU time: that of all threads together; it comes first if a "
-            f"clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{again} "
-            "speed-up: the sequential program's time over the row's time."
+            f"clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{again}"
         )
+        if self.rows["speed_up"].count():
+            text += " speed-up: the sequential program's time over this one's."
         return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
 
 
@@ -134,10 +143,15 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
             f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
         ]
     found = recommendation(decisions)
+    failing = [sentence for sentence in found.hurts if " fails on " in sentence]
+    if is_of_user(sweep):
+        # `program_lines` has a sentence for each comparison, but not why none is tested.
+        is_tested = decisions.rows.select((pl.col("verdict") != UNTESTED).any()).item()
+        return [*lines, *([] if is_tested else headline_lines(decisions)), *failing]
     lines += headline_lines(decisions)
     if headline(decisions) not in found.answer:
         lines.append(f"Which branch to merge? {found.answer}")
-    lines += [sentence for sentence in found.hurts if " fails on " in sentence]
+    lines += failing
     least = (
         f"No difference under {LEAST_SIMULATED * 100:.0f} % is significant. This is one machine, whose cost parameters "
         "are in part guesses: sweep with `--box` to learn on which share of machines a sign holds, and state no size."
@@ -155,12 +169,14 @@ def _of_branches(rows: list[Row], width: int, look: Look) -> str:
         *(cpu + wall if is_paced else wall + cpu),
         Column("speed-up"),
     ]
+    has_speed_up = any(row["speed_up"] is not None for row in rows)
+    columns = columns if has_speed_up else columns[:-1]
     cells = []
     for row in rows:
         of_wall = [_time(row["median_ns"]), _three(row["ratio"])]
         of_cpu = [_time(row["cpu_ns"]), _three(row["cpu_ratio"])]
         times = of_cpu + of_wall if is_paced else of_wall + of_cpu
-        cells.append([row["branch"], *times, _three(row["speed_up"])])
+        cells.append([row["branch"], *times, *([_three(row["speed_up"])] if has_speed_up else [])])
     return _with_failures(columns, cells, rows, look)
 
 

@@ -4,10 +4,13 @@
 //! `findings/README.md` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -344,16 +347,23 @@ fn range(lines: &str) -> Option<Range<usize>> {
     (1 <= first && first <= last).then(|| first - 1..last)
 }
 
+/// The file in a copy that lists what was copied, each place followed by a zero.
+const COPIED: &str = ".copied-files";
+
 /// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
+/// Removes files that an earlier call copied to `to` and the folder has lost since: cargo would still
+/// build such a test or build script. Files that others put into the copy stay.
 ///
 /// # Errors
-/// If a file cannot be read or written.
+/// If a file cannot be read, written or removed.
 pub fn copy_folder(
     from: &Path,
     to: &Path,
     new_text: impl Fn(&Path) -> Option<Vec<u8>>,
 ) -> Result<()> {
-    for place in files_below(from)? {
+    let places = files_below(from)?;
+    remove_leftovers(&places, to)?;
+    for place in places {
         let source = from.join(&place);
         let copy = to.join(&place);
         let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
@@ -370,7 +380,6 @@ pub fn copy_folder(
         if kind.is_dir() {
             // A link: what it leads to is where it was.
             makes_folder()?;
-            let _ = fs::remove_file(&copy); // of an earlier copy
             symlink(source.canonicalize()?, &copy)
                 .with_context(|| format!("{} cannot be made", copy.display()))?;
             continue;
@@ -395,6 +404,47 @@ pub fn copy_folder(
         write_if_changed(&copy, &content)?;
     }
     Ok(())
+}
+
+/// Removes what an earlier call copied to `to` and is not among `places` now, and folders that are
+/// then empty. Notes `places` for the next call. Links are made anew.
+fn remove_leftovers(places: &[PathBuf], to: &Path) -> Result<()> {
+    let list = to.join(COPIED);
+    let earlier: Vec<PathBuf> = match fs::read(&list) {
+        Ok(text) => text
+            .split(|byte| *byte == 0)
+            .filter(|place| !place.is_empty())
+            .map(|place| OsStr::from_bytes(place).into())
+            .collect(),
+        // A copy of a runner that wrote no list.
+        Err(_) if to.is_dir() => files_below(to)?,
+        Err(_) => Vec::new(),
+    };
+    let now: BTreeSet<&Path> = places.iter().map(PathBuf::as_path).collect();
+    for place in earlier {
+        let copy = to.join(&place);
+        let is_link = fs::symlink_metadata(&copy).is_ok_and(|it| it.is_symlink());
+        if !is_link && now.contains(place.as_path()) {
+            continue;
+        }
+        match fs::remove_file(&copy) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("{} cannot be removed", copy.display()));
+            }
+            _ => {}
+        }
+        let mut folders = copy.ancestors().skip(1).take_while(|it| *it != to);
+        // A folder that is not empty stays, and so do those around it.
+        while folders.next().is_some_and(|it| fs::remove_dir(it).is_ok()) {}
+    }
+    fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
+    // Before anything is copied: a call that is killed has listed too much, which does no harm.
+    let mut text = Vec::new();
+    for place in places {
+        text.extend_from_slice(place.as_os_str().as_bytes());
+        text.push(0);
+    }
+    write_if_changed(&list, text).map(drop)
 }
 
 #[cfg(test)]

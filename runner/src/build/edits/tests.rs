@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
-use super::{Edits, copy_folder};
+use super::{COPIED, Edits, copy_folder};
 use crate::system::digest;
 
 const OLD: &str = "one\ntwo\nthree\nfour\n";
@@ -229,10 +230,75 @@ fn of_a_tree_what_is_no_file_is_left_out_and_links_lead_where_they_led() {
             .map(|it| it.unwrap().file_name())
             .collect();
         names.sort();
-        assert_eq!(names, ["data", "shared", "src"]);
+        assert_eq!(names, [COPIED, "data", "shared", "src"]);
         for file in ["shared/data", "data"] {
             assert_eq!(fs::read_to_string(to.join(file)).unwrap(), "1");
         }
         assert_eq!(fs::read_dir(to.join("src")).unwrap().count(), 1);
     }
+}
+
+#[test]
+fn a_copy_loses_what_its_original_lost_and_keeps_what_others_put_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+    let write = |root: &Path, file: &str| {
+        let file = root.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "").unwrap();
+    };
+    let is_there = |file: &str| to.join(file).exists();
+    for file in [
+        "src/lib.rs",
+        "build.rs",
+        "tests/deep/x.rs",
+        "was-file",
+        "was-folder/x",
+    ] {
+        write(&from, file);
+    }
+    symlink("src", from.join("was-link")).unwrap();
+    copy_folder(&from, &to, |_| None).unwrap();
+    assert!(
+        ["build.rs", "tests/deep/x.rs", "was-link"]
+            .into_iter()
+            .all(is_there)
+    );
+    // As cargo writes a lock file, and a build script its result.
+    write(&to, "Cargo.lock");
+    write(&to, "tests/made.rs");
+
+    for file in [
+        "build.rs",
+        "tests/deep/x.rs",
+        "was-file",
+        "was-folder/x",
+        "was-link",
+    ] {
+        fs::remove_file(from.join(file)).unwrap();
+    }
+    fs::remove_dir(from.join("was-folder")).unwrap();
+    for file in ["was-file/x", "was-folder", "was-link/x"] {
+        write(&from, file);
+    }
+    copy_folder(&from, &to, |_| None).unwrap();
+    for gone in ["build.rs", "tests/deep"] {
+        assert!(!is_there(gone), "{gone}");
+    }
+    for kept in [
+        "src/lib.rs",
+        "Cargo.lock",
+        "tests/made.rs",
+        "was-file/x",
+        "was-folder",
+        "was-link/x",
+    ] {
+        assert!(to.join(kept).is_file(), "{kept}");
+    }
+    assert!(!from.join("src/x").exists(), "written through a link");
+
+    // A copy without a list is one of an older runner: all in it counts as copied.
+    fs::remove_file(to.join(COPIED)).unwrap();
+    copy_folder(&from, &to, |_| None).unwrap();
+    assert!(!is_there("Cargo.lock") && is_there("src/lib.rs"));
 }

@@ -122,7 +122,6 @@ fn copies(
             texts.get(file).cloned().map(String::into_bytes)
         };
         copy_folder(folder(package), copy, new_text)
-            .and_then(|()| remove_leftovers(folder(package), copy))
             .with_context(|| format!("{} cannot be rewritten", folder(package).display()))?;
     }
     let rewritten = packages.iter().map(|package| Rewritten {
@@ -131,16 +130,6 @@ fn copies(
         version: package.version.to_string(),
     });
     Ok(rewritten.collect())
-}
-
-/// Removes from a copy what its original no longer has.
-fn remove_leftovers(original: &Path, copy: &Path) -> Result<()> {
-    for place in files_below(copy)? {
-        if fs::symlink_metadata(original.join(&place)).is_err() {
-            fs::remove_file(copy.join(&place))?;
-        }
-    }
-    Ok(())
 }
 
 fn folder(package: &Package) -> &Path {
@@ -358,11 +347,6 @@ mod tests {
         let [copy] = &copies[..] else {
             panic!("{copies:?}");
         };
-        // As an earlier checkout left it: the build of the workloads refuses a program without a row.
-        let leftover = copy.folder.join("src/kinds/leftover.rs");
-        fs::write(&leftover, "").unwrap();
-        rewrite_programs("workloads", &metadata, below.path(), &facade).unwrap();
-        assert!(!leftover.exists());
         let read = |folder: &Path, file| fs::read_to_string(folder.join(file)).unwrap();
         let jobs = read(&copy.folder, "src/kinds/jobs.rs");
         assert!(jobs.contains("use ::cores_std::sync::atomic::"));

@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::host::frequency::control::Controller;
 use crate::host::sensors::Sensors;
 use crate::options::Project;
-use crate::plan::SETTLE;
+use crate::plan::{SETTLE, SweepRequest};
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
 use crate::record::summary::{BrokenLines, Summary};
@@ -26,6 +26,7 @@ use crate::run::progress::{Progress, headline};
 use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
+use crate::system::python::Python;
 use crate::text::table::{Format, print};
 use crate::text::words::{count, human, moment};
 
@@ -160,7 +161,7 @@ fn run_trials(
     tally
 }
 
-fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
+fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) -> String {
     if tally.trials == 0 {
         return format!(
             "all {trials} trials were there already, so nothing was run; {failed} failed."
@@ -172,15 +173,16 @@ fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> S
         human(tally.wall)
     );
     // Trials of a simulated machine run side by side, and nothing is between them.
-    if is_simulated {
+    if asked.machine.is_some() {
         ran + "."
     } else {
-        format!("{ran}:\n{}", accounts(tally))
+        format!("{ran}:\n{}", accounts(tally, asked.program.is_some()))
     }
 }
 
-/// Where the time went, and why if much of it went elsewhere than into trials.
-fn accounts(tally: Tally) -> String {
+/// Where the time went, and why if much of it went elsewhere than into trials. `is_of_user` says
+/// whether they ran a program of the user, which has no sizes.
+fn accounts(tally: Tally, is_of_user: bool) -> String {
     /// The share of its time that a sweep should spend in trials, in per cent.
     const SHARE: f64 = 90.0;
     let wall = tally.wall.as_secs_f64().max(1e-9);
@@ -197,10 +199,15 @@ fn accounts(tally: Tally) -> String {
     if share(tally.in_trials) < SHARE {
         let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
         let around = tally.wall.saturating_sub(tally.in_trials);
+        let more = if is_of_user {
+            "more work for\nthe program"
+        } else {
+            "a larger\n--size"
+        };
         let _ = write!(
             text,
-            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; a larger\n\
-             --size or more --iterations use time better)",
+            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; {more} or more \
+             --iterations use time better)",
             milliseconds(tally.in_trials),
             milliseconds(around),
         );
@@ -246,7 +253,7 @@ pub(super) fn finish(
     let is_simulated = manifest.asked.machine.is_some();
     let mut end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(summary.trials, failed, tally, is_simulated),
+        done_now(summary.trials, failed, tally, &manifest.asked),
         project.checkout.shown(sweep.path()),
     );
     if is_simulated {
@@ -257,13 +264,15 @@ pub(super) fn finish(
         );
     }
     summary.tell_counted();
-    // Print what is known already, before Python is set up, which takes long.
+    // A failure is reported below, after all that is known without Python.
+    let python = Python::set_up(project.checkout.root());
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),
     }
     let is_data = matches!(arguments.format, Format::Json | Format::Csv);
-    let missing = match print_result(project, arguments, command, sweep, manifest) {
+    let printed = python.and_then(|it| print_result(&it, arguments, command, sweep, manifest));
+    let missing = match printed {
         Ok(Exit::Good) => None,
         Ok(_) => Some("the analysis failed, as it says above".to_owned()),
         Err(error) if is_broken_pipe(&error) => return Err(error),
@@ -288,7 +297,7 @@ pub(super) fn finish(
 
 /// Has the analysis print the table, and around it the page that the command makes.
 fn print_result(
-    project: &Project,
+    python: &Python,
     arguments: &SweepArgs,
     command: &SweepCommand,
     sweep: &SweepDir,
@@ -296,11 +305,11 @@ fn print_result(
 ) -> Result<Exit> {
     let format = arguments.format;
     if !command.has_page {
-        return analysis::print_table(project, sweep, format);
+        return analysis::print_table(python, sweep, format);
     }
     let is_begun_here = arguments.resume.is_none();
     if format == Format::Json {
-        let table = analysis::table_as_data(project, sweep)?;
+        let table = analysis::table_as_data(python, sweep)?;
         print(&page::below(
             sweep,
             manifest,
@@ -311,7 +320,7 @@ fn print_result(
         return Ok(Exit::Good);
     }
     print(&Page::head(manifest, format))?;
-    let table = analysis::print_table(project, sweep, format);
+    let table = analysis::print_table(python, sweep, format);
     print(&page::below(sweep, manifest, None, is_begun_here, format)?)?;
     table
 }
@@ -334,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
-        let text = accounts(tally(910));
+        let text = accounts(tally(910), false);
         let shares: Vec<u32> = text
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
@@ -344,7 +353,9 @@ mod tests {
 
     #[test]
     fn a_sweep_of_short_trials_says_that_they_are_short() {
-        assert!(accounts(tally(500)).contains("trials of 50 ms are short beside the 50 ms around"));
-        assert!(!accounts(tally(910)).contains("short"));
+        let text = accounts(tally(500), false);
+        assert!(text.contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(text.contains("--size") && !accounts(tally(500), true).contains("--size"));
+        assert!(!accounts(tally(910), false).contains("short"));
     }
 }

@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::options::Project;
 use crate::options::meaning::without_folders;
 use crate::plan;
-use crate::plan::{machine_box, machines};
+use crate::plan::machines;
 use crate::record::manifest::{Manifest, MeasuredBranch, identities};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
@@ -68,10 +68,7 @@ pub(super) fn resume(
     // Before hours are measured that no command could show.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
-        machines::check_unchanged(project.checkout.root(), machine)?;
-        if manifest.asked.is_box() {
-            machine_box::write_points(project.checkout.root(), machine)?;
-        }
+        machines::restore(project.checkout.root(), machine)?;
     } else {
         let frequency = arguments.selection.frequency.setup();
         frequency.check_modes(
