@@ -1,4 +1,4 @@
-//! Which program is meant, and what it is built from.
+//! Tests which program is meant, and which folders it is built from.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The manifest of a package without dependencies, and more.
+/// The manifest of a package without dependencies, followed by `more`.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
 }
@@ -47,7 +47,7 @@ fn the_only_binary_is_meant_or_the_default_one_or_that_which_is_named() {
     );
     write(folder.path(), &[("src/main.rs", "fn main() {}")]);
     assert_eq!(told(None).unwrap(), "mine of mine");
-    // A workload has that name.
+    // A workload is also called `tsp`.
     write(folder.path(), &[("src/bin/tsp.rs", "fn main() {}")]);
     assert!(
         told(None)
@@ -112,7 +112,8 @@ fn path_dependencies_beside_the_workspace_are_copied_with_it_and_nothing_is_writ
     );
 }
 
-/// Whether a program is linked with rayon-core, of edges from package to package and their kinds.
+/// Whether a program is linked with rayon-core, for a graph of edges from package to package with
+/// their kinds.
 fn is_used(is_direct: bool, edges: &[(&str, &str, Option<&str>)]) -> bool {
     let names = ["mine", "rayon", "rayon-core"];
     let package = |name: &&str| {

@@ -29,7 +29,7 @@ Example:
 
 pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     let root = project.checkout.root();
-    // Notebooks alone are run by what the checks need, too.
+    // Running notebooks needs the libraries of the checks, too.
     let is_notebooks = arguments
         .arguments
         .first()
@@ -42,12 +42,13 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 
-/// Has the analysis print the table of a sweep. Sets Python up first if it has to, and says so.
+/// Runs the analysis, which prints the table of a sweep. First sets up Python if necessary, and
+/// says so.
 pub(super) fn print_table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Exit> {
     wait(&mut table(project, sweep, format)?)
 }
 
-/// The rows of a sweep's table, and what they show.
+/// Returns the rows of a sweep's table, and the test results.
 pub(super) fn table_as_data(project: &Project, sweep: &SweepDir) -> Result<Value> {
     let mut command = table(project, sweep, Format::Json)?;
     command.arg("--judgement").stderr(Stdio::inherit());
@@ -57,7 +58,7 @@ pub(super) fn table_as_data(project: &Project, sweep: &SweepDir) -> Result<Value
             serde_json::from_slice(&output.stdout).context("the analysis printed no JSON")
         }
         _ => bail!(Stop::HostNotFit(
-            "the analysis failed, as it says above".to_owned()
+            "the analysis failed; its message is above".to_owned()
         )),
     }
 }
@@ -72,7 +73,7 @@ fn table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Command>
     Ok(command)
 }
 
-/// Its output goes straight through, and Ctrl-C reaches it as it reaches us.
+/// Runs the command. Its output goes straight through, and Ctrl-C reaches it as it reaches us.
 pub(super) fn wait(command: &mut Command) -> Result<Exit> {
     ended(command.status().context("Python cannot be run")?)
 }
@@ -83,7 +84,7 @@ fn ended(status: ExitStatus) -> Result<Exit> {
         (Some(code), _) => Ok(Exit::PassedOn(u8::try_from(code).unwrap_or(1))),
         (None, Some(2 | 15)) => bail!(Stop::Interrupted("interrupted".to_owned())),
         (None, signal) => bail!(Stop::HostNotFit(format!(
-            "the analysis was killed by signal {}{}; the sweep is untouched",
+            "the analysis was killed by signal {}{}; the sweep is unchanged",
             signal.unwrap_or_default(),
             if signal == Some(9) {
                 " (the kernel does this when memory runs out)"

@@ -1,4 +1,4 @@
-//! `plan`: what a sweep would do.
+//! `plan`: prints what a sweep would do.
 
 use anyhow::Result;
 use clap::Args;
@@ -30,7 +30,7 @@ Examples:
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let (asked, branches) = asked(project, config.as_ref(), &arguments.selection)?;
-    // Nothing is built, so cells are known by their sources; the order does not depend on it.
+    // Nothing is built, so the sources identify the builds; the order does not depend on that.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
     to_build
@@ -68,32 +68,38 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     ));
     facts.push(("placement", placements));
     facts.push((
-        "each cell",
+        "trials",
         format!(
-            "{} trials of {} + {} iterations (untimed + timed)",
+            "{} of each configuration, each of {} + {} iterations (untimed + timed)",
             asked.trials, asked.warmup_iterations, asked.iterations
         ),
     ));
     if let Some(instrument) = &asked.instrument {
         let counted = format!(
-            "{} trials of each cell of {}, in builds of their own; never timed",
+            "{} trials of each configuration of {}, in separate builds; never timed",
             instrument.trials,
             instrument.branches.join(", ")
         );
         facts.push(("counted", counted));
     }
     if let Some(shard) = arguments.selection.shard {
-        facts.push(("shard", format!("{shard}: what follows is this part alone")));
+        facts.push((
+            "shard",
+            format!("{shard}: the numbers below are for this shard alone"),
+        ));
     }
     let (cells, trials) = (plan.cells(), plan.len());
-    let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
+    let all = format!(
+        "{cells} configurations, {} blocks, {trials} trials",
+        plan.blocks()
+    );
     facts.push(("in all", all));
     if asked.machine.is_some() {
         // Virtual time does not show how long the host takes.
         return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
-    let time = format!("about {time} for the trials, as their sizes and parameters say");
+    let time = format!("about {time} for the trials, estimated from sizes and parameters");
     facts.push(("time", time));
     let (branches, layouts) = (to_build.len(), asked.layouts as usize);
     let branches = count(branches, "branch", "branches");
@@ -101,7 +107,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     facts.push(("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!(
-            "* more threads than the {} here",
+            "* oversubscribed: more threads than the {} of this host",
             count(cpus, "CPU", "CPUs")
         );
         facts.push(("note", note));
@@ -124,8 +130,8 @@ fn shown(facts: &[Fact], columns: Option<usize>) -> String {
 
 fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
-        // Of many instances of a workload, the first says everything and the others how they
-        // differ.
+        // Describes the first of several instances of a workload completely, and the others by
+        // their differences.
         let is_repeated = asked.workloads[..index]
             .iter()
             .any(|it| it.workload == load.workload);
@@ -147,12 +153,12 @@ fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
         return String::new();
     }
     if asked.machine.is_some() {
-        // The host's frequency is nothing to a simulated machine, whose file says its own.
+        // A simulated machine does not depend on the host's frequency; its file has its own.
         return String::new();
     }
     match arguments.selection.frequency.setup().fixable() {
         Ok(how) => format!(" (at {how})"),
-        Err(_) => " (not possible here, and labelled so)".to_owned(),
+        Err(_) => " (not possible on this host; trials are labelled so)".to_owned(),
     }
 }
 

@@ -117,7 +117,7 @@ fn a_release_may_have_edits_and_nothing_else_may() {
     assert_eq!(edited.to_string(), "rayon-core 1.13.0 with mine/edits.toml");
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = []\nedits = \"e\"\n"),
-        "branches.toml:9: branch `x`: `edits` does not go with `fork`; edits are made to a `published` release only; \
+        "branches.toml:9: branch `x`: `edits` does not go with `fork`; edits apply to a `published` release only; \
          remove it"
     );
 }
@@ -229,7 +229,7 @@ fn keys_of_another_source_are_refused() {
     assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
     assert!(
         fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n")
-            .contains("`rev = \"main\"` is no commit")
+            .contains("`rev = \"main\"` is not a commit")
     );
 }
 
@@ -255,7 +255,9 @@ fn reserved_and_impossible_names_are_refused() {
 
 #[test]
 fn a_version_range_is_no_release() {
-    assert!(fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("no exact version"));
+    assert!(
+        fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("not an exact version")
+    );
     for other in ["0.0.1", "1.12.1", "2.0.0"] {
         let said = fault(&format!(
             "[[branch]]\nname = \"x\"\npublished = \"{other}\"\n"
@@ -314,12 +316,12 @@ fn a_name_longer_than_any_table_is_refused() {
         "a".repeat(65)
     ));
     assert!(
-        message.contains("has 65 characters, and 64 is the most"),
+        message.contains("has 65 characters, at most 64 are allowed"),
         "{message}"
     );
 }
 
-/// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
+/// The hypotheses of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
 fn claim(claim: &str) -> Result<crate::config::Claim, String> {
     let rows = format!("[[branch]]\nname = \"x\"\nfork = []\nclaims = [{{ {claim} }}]\n");
     parse("branches.toml", &format!("{BASE}\n{rows}"))
@@ -371,11 +373,11 @@ fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
         ),
         (
             "expect = \"equal\", against = \"nobody\"",
-            "`against = \"nobody\"` is no other branch; known: master",
+            "`against = \"nobody\"` is not another branch; known: master",
         ),
         (
             "expect = \"equal\", against = \"x\"",
-            "`against = \"x\"` is no other branch",
+            "`against = \"x\"` is not another branch",
         ),
         (
             "expect = \"equal\", threads = \"many\"",
@@ -383,15 +385,15 @@ fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
         ),
         (
             "expect = \"equal\", threads = \"8..4\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         (
             "expect = \"equal\", threads = \"8..=4\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         (
             "expect = \"equal\", threads = \"0\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         ("expect = \"equal\", host = \"big\"", "unknown key `host`"),
     ] {

@@ -1,4 +1,4 @@
-//! The file of a recording, as commands are given it: read whole, or refused in the words that were
+//! The file of a recording on the command line: it is read whole, or refused with the path that was
 //! typed.
 
 use std::path::Path;
@@ -7,10 +7,10 @@ use recording::{Error, Recording, Tree};
 
 use crate::stop::Stop;
 
-/// The recording in the file at `path`, which messages call `called`, and its tree of jobs.
+/// Reads the recording in the file at `path`, which messages call `called`, and its tree of jobs.
 ///
 /// # Errors
-/// As [`told`], for a file that is no recording, cut or damaged.
+/// As [`told`], for a file that is not a recording, or that is incomplete or damaged.
 pub(crate) fn read(path: &Path, called: &str) -> Result<(Recording, Tree), Stop> {
     let read = || {
         let recording = Recording::read(path)?;

@@ -1,4 +1,4 @@
-//! The order of a sweep: complete, balanced, and the same for the same seed.
+//! Tests the order of a sweep: complete, balanced, and the same for the same seed.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -64,7 +64,8 @@ fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
             )
         })
         .collect();
-    // Printed once from this function; a change here strands every unfinished sweep.
+    // Printed once from this function; a change here makes it impossible to resume unfinished
+    // sweeps.
     assert_eq!(first, FIRST_SIX);
 }
 

@@ -1,4 +1,4 @@
-//! The trials of a sweep, run and recorded; and its end: account, table, exit code.
+//! Runs and records the trials of a sweep, and ends it: summary of time, table, exit code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ pub(super) fn measure(
     if let Some(torn) = &appender.torn {
         let torn = project.checkout.shown(torn);
         tell!(
-            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
+            "note: the last line of trials.jsonl was incomplete; it is kept in {torn}, and its trial runs again"
         );
     }
     let (mut summary, done) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
@@ -61,7 +61,7 @@ pub(super) fn measure(
         );
     }
     let started_at = moment(SystemTime::now());
-    // Written now, so that a run which is killed has left its trace; replaced at its end.
+    // Written now, so that a killed run leaves a trace; replaced at the end of the run.
     let run = Run {
         started_at: started_at.clone(),
         ended_at: started_at,
@@ -163,7 +163,7 @@ fn run_trials(
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {
         return format!(
-            "all {trials} trials were there already, so nothing was run; {failed} failed."
+            "all {trials} trials were already there, so nothing was run; {failed} failed."
         );
     }
     let ran = count(tally.trials, "trial", "trials");
@@ -171,7 +171,7 @@ fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> S
         "{ran} in {}, {failed} of {trials} failed",
         human(tally.wall)
     );
-    // Trials of a simulated machine run side by side, and nothing is between them.
+    // Trials of a simulated machine run side by side, with nothing between them.
     if is_simulated {
         ran + "."
     } else {
@@ -179,7 +179,7 @@ fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> S
     }
 }
 
-/// Where the time went, and why if much of it went elsewhere than into trials.
+/// Lists where the time went. If much of it was outside trials, explains why.
 fn accounts(tally: Tally) -> String {
     /// The share of its time that a sweep should spend in trials, in per cent.
     const SHARE: f64 = 90.0;
@@ -199,8 +199,8 @@ fn accounts(tally: Tally) -> String {
         let around = tally.wall.saturating_sub(tally.in_trials);
         let _ = write!(
             text,
-            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; a larger\n\
-             --size or more --iterations use time better)",
+            "\n(trials of {:.0} ms are short compared with the {:.0} ms around each; a larger\n\
+             --size or more --iterations would waste less time)",
             milliseconds(tally.in_trials),
             milliseconds(around),
         );
@@ -221,26 +221,26 @@ pub(super) fn finish(
     let left = manifest.trials_planned.saturating_sub(summary.trials);
     if tally.is_interrupted {
         let again = if command.goes_on {
-            "The same command goes on".to_owned()
+            "The same command continues".to_owned()
         } else {
             let program = match &manifest.asked.program {
                 Some(_) => " --program DIR -- ARGUMENTS",
                 None => "",
             };
             format!(
-                "Go on with: cargo runner {} --resume {which}{program}",
+                "Continue with: cargo runner {} --resume {which}{program}",
                 command.command
             )
         };
         bail!(Stop::Interrupted(format!(
-            "interrupted with {left} of {} trials left; every finished one is kept. {again}",
+            "interrupted with {left} of {} trials left; every finished trial is kept. {again}",
             manifest.trials_planned
         )));
     }
     if left == 0
         && let Err(error) = sweep.pack()
     {
-        tell!("warning: {error:#}; every trial is in it");
+        tell!("warning: {error:#}; every trial is recorded");
     }
     let failed = summary.failed;
     let is_simulated = manifest.asked.machine.is_some();
@@ -250,14 +250,14 @@ pub(super) fn finish(
         project.checkout.shown(sweep.path()),
     );
     if is_simulated {
-        // Only a simulated machine knows which line of which function waits.
+        // Only a simulated machine knows at which line of which function a thread waits.
         _ = writeln!(
             end,
             "waits:   cargo runner analysis table {which} line-waits"
         );
     }
     summary.tell_counted();
-    // Print what is known already, before Python is set up, which takes long.
+    // Prints what is known already; setting up Python takes long.
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),
@@ -265,15 +265,15 @@ pub(super) fn finish(
     let is_data = matches!(arguments.format, Format::Json | Format::Csv);
     let missing = match print_result(project, arguments, command, sweep, manifest) {
         Ok(Exit::Good) => None,
-        Ok(_) => Some("the analysis failed, as it says above".to_owned()),
+        Ok(_) => Some("the analysis failed; its message is above".to_owned()),
         Err(error) if is_broken_pipe(&error) => return Err(error),
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(reason) = missing {
         let remedy = format!(
-            "no table: {reason}. Every record is kept; once that is mended, `cargo runner show {which}` prints it"
+            "no table: {reason}. Every record is kept; after you mend that, `cargo runner show {which}` prints the table"
         );
-        // A reader of data must not take empty output for all of the data.
+        // A reader of data must not mistake empty output for all of the data.
         if is_data {
             bail!(Stop::HostNotFit(remedy));
         }
@@ -286,7 +286,7 @@ pub(super) fn finish(
     })
 }
 
-/// Has the analysis print the table, and around it the page that the command makes.
+/// Runs the analysis, which prints the table, and prints the page of the command around it.
 fn print_result(
     project: &Project,
     arguments: &SweepArgs,
@@ -344,7 +344,10 @@ mod tests {
 
     #[test]
     fn a_sweep_of_short_trials_says_that_they_are_short() {
-        assert!(accounts(tally(500)).contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(
+            accounts(tally(500))
+                .contains("trials of 50 ms are short compared with the 50 ms around")
+        );
         assert!(!accounts(tally(910)).contains("short"));
     }
 }
