@@ -1,4 +1,4 @@
-//! Stand-ins for the standard library behave as the standard library does.
+//! Replacements of the standard library's types behave like the originals.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -152,7 +152,7 @@ fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
         let body = |i: usize| {
             move || {
                 let text = |round| {
-                    // The hook has this text made, and so allocates.
+                    // The hook makes this text, and so allocates.
                     let body = || panic!("thread {i} round {round} {}", "long ".repeat(20));
                     let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
                     *panic.downcast::<String>().unwrap()

@@ -1,4 +1,4 @@
-//! How runs go and how they end: the same each time, with panics reported, deadlocks named, and
+//! Tests how runs proceed and end: each time the same, with panics reported, deadlocks located, and
 //! room for a thousand cores.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// Threads that fight for words and sleep at random; everything that happened, as text.
+/// Threads that contend for words and sleep at random; returns everything that happened, as text.
 fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     let mut machine = Machine::free(32 / hardware_threads);
     machine.topology.hardware_threads = hardware_threads;
@@ -100,7 +100,7 @@ fn a_panic_may_unwind_across_turns_of_other_cores() {
     struct Releases(Arc<Padded>);
     impl Drop for Releases {
         fn drop(&mut self) {
-            // Others run here, while this thread panics.
+            // Other threads run here, while this thread panics.
             thread::sleep(Duration::from_micros(5));
             self.0.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -171,7 +171,7 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(manycore::STALLED), "{said}");
-        let stands_still = format!("the simulation on thread `{name}` stands still");
+        let stands_still = format!("the simulation on thread `{name}` is stalled");
         assert!(said.contains(&stands_still), "{said}");
         assert!(
             said.contains("the last access to shared memory: manycore/"),

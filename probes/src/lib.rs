@@ -1,7 +1,7 @@
 //! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. The
-//! names of these prices are the keys in the file of a simulated machine of `manycore`.
+//! names of these cost parameters are the keys in the file of a simulated machine of `manycore`.
 //!
-//! A crate of its own, so that it is optimized where the program that asks is not.
+//! It is a separate crate so that it is optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;
@@ -15,12 +15,12 @@ mod system;
 use price::on;
 pub use price::{Cpu, Price};
 
-/// Times that everything is measured; the median counts, as what disturbs a host lasts longer than
-/// a window.
+/// Number of rounds in which everything is measured; the median counts, because disturbances of a
+/// host last longer than a window.
 const ROUNDS: usize = 5;
 
-/// Every price that can be measured with `cpus`, in some seconds; others are left out. Measure
-/// while nothing else runs.
+/// Every cost parameter that can be measured with `cpus`, in some seconds; others are left out. Run
+/// it while nothing else runs.
 #[must_use]
 pub fn all(cpus: &[Cpu]) -> Vec<Price> {
     medians(cpus, ROUNDS)

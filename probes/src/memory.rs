@@ -1,4 +1,4 @@
-//! Prices of memory that no cache has: how soon a line comes, and how many bytes in a second.
+//! Costs of memory that no cache has: the latency of a line, and the bytes in a second.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -28,8 +28,8 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     };
     let lines = WORDS / LINE;
     let mut buffer = vec![0_usize; WORDS];
-    // Each line names another, no two the same, and all are in one circle: a full period of a
-    // linear congruence.
+    // Each line names another, all different, in a single circle: a full period of a linear
+    // congruence.
     for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
         words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
     }
@@ -54,13 +54,13 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
         ));
     }
     if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
-        let how = "all cores of a socket sum up 256 MiB, each from another place on";
+        let how = "all cores of a socket sum up 256 MiB, each from another start";
         prices.push(Price::new("socket-gigabytes-per-second", rate, how));
     }
     prices
 }
 
-/// The nanoseconds to fetch a line whose number was in the line before.
+/// The time to fetch a line whose number was in the line before, in nanoseconds.
 fn fetched_ns(buffer: &[usize]) -> f64 {
     let mut at = 0;
     let windows = (0..WINDOWS).map(|_| {

@@ -1,4 +1,4 @@
-//! Properties of rivals with parallel regions alone, on which programs rely.
+//! Properties of rivals with fork-join regions only, on which programs rely.
 
 #![cfg(not(feature = "chili"))]
 

@@ -1,4 +1,4 @@
-//! The fork alone, for a program that shall have it without this workspace.
+//! Copies the fork for a program that uses it without this workspace.
 
 use std::path::Path;
 
@@ -6,12 +6,11 @@ use anyhow::{Context as _, Result, ensure};
 use runner::stop::Stop;
 use xshell::{Shell, cmd};
 
-/// Unpacks the fork as Cargo packs it, with its licences and the commit that it is of
-/// (`.cargo_vcs_info.json`), into a folder that is new or empty. Prints the lines that a program
-/// needs.
+/// Unpacks the fork as Cargo packs it, with its licences and its commit (`.cargo_vcs_info.json`),
+/// into a folder that is new or empty. Prints the lines that a program needs.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if something is in the folder.
+/// [`Stop::BadInput`] if the folder is not empty.
 pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
     // As typed, wherever the shell is.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
@@ -20,7 +19,7 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
     ensure!(
         is_free,
         Stop::BadInput(format!(
-            "{}: something is there already; name a new folder, or an empty one",
+            "{}: the folder is not empty; name a new folder, or an empty one",
             typed.display()
         ))
     );
@@ -75,7 +74,7 @@ mod tests {
         let copy = folder.path().join("rayon-core");
         run(&sh, &copy).unwrap();
         let told = run(&sh, &copy).unwrap_err().to_string();
-        assert!(told.contains("something is there already"), "{told}");
+        assert!(told.contains("the folder is not empty"), "{told}");
         let program = folder.path().join("program");
         sh.write_file(
             program.join("src/main.rs"),

@@ -1,5 +1,5 @@
-//! The standard library's names, in a rewritten crate, do on a simulated machine what they do in
-//! the standard library.
+//! Names of the standard library behave on a simulated machine, in a rewritten crate, as in the
+//! standard library.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ fn a_visit_to_a_cell_that_another_core_wrote_pays_for_the_transfer() {
             let cell = Box::leak(Box::new(UnsafeCell::new([0u64; 8])));
             let address = std::ptr::from_ref(cell) as usize;
             let visit = move || {
-                // SAFETY: the cell is never freed, and no code makes a reference to what is in it.
+                // SAFETY: the cell is never freed, and no code makes a reference to its content.
                 let _place = unsafe { &*(address as *const UnsafeCell<[u64; 8]>) }.get();
             };
             visit();

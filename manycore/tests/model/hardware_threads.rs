@@ -1,5 +1,5 @@
-//! The slowdown of two hardware threads that share a core, and where threads run when cores have
-//! two.
+//! Tests the slowdown of two hardware threads that share a core, and the placement of threads when
+//! cores have two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 const NS: Picoseconds = 1_000;
 const US: Picoseconds = 1_000 * NS;
 
-/// So many cores of two hardware threads, each of which is half as fast while both run.
+/// A machine of so many cores with two hardware threads, each of which is half as fast while both
+/// run.
 fn machine(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.topology.hardware_threads = 2;
@@ -28,7 +29,7 @@ fn beside(other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
     beside_from(0, other)
 }
 
-/// The same, where each thread takes so long until it runs.
+/// The same on a machine where each thread takes so long until it runs.
 fn beside_from(wake: Picoseconds, other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
     let mut machine = machine(1);
     machine.prices.pause = 40 * NS;
@@ -49,7 +50,8 @@ fn beside_from(wake: Picoseconds, other: impl FnOnce(Arc<AtomicBool>) + 'static)
     Picoseconds::try_from(worked.as_nanos()).unwrap() * NS
 }
 
-/// Work is priced by the microsecond, so where a sibling begins or ends is as near as that.
+/// Work is simulated in pieces of a microsecond, so the start and end of a sibling have that
+/// precision.
 fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
@@ -124,7 +126,7 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
         simulate(&machine, body).1
     };
     let siblings = elapsed(machine(1));
-    // Each access of the two, twice as long as alone.
+    // Each access of the two takes twice as long as alone.
     assert!(siblings <= 2 * 100 * 2 * NS, "{siblings}");
     let others = elapsed(machine(2));
     assert!(others > 150 * 50 * NS, "{others}");
@@ -144,7 +146,7 @@ fn siblings_share_what_their_core_may_read_from_memory() {
     assert!(is_about(both, 2 * alone), "{both}, {alone} alone");
 }
 
-/// Where threads run that all run at once, the first one's place first.
+/// The cores of threads that all run at once, the first thread's first.
 fn places(cores: usize, threads: usize) -> Vec<usize> {
     let body = move || {
         let place = || {
@@ -174,7 +176,7 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
             manycore::current_core()
         });
         manycore::work(US);
-        // It takes the place of the sleeper.
+        // It takes the core of the sleeper.
         let other = thread::spawn(|| {
             manycore::work(100 * US);
             manycore::current_core()

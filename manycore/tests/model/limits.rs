@@ -1,4 +1,4 @@
-//! Results that must hold whatever the prices are: limits that theory or plain counting gives.
+//! Results that must hold for all cost parameters: limits from theory or from plain counting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +50,8 @@ fn threads_on_cores_of_their_own_work_at_the_same_time() {
     assert_eq!(elapsed, 1_000 * NS);
 }
 
-/// Accesses that `threads` threads make to one word, in the time of a transfer of its line.
+/// Number of accesses that `threads` threads make to one word, in the time of a transfer of its
+/// line.
 fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
     let mut machine = machine(threads);
     machine.prices.set_transfers(50 * NS);
@@ -214,7 +215,7 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // One thread and the thread that has just started it both run fast; the last of three do not.
+    // One thread and the thread that it has just started both run fast; the last of three does not.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 
@@ -332,7 +333,7 @@ proptest! {
 }
 
 /// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
-/// each addition: who added, in the order of the word's values, and the whole time.
+/// each addition. Returns the threads in the order of the word's values, and the whole time.
 fn additions(
     machine: &Machine,
     each: usize,
@@ -359,7 +360,7 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);
     let mut streaks: Vec<usize> = middle.chunk_by(same).map(<[usize]>::len).collect();
-    // The first and the last were cut.
+    // The first and the last group were cut off.
     streaks.pop();
     streaks.drain(..1);
     streaks

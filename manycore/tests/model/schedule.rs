@@ -1,4 +1,4 @@
-//! The choice of threads to run when they outnumber the cores, and the cost of waking up.
+//! Tests the choice of threads to run when they outnumber the cores, and the cost of waking up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn work_on_threads(threads: usize, each: Picoseconds) {
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
     machine.prices.slice = 10 * US;
-    // Slices differ in where they end, by a quarter of one.
+    // Slices end at different times, by a quarter of a slice.
     let ((), elapsed) = simulate(&machine, || work_on_threads(12, 100 * US));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }
@@ -76,8 +76,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again that parked for so long, and the CPU time of all threads
-/// beside their work.
+/// How long a thread takes to run again after it parked for so long. Also the CPU time of all
+/// threads in addition to their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {
@@ -148,7 +148,7 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
             .find(|wait| wait.on == on && wait.at.line() == line);
         found.map(|wait| (wait.times, wait.waited))
     };
-    // The thread comes at once, and goes on 5 µs and 7 µs after the lock is free.
+    // The thread comes at once, and continues 5 µs and 7 µs after the lock is free.
     assert_eq!(of(WaitedFor::Wake, holder), Some((1, 5 * US)));
     assert_eq!(of(WaitedFor::Lock, waiter), Some((1, 112 * US)));
 }

@@ -54,8 +54,8 @@ pub struct Subprocesses {
 }
 
 impl Subprocesses {
-    /// The binaries by branch and link order, the longest time a trial may take, and the checkout,
-    /// whose path is removed from what failing processes print.
+    /// The binaries by branch and link order, and the longest time a trial may take. The checkout's
+    /// path is removed from the output of failing processes.
     pub(crate) fn new(
         binaries: BTreeMap<String, Vec<PathBuf>>,
         limit: Duration,

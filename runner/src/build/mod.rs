@@ -644,8 +644,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Copies the binary to a name made of its digest: a build that a user starts during a sweep
-    /// must not change the binaries of the sweep.
+    /// Copies the binary to a name made of its digest. Thus a build that a user starts during a
+    /// sweep does not change the binaries of the sweep.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
         let bytes =
             fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
@@ -653,7 +653,7 @@ impl<'a> Builder<'a> {
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        // The name has no branch in it: a program's path lies on its stack, and paths of different
+        // The name has no branch in it. A program's path lies on its stack, and paths of different
         // lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {

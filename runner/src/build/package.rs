@@ -244,8 +244,8 @@ pub(super) fn copy(
 
 /// Makes a package depend on the rayon-core of `ours`, the manifest of a branch, with its features.
 /// Returns whether the package did so before. Removes the package's own features of rayon-core that
-/// choose a variant of the fork: a program that already uses `champion` is compared with other
-/// pools, too.
+/// choose a variant of the fork, since a program that uses `champion` is compared with other pools,
+/// too.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest

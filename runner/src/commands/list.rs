@@ -143,7 +143,7 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         if let Some(unit) = &workload.charge {
             add(
                 "simulated",
-                format!("yes; `--machine NAME` prices its work by `{unit}`"),
+                format!("yes; `--machine NAME` adds the cost of its work in `{unit}`"),
             );
         }
         if let Some(input) = &workload.input {

@@ -148,7 +148,7 @@ impl Page<'_> {
             .rustc
             .first()
             .map_or("unknown compiler", String::as_str);
-        let layouts = count(manifest.asked.layouts as usize, "layout", "layouts");
+        let layouts = count(manifest.asked.layouts as usize, "link order", "link orders");
         lines.push(format!(
             "{rustc}, {layouts} of each binary; measured by this laboratory's {}",
             commit(&manifest.checkout)

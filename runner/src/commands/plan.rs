@@ -103,7 +103,10 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     facts.push(("time", time));
     let (branches, layouts) = (to_build.len(), asked.layouts as usize);
     let branches = count(branches, "branch", "branches");
-    let builds = format!("{branches} in {} each", count(layouts, "layout", "layouts"));
+    let builds = format!(
+        "{branches} in {} each",
+        count(layouts, "link order", "link orders")
+    );
     facts.push(("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!(

@@ -611,6 +611,6 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         let reason = root.host().read("proc/loadavg").unwrap_err();
-        assert_eq!(reason, "/proc/loadavg cannot be read: no regular file");
+        assert_eq!(reason, "/proc/loadavg cannot be read: not a regular file");
     }
 }

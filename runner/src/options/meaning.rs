@@ -259,7 +259,7 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> Result<u32> 
     match selection.definition.layouts {
         Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
             "--layouts {layouts}: with {trials} trials per configuration only {trials} link orders would run; request \
-             fewer, or for more --trials"
+             fewer, or more --trials"
         ))),
         Some(layouts) => Ok(layouts),
         None if row.figure == Figure::Answers => Ok(1),

@@ -1,5 +1,5 @@
-//! Options that several commands share, and the folder in which a command works. What the options
-//! of a sweep mean together is in `meaning`.
+//! Options that several commands share, and the folder in which a command works. `meaning`
+//! resolves the options of a sweep.
 
 pub(crate) mod meaning;
 pub(crate) mod recording;
@@ -106,8 +106,8 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Run on so many simulated machines of the box in machines/box.toml: finds signs of
-    /// differences that hold for all cost parameters in the box [default: 60]
+    /// Run on so many simulated machines of the box in machines/box.toml, to find signs that hold
+    /// for all its cost parameters [default: 60]
     #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
           conflicts_with = "machine")]
@@ -157,7 +157,7 @@ pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
         .unwrap_or_default();
     if files.contains(&ending) && !path.is_dir() {
         return Err(format!(
-            "this option names a folder, but `.{ending}` looks like a file; leave it out"
+            "this option names a folder, and this looks like a file; leave out `.{ending}`"
         ));
     }
     Ok(path)

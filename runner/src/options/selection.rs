@@ -601,7 +601,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("--workloads quicksort: none has `depth`"),
+            error.starts_with("--workloads quicksort: none has the parameter `depth`"),
             "{error}"
         );
         assert!(

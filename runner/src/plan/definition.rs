@@ -549,8 +549,8 @@ impl SweepRequest {
             .is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one:
-    /// the same instance, apart from parameters that have no effect on that program.
+    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one.
+    /// That is the same instance, apart from parameters that have no effect on that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);

@@ -225,7 +225,7 @@ impl Ranges {
         if !small.is_empty() {
             let names: Vec<&str> = small.iter().map(|it| it.name.as_str()).collect();
             tell!(
-                "note: the topologies {} are left out, because they have fewer CPUs than {threads}",
+                "note: topologies with fewer CPUs than {threads} threads are left out: {}",
                 names.join(", ")
             );
         }

@@ -382,7 +382,7 @@ pub fn workloads(list: &str) -> Result<String> {
     }
     if !left.is_empty() {
         tell!(
-            "note: {} are left out, because they do not run on simulated machines",
+            "note: left out, because they do not run on simulated machines: {}",
             left.join(", ")
         );
     }

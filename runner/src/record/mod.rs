@@ -147,7 +147,7 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, the mean over as many CPUs as it has threads; null if the two
+    /// The clock around the trial, the mean over as many CPUs as it has threads. Null if the two
     /// methods of measuring differ by more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,

@@ -274,7 +274,7 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     };
     probe().map_err(|error| {
         Stop::HostNotFit(format!(
-            "{}: no sweep can be written there: {}; mend that, or choose another folder with --output",
+            "{}: no sweep can be written there: {}; mend that, or choose a folder with --output",
             parent.display(),
             without_path(&error)
         ))

@@ -441,8 +441,8 @@ fn lock(folder: &Path) -> Result<File> {
 }
 
 /// Returns the text after the last line end: empty, unless the last line is incomplete. After a
-/// loss of power it may be long, so each part is read once to find where it begins, and once more
-/// as a whole.
+/// loss of power it may be long. So it is read once to find its beginning, and once more as a
+/// whole.
 fn last_line(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     /// Longer than most records.
     const STEP: u64 = 1 << 14;
@@ -527,7 +527,7 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         let error = Records::open(pipe).err().unwrap();
-        assert!(error.to_string().contains("no regular file"), "{error}");
+        assert!(error.to_string().contains("not a regular file"), "{error}");
         assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
     }
 

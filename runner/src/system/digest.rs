@@ -27,8 +27,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
-/// Digest of the files in a folder that a build may read, by their paths in it: all files except
-/// those that cargo and Git keep there.
+/// Digest of the files in a folder that a build may read, by their paths in it. Leaves out the
+/// files that cargo and Git keep there.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let places = files_below(root)?
         .into_iter()

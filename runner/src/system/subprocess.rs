@@ -27,8 +27,8 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// CPU time of the process with its threads, rounded up to whole seconds: on a busy host the
-    /// process gets as far as on an idle one.
+    /// CPU time of the process with its threads, rounded up to whole seconds. With this limit the
+    /// process gets as far on a busy host as on an idle one.
     Cpu(Duration),
 }
 

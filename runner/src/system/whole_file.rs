@@ -1,5 +1,5 @@
-//! Writes files that are old or new after a crash, but never incomplete; keeps the time stamps of
-//! files that do not change; and reads files of any origin carefully.
+//! Writes files that are old or new after a crash, but never incomplete. Keeps the time stamps of
+//! files that do not change. Reads files of any origin carefully.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! The order of trials, seen by a fake in the place of the processes.
+//! Tests the order of trials, seen by a fake that replaces the processes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -52,7 +52,7 @@ const ITERATION: Iteration = Iteration {
     work_units: 1,
 };
 
-/// Remembers what it was asked to run; fails or is interrupted at chosen calls.
+/// Remembers the requested trials; fails or is interrupted at chosen calls.
 #[derive(Default)]
 struct Fake {
     calls: Vec<(String, usize, Request)>,

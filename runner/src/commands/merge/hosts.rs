@@ -184,7 +184,7 @@ mod tests {
         let file = |to: &Path| fs::write(to.join("hosts"), "mine").unwrap();
         let cases: [(InTheWay<'_>, _, _); 2] = [
             (&link, Exit::BadInput, "already exists with other content"),
-            (&file, Exit::HostNotFit, "hosts/h: cannot be moved there:  "),
+            (&file, Exit::HostNotFit, "hosts/h: cannot be moved there: "),
         ];
         for (in_the_way, exit, says) in cases {
             let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -39,7 +39,7 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Warning,
         "few-cpus",
         format!("{seen}, by affinity and quota"),
-        "higher thread counts are oversubscribed: they are marked, drawn separately, and show how threads share \
+        "higher thread counts are oversubscribed: they are labelled, drawn separately, and show how threads share \
          a CPU, not how a pool scales",
         format!("use a machine with more CPUs; on this one, `--threads 1..={cpus}`"),
     );

@@ -118,8 +118,8 @@ fn agrees(seen: f64, expected: f64) -> bool {
     (seen / expected - 1.0).abs() <= TOLERANCE
 }
 
-/// Additions of two registers, which every known CPU does in at least a cycle (additions of a
-/// constant may be faster), and multiplications of two registers.
+/// Additions and multiplications of two registers. Every known CPU needs at least a cycle for such
+/// an addition; additions of a constant may be faster.
 mod chains {
     use std::ops::RangeInclusive;
 

@@ -179,7 +179,7 @@ impl Journal {
         // kernel's files.
         let facts = file.metadata()?;
         if !facts.is_file() {
-            bail!(damaged("it is no regular file".to_owned()));
+            bail!(damaged("it is not a regular file".to_owned()));
         }
         let owner = facts.uid();
         if owner != rustix::process::geteuid().as_raw() {
@@ -325,15 +325,15 @@ mod tests {
             (
                 "cpufreq/policy0/scaling_governor",
                 "../../etc/passwd",
-                "which no fix changes",
+                "which a fix does not change",
             ),
-            ("policy0", "policy+0", "which no fix changes"),
+            ("policy0", "policy+0", "which a fix does not change"),
             (
                 "policy0/scaling_governor",
                 "policy0/cpufreq/boost",
-                "which no fix changes",
+                "which a fix does not change",
             ),
-            ("cpufreq/boost", "boost", "which no fix changes"),
+            ("cpufreq/boost", "boost", "which a fix does not change"),
             (&*whole, &*without_files, "`before` has no file"),
             (
                 "userspace",

@@ -18,8 +18,9 @@ pub struct Recipe {
     pub khz: u64,
     /// The policies whose CPUs are fixed.
     pub policies: Vec<Policy>,
-    /// The files and values of the fix, in the order in which they are written: governors, switches
-    /// that forbid boost (setting a governor can allow it again), limits.
+    /// The files and values of the fix, in the order of writing: governors, switches that forbid
+    /// boost, limits. Boost comes after the governor, because setting a governor can allow boost
+    /// again.
     pub settings: Vec<(Knob, String)>,
 }
 
