@@ -12,7 +12,7 @@
 //! use manycore::{FrequencyMode, Machine, run, thread};
 //!
 //! let mut machine = Machine::free(4);
-//! machine.prices.set_transfers(50_000);
+//! machine.costs.set_transfers(50_000);
 //! let finished = run(&machine, FrequencyMode::Fixed, 1, || {
 //!     let count = Arc::new(AtomicUsize::new(0));
 //!     let add = |count: Arc<AtomicUsize>| move || drop(count.fetch_add(1, Ordering::Relaxed));

@@ -69,7 +69,7 @@ impl<T: 'static> OnceLock<T> {
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         let once = self
             .of_run()
-            .expect("a simulation runs: the cell is one of its program");
+            .expect("a static of a simulated program is only used inside its simulation");
         if !once.is_set.load(Ordering::Acquire) {
             let _guard = once.lock.lock();
             once.value.get_or_init(make);

@@ -26,11 +26,11 @@ struct Padded(AtomicUsize);
 fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     let mut machine = Machine::free(32 / hardware_threads);
     machine.topology.hardware_threads = hardware_threads;
-    machine.prices.shared_speed = 0.6;
-    machine.prices.hit = 1_000;
-    machine.prices.set_transfers(20_000);
-    machine.prices.resume = 2_000_000;
-    machine.prices.jitter = 0.5;
+    machine.costs.shared_speed = 0.6;
+    machine.costs.hit = 1_000;
+    machine.costs.set_transfers(20_000);
+    machine.costs.resume = 2_000_000;
+    machine.costs.jitter = 0.5;
     let finished = run(&machine, FrequencyMode::Dynamic, seed, || {
         let words: Arc<Vec<Padded>> = Arc::new((0..5).map(|_| Padded::default()).collect());
         let body = |words: Arc<Vec<Padded>>| {
@@ -72,7 +72,7 @@ fn one_seed_gives_one_result_and_another_seed_another() {
 #[test]
 fn waits_name_the_line_of_source_and_the_one_that_wrote() {
     let mut machine = Machine::free(2);
-    machine.prices.set_transfers(20_000);
+    machine.costs.set_transfers(20_000);
     let waits = run(&machine, FrequencyMode::Fixed, 1, || {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use crate::affinity::pin_to;
 use crate::core_to_core;
-use crate::price::{Cpu, Price, pair};
+use crate::cost::{Cost, Cpu, pair};
 use crate::stats::median;
 
 /// Additions of each thread in a window.
@@ -33,7 +33,7 @@ struct Word(AtomicU64);
 const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 
 /// Returns the cost parameters, given the costs of a hit and of a read-modify-write.
-pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Price> {
+pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;
         let others = cpus
@@ -58,19 +58,19 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
     }
     let occupancy = ((way - own) / transfer - 1.0).clamp(0.0, 1.0);
     let of = |key, way: Option<f64>| {
-        way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
+        way.map(|way| Cost::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
     };
     let transfers = [
         of("transfer-cluster-ns", near),
         of("transfer-socket-ns", socket),
         of("transfer-far-ns", far),
     ];
-    let occupancy = Price::new(
+    let occupancy = Cost::new(
         "occupancy",
         occupancy,
         "two CPUs that add to one word, and the ping-pong",
     );
-    let run = Price::new(
+    let run = Cost::new(
         "run",
         run,
         "additions in a row by one of two CPUs that add to one word, from the values that they read",

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
-use crate::price::{Cpu, Price, on};
+use crate::cost::{Cost, Cpu, on};
 use crate::stats::median;
 
 /// Words of the buffer: 256 MiB, more than most processors cache for one core.
@@ -22,7 +22,7 @@ const WINDOWS: usize = 9;
 /// Times that each core reads the buffer.
 const READINGS: usize = 3;
 
-pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     let Some(first) = cpus.first() else {
         return Vec::new();
     };
@@ -33,12 +33,12 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
         words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
     }
-    let mut prices = Vec::new();
+    let mut costs = Vec::new();
     if let Some(fetched) = on(first.number, || fetched_ns(&buffer)) {
-        prices.push(Price::new(
+        costs.push(Cost::new(
             "memory-ns",
             fetched,
-            "lines of 256 MiB in a random circle",
+            "reads of the lines of 256 MiB in random order",
         ));
     }
     let socket: Vec<usize> = cpus
@@ -47,7 +47,7 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
         .map(|cpu| cpu.number)
         .collect();
     if let Some(rate) = gigabytes_per_second(&buffer, &socket[..1]) {
-        prices.push(Price::new(
+        costs.push(Cost::new(
             "core-gigabytes-per-second",
             rate,
             "one core sums up 256 MiB",
@@ -55,9 +55,9 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     }
     if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
         let how = "all cores of a socket sum up 256 MiB, each from another start";
-        prices.push(Price::new("socket-gigabytes-per-second", rate, how));
+        costs.push(Cost::new("socket-gigabytes-per-second", rate, how));
     }
-    prices
+    costs
 }
 
 /// The time to fetch a line whose number was in the line before, in nanoseconds.

@@ -4,7 +4,7 @@
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::price::{Price, each_ns};
+use crate::cost::{Cost, each_ns};
 
 /// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;
@@ -23,7 +23,7 @@ type Job = [u64; 6];
 #[repr(align(128))]
 struct Word(AtomicU64);
 
-pub(crate) fn prices() -> Vec<Price> {
+pub(crate) fn costs() -> Vec<Cost> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
     // Relaxed, here and below: no other thread reaches these words. On processors that always order
@@ -54,23 +54,23 @@ pub(crate) fn prices() -> Vec<Price> {
         drop(black_box(Box::new(black_box(Job::default()))));
     });
     vec![
-        Price::new(
+        Cost::new(
             "hit-ns",
             hit,
             "a load or store of a loop that pushes into a ring",
         ),
-        Price::new(
+        Cost::new(
             "read-modify-write-ns",
             add - hit,
             "fetch-add of an own line, minus a hit",
         ),
-        Price::new(
+        Cost::new(
             "fence-ns",
             fenced - hit,
             "a store to an own line and a fence, minus a hit",
         ),
-        Price::new("pause-ns", pause, "spin hints in a row"),
-        Price::new(
+        Cost::new("pause-ns", pause, "spin hints in a row"),
+        Cost::new(
             "allocation-ns",
             boxed / 2.0,
             "a box of 48 bytes, made and freed, halved",

@@ -11,7 +11,7 @@ use rustix::thread::{MembarrierCommand, futex, membarrier};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::affinity::pin_to;
-use crate::price::{Cpu, Price, each_ns, on, pair};
+use crate::cost::{Cost, Cpu, each_ns, on, pair};
 use crate::stats::median;
 
 /// How long a thread sleeps until it is woken, and how often.
@@ -39,28 +39,28 @@ const FENCES: u32 = 200;
 /// Number of spin hints on which the delay by heavy fences is measured.
 const DELAYED: u32 = 20_000;
 
-pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     let Some(first) = cpus.first() else {
         return Vec::new();
     };
-    let mut prices = on(first.number, || {
+    let mut costs = on(first.number, || {
         vec![
-            Price::new(
+            Cost::new(
                 "yield-ns",
                 each_ns(1_000, thread::yield_now),
                 "yields without another thread on the CPU",
             ),
-            Price::new(
+            Cost::new(
                 "switch-ns",
                 switched_ns(),
                 "two threads of one CPU that yield alternately, each yield",
             ),
-            Price::new(
+            Cost::new(
                 "call-ns",
                 called_ns(),
                 "a futex call that finds no thread to wake",
             ),
-            Price::new(
+            Cost::new(
                 "spawn-ns",
                 spawned_ns(),
                 "starting a thread, until the call returns",
@@ -69,10 +69,10 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     })
     .unwrap_or_default();
     if let Some(pair) = pair(cpus) {
-        prices.extend(sleeps(pair).unwrap_or_default());
-        prices.extend(heavy_fences(pair).unwrap_or_default());
+        costs.extend(sleeps(pair).unwrap_or_default());
+        costs.extend(heavy_fences(pair).unwrap_or_default());
     }
-    prices
+    costs
 }
 
 fn called_ns() -> f64 {
@@ -125,7 +125,7 @@ struct Woken {
     block: f64,
 }
 
-fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
+fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let seen: Vec<Woken> = SLEEPS
         .iter()
         .map(|(sleep, times)| woken(cpus, *sleep, *times))
@@ -145,8 +145,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let is_deep = |woken: &Woken| woken.resume[1] > between;
     // The last length after which threads still came back soon.
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
-    let how = "a thread that slept by a futex, of 50 µs";
-    // The core polls if threads come back sooner from it.
+    let how = "latency of a thread that slept 50 µs in a futex call";
+    // The core polls during a sleep if threads come back sooner from that sleep.
     let short: Vec<(Duration, Woken)> = SHORT
         .iter()
         .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
@@ -157,38 +157,42 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
     let soon = &short[0].1;
     Some(vec![
-        Price::new(
+        Cost::new(
             "block-ns",
             shallow.block,
-            "CPU time of a thread for one sleep by a futex",
+            "CPU time of a thread for one sleep in a futex call",
         ),
-        Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
-        Price::new(
+        Cost::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
+        Cost::new(
             "wake-polling-ns",
             soon.wake,
             "a futex call that wakes a thread after 5 µs",
         ),
-        Price::new("resume-ns", least(middle), how),
-        Price::new(
+        Cost::new("resume-ns", least(middle), how),
+        Cost::new(
             "poll-ns",
             poll,
-            "of sleeps of 5 and 20 µs, the longest from which threads come back sooner",
+            "longest of sleeps of 5 and 20 µs after which threads come back sooner",
         ),
-        Price::new(
+        Cost::new(
             "resume-polling-ns",
             least(soon.resume[1].min(middle)),
-            "the same, of 5 µs",
+            "latency of a thread that slept 5 µs in a futex call",
         ),
-        Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
-        Price::new(
+        Cost::new(
+            "jitter",
+            jitter.clamp(0.0, 1.0),
+            "quartiles of the latency after sleeps of 50 µs",
+        ),
+        Cost::new(
             "deep-after-ns",
             SLEEPS[still].0.as_nanos() as f64,
-            "of sleeps of 50 µs to 20 ms, the longest from which threads still come back soon",
+            "longest of sleeps of 50 µs to 20 ms after which threads still come back soon",
         ),
-        Price::new(
+        Cost::new(
             "deep-resume-ns",
             least(deep.resume[1].max(middle)),
-            "a thread that slept by a futex, of 20 ms",
+            "latency of a thread that slept 20 ms in a futex call",
         ),
     ])
 }
@@ -284,7 +288,7 @@ fn thread_cpu_ns() -> f64 {
 }
 
 /// `None` if the kernel has no such fence.
-fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
+fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     membarrier(MembarrierCommand::RegisterPrivateExpedited).ok()?;
     let fence = || {
         // An error would already have come from the registration.
@@ -324,20 +328,20 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
     // So many fences came while the other was delayed.
     let fences = interrupted / beside.max(1.0);
     Some(vec![
-        Price::new(
+        Cost::new(
             "heavy-fence-ns",
             alone,
             "membarrier while no other thread runs",
         ),
-        Price::new(
+        Cost::new(
             "heavy-fence-per-core-ns",
             beside - alone,
-            "the same beside a running thread",
+            "membarrier beside a running thread, minus membarrier without one",
         ),
-        Price::new(
+        Cost::new(
             "interrupt-ns",
             (interrupted - undisturbed) / fences.max(1.0),
-            "the time that each takes from that thread",
+            "time that each membarrier takes from a running thread",
         ),
     ])
 }

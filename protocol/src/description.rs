@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_nobody_knows_is_refused_wherever_it_stands() {
+    fn an_unknown_field_is_refused_wherever_it_stands() {
         for (known, unknown) in [
             ("summary\": \"says", "sumary\": \"says"),
             ("unpaced-if", "unpacd-if"),

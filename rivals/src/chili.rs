@@ -190,11 +190,11 @@ where
 
 /// `SCOPE.set(scope)`, when the cell has that address already.
 ///
-/// Three such stores would make a small join of chili half as long again. Without them, the
-/// compiler could assume that only chili has the borrow, and keep fields of the scope in registers
-/// while a closure changes them.
+/// Three such stores would lengthen a small join of chili by half. Without them, the compiler could
+/// assume that only chili has the borrow, and keep fields of the scope in registers while a closure
+/// changes them.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the call would be what is saved")]
+#[expect(clippy::inline_always, reason = "a call would cost as much as this saves")]
 fn set_again(scope: *mut chili::Scope<'static>) {
     // SAFETY: has the same effect on memory as `SCOPE.set(scope)`, which is none: the bytes are the
     // same. The compiler must assume that the pointer was stored.

@@ -41,7 +41,7 @@ fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
 }
 
 #[test]
-fn a_closure_that_moved_to_another_thread_is_told_so_and_no_other() {
+fn a_closure_that_moved_to_another_thread_is_informed_and_no_other() {
     let pool = pool(3);
     let has_moved = AtomicBool::new(false);
     let start = Instant::now();

@@ -21,7 +21,7 @@ use crate::system::whole_file;
 /// The end of a bundle's name.
 pub const ENDING: &str = ".tar.zst";
 
-/// Name of the file in a host's folder that says what belongs to the host.
+/// Name of the file in a host's folder that lists the host's files and sweeps.
 const RECORD: &str = "record.json";
 
 /// Files of a host.
@@ -33,10 +33,10 @@ const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE
 /// Checksums that bundles had before 2026-12. The checksum of the compressed data replaces them.
 const SUMS: &str = "SHA256SUMS";
 
-/// Limit of the unpacked size in bytes, far above what one host has.
+/// Limit of the unpacked size in bytes, far above the size of one host's results.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// Limit of the number of files, far above what one host has.
+/// Limit of the number of files, far above the number of one host's files.
 const MOST_FILES: usize = 100;
 
 /// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
@@ -144,7 +144,7 @@ impl Record {
         check_schema(&text, || path.display().to_string())?;
         let record: Self = serde_json::from_str(&text).map_err(|error| {
             Stop::BadInput(format!(
-                "{}: {error}; it is no record of `cargo runner on-this-host`, or one of another version",
+                "{}: {error}; it is not a record of `cargo runner on-this-host`, or one of another version",
                 path.display()
             ))
         })?;
@@ -162,7 +162,7 @@ impl Record {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// Returns the name of what a step made, if it is done.
+    /// Returns the name of a finished step's result.
     pub(crate) fn made(&self, step: Step) -> Option<&str> {
         let done = self.steps.iter().find(|done| done.step == step);
         done.map(|done| done.made.as_str())
@@ -268,7 +268,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
         }
         if !is_known(&path) {
             bail!(refused(format!(
-                "`{shown}` is none of the files that `cargo runner on-this-host` packs"
+                "`{shown}` is not one of the files that `cargo runner on-this-host` packs"
             )));
         }
         let place = folder.join(&path);
@@ -495,7 +495,10 @@ mod tests {
             "results/FINDINGS.md",
         ] {
             let error = refused(&[(path, EntryType::Regular, "")]);
-            assert!(error.contains(&format!("`{path}` is none of")), "{error}");
+            assert!(
+                error.contains(&format!("`{path}` is not one of")),
+                "{error}"
+            );
         }
         let long = format!("hosts/{}/record.json", "a".repeat(200));
         assert!(!is_known(Path::new(&long)));

@@ -49,9 +49,9 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
     Ok((tree, is_fork))
 }
 
-/// The examples in the documentation of what `test` tests, as one program instead of one for each,
-/// which takes a fraction of the time. Each still runs in a process of its own. Newer editions do
-/// so by default; for older ones, stable compilers do not know the flag.
+/// Merges the documentation examples of the `test` command into one program, which takes a fraction
+/// of the time. Each still runs in a process of its own. Newer editions do so by default; for older
+/// ones, stable compilers do not know the flag.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
     test.arg("--doc")
         .env("RUSTC_BOOTSTRAP", "1")

@@ -149,7 +149,7 @@ enum Task {
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader closed the pipe, as in `… | head`: that is no failure.
+        // The reader closed the pipe, as in `… | head`: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&format!("error: {error:#}"));

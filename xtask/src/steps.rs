@@ -158,7 +158,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of what `test` does on one kind of host.
+/// The long form of tests that `test` runs on one kind of host.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
@@ -251,8 +251,8 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
             .env("FORK_LOOM_DEEP", "1")
             .args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks. With two at a time, the kernel would stop each for half
-        // of the time.
+        // Each execution maps new stacks. Two at a time would block each other in the kernel for
+        // half of their time.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)

@@ -29,7 +29,7 @@ const RELEASE: &str = "1.13.0";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Folders of `findings/` that have an `edits.toml`. Without one, lists them.
+    /// Folders of `findings/` that have an `edits.toml`. Without names, lists them.
     names: Vec<String>,
     /// A checkout of rayon, or the folder of a rayon-core, instead of the published crate. Edits a
     /// copy, of the whole workspace if there is one.
@@ -170,7 +170,7 @@ fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     );
     ensure!(
         !has_died,
-        "{name}: a program of upstream's tests died; its last words are above"
+        "{name}: a program of upstream's tests died; its last output is above"
     );
     ensure!(counts.passed > 0, "{name}: upstream has no test there");
     if copy.root.join(DEMO).is_dir() {
@@ -222,7 +222,7 @@ struct Sources {
 
 /// The rayon-core in the typed folder, or in the folder `rayon-core` there, with its workspace.
 fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
-    // As typed, wherever the shell is.
+    // A typed path starts from the user's folder, not from the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let inner = tree.join("rayon-core");
     let is_rayon = here.join(&inner).join("Cargo.toml").is_file();
@@ -490,7 +490,7 @@ mod tests {
             let edits = Edits::read(&file, "edits.toml").unwrap();
             edits.copy(&source.root, &source.krate, to.path())
         };
-        // The refusal says what is there.
+        // The refusal names the actual hash.
         let refused = copy("0").unwrap_err().to_string();
         let found = refused.split_once("has sha256 ").unwrap().1;
         let changed = copy(found.split_once(',').unwrap().0).unwrap();
@@ -535,7 +535,7 @@ mod tests {
 
     #[test]
     fn each_proposal_has_scripts_for_the_release_and_main_a_message_and_a_release_note() {
-        /// As git's own conventions have it.
+        /// Follows Git's own conventions.
         const WIDEST: usize = 72;
         let sh = at_root().unwrap();
         let readme = sh.read_file("findings/README.md").unwrap();

@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 /// # Errors
 /// [`Stop::BadInput`] if the folder is not empty.
 pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
-    // As typed, wherever the shell is.
+    // A typed path starts from the user's folder, not from the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let to = here.join(typed);
     let is_free = sh.read_dir(&to).map_or(!to.exists(), |it| it.is_empty());

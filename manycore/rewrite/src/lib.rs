@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_only_passes_an_access_on_is_told_by_its_caller() {
+    fn a_method_that_only_passes_an_access_on_is_reported_by_its_caller() {
         let method =
             |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
         let short = method("        self.0.store(1, Relaxed);");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_function_that_begins_a_job_charges_its_instructions_once() {
+    fn a_public_function_that_begins_a_job_adds_its_instructions_once() {
         let charge = |call| {
             format!(
                 " ::cores_std::manycore::own_instructions(::cores_std::manycore::Call::{call});"

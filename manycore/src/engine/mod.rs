@@ -97,7 +97,7 @@ struct Thread {
     state: State,
     /// The core where it runs, or ran last.
     core: usize,
-    /// Its clock while it does not run; if it waits for a core, the time since when.
+    /// Its clock while it does not run. If it waits for a core, the start of that wait.
     clock: Picoseconds,
     /// The thread's handle on its own coroutine; null before the first step.
     yielder: *const Yielder<(), ()>,
@@ -154,7 +154,7 @@ struct Core {
 
 /// A core's costs at the current frequency and with the current state of its sibling.
 #[derive(Clone, Copy, Debug, Default)]
-struct CorePrices {
+struct CoreCosts {
     hit: Picoseconds,
     read_modify_write: Picoseconds,
     fence: Picoseconds,
@@ -169,7 +169,7 @@ struct CorePrices {
 struct Socket {
     running: usize,
     /// The costs of cores whose sibling does not run, and those of the others.
-    prices: [CorePrices; 2],
+    costs: [CoreCosts; 2],
     /// The time when its memory will have moved all requested bytes.
     memory_free_at: Picoseconds,
 }
@@ -195,7 +195,7 @@ pub(crate) struct Engine {
     /// The core whose cache that core uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
-    prices: CorePrices,
+    costs: CoreCosts,
     earliest: Earliest,
     cores: Vec<Core>,
     threads: Vec<Thread>,
@@ -235,7 +235,7 @@ impl Engine {
             core: 0,
             cache: 0,
             clock: 0,
-            prices: CorePrices::default(),
+            costs: CoreCosts::default(),
             earliest: Earliest::new(2 * cores),
             cores: (0..cores).map(|_| Core::default()).collect(),
             threads: Vec::new(),
@@ -259,10 +259,10 @@ impl Engine {
             is_over: false,
         };
         for _ in 0..machine.topology.sockets {
-            let prices = engine.core_prices(0);
+            let costs = engine.core_costs(0);
             engine.sockets.push(Socket {
                 running: 0,
-                prices,
+                costs,
                 memory_free_at: 0,
             });
         }
@@ -271,10 +271,7 @@ impl Engine {
 
     /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
-        assert!(
-            running().is_null(),
-            "a simulation runs in another one on this thread"
-        );
+        assert!(running().is_null(), "this thread already runs a simulation");
         self.begin_thread(Some("main".to_owned()), main);
         let engine = ptr::from_mut(&mut self);
         RUNNING.set(engine);
@@ -319,23 +316,23 @@ impl Engine {
 
     /// The costs of a socket's cores while so many of them run: for a core whose sibling is idle,
     /// and for one whose sibling runs.
-    fn core_prices(&self, running: usize) -> [CorePrices; 2] {
+    fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let alone =
             f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
-        let at = |speed: f64, byte: f64| CorePrices {
-            hit: scaled(prices.hit, speed),
-            read_modify_write: scaled(prices.read_modify_write, speed),
-            fence: scaled(prices.fence, speed),
-            pause: scaled(prices.pause, speed),
-            allocation: scaled(prices.allocation, speed),
+        let at = |speed: f64, byte: f64| CoreCosts {
+            hit: scaled(costs.hit, speed),
+            read_modify_write: scaled(costs.read_modify_write, speed),
+            fence: scaled(costs.fence, speed),
+            pause: scaled(costs.pause, speed),
+            allocation: scaled(costs.allocation, speed),
             speed,
             byte,
         };
         [
-            at(alone, prices.byte),
-            at(alone * prices.shared_speed, prices.byte * 2.0),
+            at(alone, costs.byte),
+            at(alone * costs.shared_speed, costs.byte * 2.0),
         ]
     }
 
@@ -370,11 +367,11 @@ impl Engine {
 
     /// How long `miss` takes once the line is available.
     fn transfer_time(&self, miss: Miss) -> Picoseconds {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let from = miss
             .from
-            .map_or(prices.memory, |distance| prices.transfer(distance));
-        from + prices.invalidation * miss.losers.saturating_sub(1)
+            .map_or(costs.memory, |distance| costs.transfer(distance));
+        from + costs.invalidation * miss.losers.saturating_sub(1)
     }
 
     /// Queues for line `number`; returns the time when the core will have it, and its ticket, if
@@ -386,20 +383,18 @@ impl Engine {
         miss: Miss,
         from: Picoseconds,
     ) -> (Picoseconds, Option<u64>) {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let cache = self.cache;
-        let kept = |time| scaled(time, 1.0 / prices.occupancy);
+        let kept = |time| scaled(time, 1.0 / costs.occupancy);
         let held = match access {
-            Access::ReadModifyWrite => self.prices.read_modify_write,
+            Access::ReadModifyWrite => self.costs.read_modify_write,
             Access::Store | Access::Load => 0,
         };
-        let has_order = miss.is_exclusive && prices.run > 1;
+        let has_order = miss.is_exclusive && costs.run > 1;
         if has_order {
-            let near = prices.transfer_cluster;
+            let near = costs.transfer_cluster;
             let times = (near, kept(near), held);
-            let turn = self
-                .lines
-                .squeeze_in(number, cache, prices.run, from, times);
+            let turn = self.lines.squeeze_in(number, cache, costs.run, from, times);
             if let Some((done, ticket)) = turn {
                 return (done, Some(ticket));
             }
@@ -453,7 +448,7 @@ impl Engine {
     /// Adds the cost of an access. If this returns a transfer, the caller must take its turn again
     /// before the access takes effect, until it is not [overtaken](Self::is_overtaken).
     #[inline]
-    fn price(
+    fn cost(
         &mut self,
         address: usize,
         access: Access,
@@ -484,7 +479,7 @@ impl Engine {
             Some((done, _)) if access == Access::Store => {
                 self.cores[self.core].stores.push_back(done);
                 self.waits.add(at, on, 0);
-                self.drain(self.machine.prices.store_buffer, at);
+                self.drain(self.machine.costs.store_buffer, at);
             }
             Some((done, ticket)) => {
                 self.waits.add(at, on, done - self.clock);
@@ -503,14 +498,14 @@ impl Engine {
             self.lines.line(number).written_at = Some(at);
         }
         if access == Access::ReadModifyWrite {
-            let price = self.prices.read_modify_write;
+            let cost = self.costs.read_modify_write;
             if miss.is_none() {
-                let free_at = self.lines.line(number).free_at.max(self.clock) + price;
+                let free_at = self.lines.line(number).free_at.max(self.clock) + cost;
                 self.lines.keep(number, free_at);
             }
-            self.charge_own(price);
+            self.charge_own(cost);
         }
-        self.charge_own(self.prices.hit);
+        self.charge_own(self.costs.hit);
         transfer
     }
 
@@ -542,12 +537,12 @@ impl Drop for Reset {
     }
 }
 
-/// `price` at `speed` times the reference frequency.
+/// `cost` at `speed` times the reference frequency.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "costs are far below 2^52 and not negative"
 )]
-fn scaled(price: Picoseconds, speed: f64) -> Picoseconds {
-    (price as f64 / speed).round() as Picoseconds
+fn scaled(cost: Picoseconds, speed: f64) -> Picoseconds {
+    (cost as f64 / speed).round() as Picoseconds
 }

@@ -37,7 +37,7 @@ impl Engine {
         }
         let running = *running;
         if self.mode == FrequencyMode::Dynamic {
-            self.sockets[socket].prices = self.core_prices(running);
+            self.sockets[socket].costs = self.core_costs(running);
         }
     }
 
@@ -104,7 +104,7 @@ impl Engine {
         fewest.map_or(0, |(number, _)| number)
     }
 
-    /// Whether a thread has the sibling of `core`.
+    /// Whether the sibling of `core` has a thread.
     fn is_sibling_taken(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
@@ -177,7 +177,7 @@ impl Engine {
         };
         self.queued -= 1;
         let from = self.clock.max(self.threads[next].clock);
-        let switch = self.machine.prices.switch;
+        let switch = self.machine.costs.switch;
         self.give(core, next, from);
         let given = &mut self.threads[next];
         given.clock += switch;
@@ -235,7 +235,7 @@ impl Engine {
         // The sibling starts or stops only in turns of other threads, after which this code runs
         // again.
         let is_shared = self.does_sibling_run(self.core);
-        self.prices = self.sockets[topology.socket_of(self.core)].prices[usize::from(is_shared)];
+        self.costs = self.sockets[topology.socket_of(self.core)].costs[usize::from(is_shared)];
         true
     }
 
@@ -257,7 +257,7 @@ impl Engine {
     /// `yields`, it must also have used its slice. Returns whether it gave up the core.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
-        let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;
+        let is_over = self.clock.saturating_sub(core.since) >= self.machine.costs.slice;
         if core.queue.is_empty() || !(yields || is_over) {
             return false;
         }
@@ -294,7 +294,7 @@ impl Engine {
 
     /// How long `core`, which is free, takes to run a thread, if that begins at `begins`.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let idle = begins - self.cores[core].since;
         let sibling = self
             .machine
@@ -303,26 +303,26 @@ impl Engine {
             .map(|sibling| &self.cores[sibling]);
         // A core is in deep idle only if both of its hardware threads are.
         let is_kept_awake = sibling.is_some_and(|sibling| {
-            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= prices.deep_after
+            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= costs.deep_after
         });
         let time = match idle {
-            idle if idle <= prices.poll => prices.resume_polling,
-            idle if idle <= prices.deep_after || is_kept_awake => prices.resume,
-            _ => prices.deep_resume,
+            idle if idle <= costs.poll => costs.resume_polling,
+            idle if idle <= costs.deep_after || is_kept_awake => costs.resume,
+            _ => costs.deep_resume,
         };
-        let jitter = prices.jitter * self.random.f64();
+        let jitter = costs.jitter * self.random.f64();
         time + scaled(time, 1.0 / jitter)
     }
 
     /// The cost of waking `thread`, for the waking thread: less if no core must be interrupted.
-    pub(super) fn wake_price(&self, thread: usize) -> Picoseconds {
+    pub(super) fn wake_cost(&self, thread: usize) -> Picoseconds {
         let core = &self.cores[self.core_for(thread)];
-        let polls = self.clock.saturating_sub(core.since) <= self.machine.prices.poll;
-        let prices = &self.machine.prices;
+        let polls = self.clock.saturating_sub(core.since) <= self.machine.costs.poll;
+        let costs = &self.machine.costs;
         if core.thread.is_some() || polls {
-            prices.wake_polling
+            costs.wake_polling
         } else {
-            prices.wake
+            costs.wake
         }
     }
 

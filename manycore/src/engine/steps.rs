@@ -64,7 +64,7 @@ fn suspend() {
 #[inline]
 pub(crate) fn access(address: usize, access: Access, at: &'static Location<'static>) {
     turn();
-    let transfer = on_engine(|engine| engine.price(address, access, at)).flatten();
+    let transfer = on_engine(|engine| engine.cost(address, access, at)).flatten();
     if let Some(mut transfer) = transfer {
         turn();
         while on_engine(|engine| engine.is_overtaken(&mut transfer)) == Some(true) {
@@ -123,7 +123,7 @@ pub(crate) fn take_over(
 pub(crate) fn fence(at: &'static Location<'static>) {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge_own(engine.prices.fence);
+        engine.charge_own(engine.costs.fence);
     });
 }
 
@@ -135,9 +135,9 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
         engine.drain(0, at);
         let wait = engine.heavy_fence_free_at.saturating_sub(engine.clock);
         engine.charge(Spending::System, wait);
-        let prices = &engine.machine.prices;
-        let (interrupt, per_core) = (prices.interrupt, prices.heavy_fence_per_core);
-        let alone = prices.heavy_fence;
+        let costs = &engine.machine.costs;
+        let (interrupt, per_core) = (costs.interrupt, costs.heavy_fence_per_core);
+        let alone = costs.heavy_fence;
         let current = engine.current;
         let mut others = 0;
         for thread in (0..engine.threads.len()).filter(|thread| *thread != current) {
@@ -161,7 +161,7 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
 pub(crate) fn own_instructions(call: Call) {
     on_engine(|engine| {
         let time = engine.machine.own_instructions.time(call);
-        let magnitude = scaled(time.unsigned_abs(), engine.prices.speed);
+        let magnitude = scaled(time.unsigned_abs(), engine.costs.speed);
         let is_overlap = time < 0;
         engine.threads[engine.current].overlapped = if is_overlap { magnitude } else { 0 };
         if !is_overlap {
@@ -172,13 +172,13 @@ pub(crate) fn own_instructions(call: Call) {
 
 /// A hint that the core spins.
 pub(crate) fn pause() {
-    on_engine(|engine| engine.charge_own(engine.prices.pause));
+    on_engine(|engine| engine.charge_own(engine.costs.pause));
 }
 
 /// A yield: threads that wait for this core go first.
 pub(crate) fn yield_now() {
     let charge = |engine: &mut Engine| {
-        engine.charge(Spending::System, engine.machine.prices.yielding);
+        engine.charge(Spending::System, engine.machine.costs.yielding);
         engine.queued > 0
     };
     if on_engine(charge) == Some(true) {
@@ -219,7 +219,7 @@ pub(crate) fn lock_line(address: usize) {
 
 /// An allocation, or freeing an object.
 pub(crate) fn allocation() {
-    on_engine(|engine| engine.charge_own(engine.prices.allocation));
+    on_engine(|engine| engine.charge_own(engine.costs.allocation));
 }
 
 /// Number of pieces of work in a time slice. After each piece another thread may get the core.
@@ -237,7 +237,7 @@ pub(crate) fn work(time: Picoseconds) {
         let is_done = on_engine(|engine| {
             engine.threads[engine.current].is_searching = false;
             let is_crowded = engine.alive > engine.cores.len();
-            let piece = engine.machine.prices.slice / PIECES;
+            let piece = engine.machine.costs.slice / PIECES;
             let now = if is_crowded {
                 left.min(piece.max(1))
             } else {
@@ -250,7 +250,7 @@ pub(crate) fn work(time: Picoseconds) {
                 now
             };
             left -= now;
-            let speed = engine.prices.speed;
+            let speed = engine.costs.speed;
             engine.charge(Spending::Work, scaled(now, speed));
             left == 0
         });
@@ -279,10 +279,10 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     turn();
     on_engine(|engine| {
         let (time, bytes) = std::mem::take(&mut engine.threads[engine.current].unmoved);
-        let prices = &engine.machine.prices;
+        let costs = &engine.machine.costs;
         let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
-        let (own, shared) = (time_of(engine.prices.byte), time_of(prices.socket_byte));
-        let worked = scaled(time, engine.prices.speed);
+        let (own, shared) = (time_of(engine.costs.byte), time_of(costs.socket_byte));
+        let worked = scaled(time, engine.costs.speed);
         let socket = engine.machine.topology.socket_of(engine.core);
         let free_at = &mut engine.sockets[socket].memory_free_at;
         *free_at = engine.clock.max(*free_at) + shared;
@@ -305,7 +305,7 @@ pub(crate) fn block_for(
 ) -> bool {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge(Spending::System, engine.machine.prices.call);
+        engine.charge(Spending::System, engine.machine.costs.call);
     });
     turn();
     if !is_due() {
@@ -314,7 +314,7 @@ pub(crate) fn block_for(
     on_engine(|engine| {
         let thread = engine.current;
         // From here on it can be woken, even before it sleeps.
-        engine.charge(Spending::System, engine.machine.prices.block);
+        engine.charge(Spending::System, engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,
             address,
@@ -350,7 +350,7 @@ pub(crate) fn block_for_a_lock(
 /// came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
-    on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.call));
+    on_engine(|engine| engine.charge(Spending::System, engine.machine.costs.call));
     for _ in 0..most {
         turn();
         let is_one = on_engine(|engine| {
@@ -358,8 +358,8 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
                 .queues
                 .get(&address)
                 .and_then(|queue| queue.front().copied())?;
-            let price = engine.wake_price(first);
-            engine.charge(Spending::System, price);
+            let cost = engine.wake_cost(first);
+            engine.charge(Spending::System, cost);
             Some(())
         });
         if is_one.flatten().is_none() {
@@ -383,8 +383,8 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
 pub(crate) fn sleep(time: Duration) -> bool {
     let is_simulated = on_engine(|engine| {
         let time = picoseconds(time);
-        engine.charge(Spending::System, engine.machine.prices.call);
-        engine.charge(Spending::System, engine.machine.prices.block);
+        engine.charge(Spending::System, engine.machine.costs.call);
+        engine.charge(Spending::System, engine.machine.costs.block);
         engine.leave(State::Sleeping);
         let thread = engine.current;
         let sleeping = &mut engine.threads[thread];
@@ -403,7 +403,7 @@ pub(crate) fn sleep(time: Duration) -> bool {
 pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
     turn();
     let started = on_engine(|engine| {
-        engine.charge(Spending::System, engine.machine.prices.spawn);
+        engine.charge(Spending::System, engine.machine.costs.spawn);
         engine.begin_thread(name, body)
     });
     started.flatten()

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::costs::CostTables;
 use super::fault::{MachineError, sourced};
 use super::hardware_threads::{Derived, HardwareThreads};
-use super::prices::PriceTables;
 use super::{Frequency, MAX_CORES, Machine, OwnInstructions, Topology};
 
 /// The frequencies that a core may have, in MHz: a value outside means a wrong unit.
@@ -23,7 +23,7 @@ struct File {
     title: String,
     topology: TopologyTable,
     frequency: FrequencyTable,
-    price: PriceTables,
+    price: CostTables,
     hardware_threads: Option<HardwareThreads>,
 }
 
@@ -106,7 +106,7 @@ impl Machine {
             title: written.title,
             topology,
             frequency: frequency(&written.frequency, &fault)?,
-            prices: written.price.read(scaled, &fault)?,
+            costs: written.price.read(scaled, &fault)?,
             own_instructions: OwnInstructions::default(),
         };
         match written.hardware_threads {
@@ -207,7 +207,7 @@ pub(super) fn frequency(
 /// Checks that a longer distance, or a deeper sleep, takes at least as much time. Only distances
 /// that the machine has are compared.
 fn ordered(
-    tables: &PriceTables,
+    tables: &CostTables,
     topology: Topology,
     fault: &impl Fn(usize, String) -> MachineError,
 ) -> Result<(), MachineError> {
@@ -252,7 +252,7 @@ fn ordered(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Prices, SYSTEM};
+    use super::super::{Costs, SYSTEM};
     use super::*;
 
     fn machines() -> std::path::PathBuf {
@@ -348,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn one_price_is_scaled_as_far_as_it_may_go() {
+    fn one_cost_is_scaled_as_far_as_it_may_go() {
         let read = |scaled| Machine::parse("m", "m.toml", &example(), scaled);
-        let plain = read(None).unwrap().prices;
-        let doubled = read(Some(("fence-ns", 2.0))).unwrap().prices;
+        let plain = read(None).unwrap().costs;
+        let doubled = read(Some(("fence-ns", 2.0))).unwrap().costs;
         assert_eq!((doubled.fence, doubled.hit), (2 * plain.fence, plain.hit));
-        let both = read(Some((SYSTEM, 2.0))).unwrap().prices;
-        let of = |it: &Prices| {
+        let both = read(Some((SYSTEM, 2.0))).unwrap().costs;
+        let of = |it: &Costs| {
             [
                 it.block,
                 it.wake,
@@ -368,7 +368,7 @@ mod tests {
             (of(&both), both.hit),
             (of(&plain).map(|price| 2 * price), plain.hit)
         );
-        let most = read(Some(("occupancy", 1e3))).unwrap().prices;
+        let most = read(Some(("occupancy", 1e3))).unwrap().costs;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
         assert!(

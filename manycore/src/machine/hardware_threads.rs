@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::costs::OwnCosts;
 use super::fault::{MachineError, sourced};
 use super::file::{FrequencyTable, TopologyTable, frequency, text_of, topology};
-use super::prices::OwnPrices;
-use super::{MAX_CORES, Machine, Prices, Topology};
+use super::{Costs, MAX_CORES, Machine, Topology};
 
 /// The table `[hardware-threads]`, as written. Without it, a core has one hardware thread.
 #[derive(Deserialize)]
@@ -59,7 +59,7 @@ impl HardwareThreads {
             ));
         }
         machine.topology.hardware_threads = per_core;
-        machine.prices.shared_speed = speed;
+        machine.costs.shared_speed = speed;
         Ok(machine)
     }
 }
@@ -74,7 +74,7 @@ pub(super) struct Derived {
     like: Spanned<String>,
     topology: Option<TopologyTable>,
     frequency: Option<FrequencyTable>,
-    price: Option<Spanned<OwnPrices>>,
+    price: Option<Spanned<OwnCosts>>,
     hardware_threads: Option<HardwareThreads>,
 }
 
@@ -120,8 +120,8 @@ impl Derived {
             machine.frequency = frequency(&own, &fault)?;
         }
         if let Some(own) = self.price {
-            own.get_ref().replace(&mut machine.prices, scaled, &fault)?;
-            if let Some(why) = disorder(&machine.prices, machine.topology) {
+            own.get_ref().replace(&mut machine.costs, scaled, &fault)?;
+            if let Some(why) = disorder(&machine.costs, machine.topology) {
                 return Err(fault(own.span().start, why));
             }
         }
@@ -135,27 +135,27 @@ impl Derived {
     }
 }
 
-/// The first of `prices` that is less than that of a shorter distance, or of a lighter sleep.
-fn disorder(prices: &Prices, topology: Topology) -> Option<String> {
+/// The first of `costs` that is less than that of a shorter distance, or of a lighter sleep.
+fn disorder(costs: &Costs, topology: Topology) -> Option<String> {
     let mut transfers = Vec::new();
     for (key, price, is_there) in [
         (
             "transfer-cluster-ns",
-            prices.transfer_cluster,
+            costs.transfer_cluster,
             topology.cores_per_cluster > 1,
         ),
         (
             "transfer-socket-ns",
-            prices.transfer_socket,
+            costs.transfer_socket,
             topology.clusters_per_socket > 1,
         ),
-        ("transfer-far-ns", prices.transfer_far, topology.sockets > 1),
+        ("transfer-far-ns", costs.transfer_far, topology.sockets > 1),
     ] {
         transfers.extend(is_there.then_some((key, price)));
     }
     let resumes = [
-        ("resume-ns", prices.resume),
-        ("deep-resume-ns", prices.deep_resume),
+        ("resume-ns", costs.resume),
+        ("deep-resume-ns", costs.deep_resume),
     ];
     let pairs = transfers.windows(2).chain(resumes.windows(2));
     pairs
@@ -178,7 +178,7 @@ impl Machine {
     /// The file with the cost parameters of the machine at `path`: that file, or the file of the
     /// machine on which it is based.
     #[must_use]
-    pub fn priced_in(path: &Path) -> PathBuf {
+    pub fn costs_file(path: &Path) -> PathBuf {
         let name = text_of(path).ok().and_then(|text| name(&text));
         name.map_or_else(|| path.to_owned(), |name| beside(path, &name))
     }
@@ -212,10 +212,10 @@ mod tests {
             (machine.topology.cores(), machine.topology.cpus()),
             (64, 128)
         );
-        assert!((machine.prices.shared_speed - 0.6).abs() < f64::EPSILON);
+        assert!((machine.costs.shared_speed - 0.6).abs() < f64::EPSILON);
         let other = Machine::read(&machines().join("zen4-64.toml")).unwrap();
         machine.topology.hardware_threads = 1;
-        machine.prices.shared_speed = 1.0;
+        machine.costs.shared_speed = 1.0;
         assert_eq!(
             machine,
             Machine {
@@ -238,7 +238,7 @@ mod tests {
             (machine.topology.cpus(), machine.frequency.fixed_mhz),
             (8, 2000)
         );
-        assert_eq!(machine.prices, other.prices);
+        assert_eq!(machine.costs, other.costs);
         for (old, new, told) in [
             (
                 "clusters-per-socket = 2",
@@ -260,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_like_another_may_have_prices_of_its_own() {
+    fn a_machine_that_is_like_another_may_have_costs_of_its_own() {
         let own = |row: &str| read(&format!("{LIKE}\n[price]\n{row}\n"));
-        let plain = read(LIKE).unwrap().prices;
+        let plain = read(LIKE).unwrap().costs;
         let priced = own("fence-ns = { value = 7, source = \"guess\" }")
             .unwrap()
-            .prices;
+            .costs;
         assert_eq!(priced.fence, 7_000);
         assert_eq!(
-            Prices {
+            Costs {
                 fence: plain.fence,
                 ..priced
             },
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_machine_that_it_is_like_is_told_with_that_ones_file() {
+    fn a_fault_of_the_machine_that_it_is_like_is_reported_with_that_ones_file() {
         let folder = std::env::temp_dir().join(format!("machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
@@ -383,7 +383,7 @@ mod tests {
             "{message}"
         );
         assert_eq!(
-            Machine::priced_in(&folder.join("m.toml")),
+            Machine::costs_file(&folder.join("m.toml")),
             folder.join("zen4-64.toml")
         );
         std::fs::remove_dir_all(folder).unwrap();

@@ -2,15 +2,15 @@
 //!
 //! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
 
+mod costs;
 mod fault;
 mod file;
 mod hardware_threads;
 mod own;
-mod prices;
 
+pub use costs::{Costs, NANOSECOND, Picoseconds, SYSTEM};
 pub use fault::MachineError;
 pub use own::{Call, OwnInstructions};
-pub use prices::{NANOSECOND, Picoseconds, Prices, SYSTEM};
 
 /// Most CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
@@ -25,17 +25,17 @@ pub struct Machine {
     /// The arrangement of its cores.
     pub topology: Topology,
     /// The cost parameters.
-    pub prices: Prices,
+    pub costs: Costs,
     /// The frequencies of its cores.
     pub frequency: Frequency,
     /// The time of a pool's own instructions on it, in addition to accesses.
     pub own_instructions: OwnInstructions,
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the
-/// first cluster of the first socket first. The operating system runs threads on CPUs: the hardware
-/// threads of the cores. Their numbers are those that Linux gives on x86: first one CPU of each
-/// core, then, in the same order, its sibling.
+/// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
+/// sockets, from the first cluster of the first socket on. The operating system runs threads on
+/// CPUs: the hardware threads of the cores. Their numbers are those that Linux gives on x86: first
+/// one CPU of each core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -114,7 +114,7 @@ pub enum Distance {
     Far,
 }
 
-impl Prices {
+impl Costs {
     /// The cost of a line from a core at this distance; 0 for the own core.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Picoseconds {
@@ -177,7 +177,7 @@ impl Machine {
                 cores_per_cluster: cores,
                 hardware_threads: 1,
             },
-            prices: Prices::free(),
+            costs: Costs::free(),
             frequency: Frequency {
                 reference_mhz: 1_000,
                 fixed_mhz: 1_000,

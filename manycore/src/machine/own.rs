@@ -54,6 +54,6 @@ impl Machine {
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
         let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);
         self.own_instructions.0[call as usize] =
-            (picoseconds * self.prices.own_instructions).round() as i64;
+            (picoseconds * self.costs.own_instructions).round() as i64;
     }
 }

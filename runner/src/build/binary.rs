@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_end_without_an_outcome_is_told_apart_with_its_reason() {
+    fn each_way_to_end_without_an_outcome_is_distinguished_with_its_reason() {
         let other_schema = serde_json::json!({
             "schema": SCHEMA + 1,
             "variant": "upstream",

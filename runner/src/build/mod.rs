@@ -51,7 +51,7 @@ pub struct BranchBuild {
     pub receipt: Provenance,
 }
 
-/// A branch whose workspace is written, and what cargo resolved there.
+/// A branch whose workspace is written, and the packages that cargo resolved there.
 #[derive(Debug)]
 pub struct BuildPlan {
     package: Package,
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
             .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
-    /// Builds a branch and checks that the result is what `branches.toml` requests. A branch that
+    /// Builds a branch and checks that the result matches its row in `branches.toml`. A branch that
     /// was never built is built in target folder `number`; every folder gives the same binary.
     ///
     /// # Errors
@@ -516,7 +516,7 @@ impl<'a> Builder<'a> {
         let arguments = ["metadata", "--format-version=1", "--filter-platform"];
         let json = self.cargo(branch, workspace, &arguments, &[self.host_triple.as_ref()])?;
         serde_json::from_slice(&json)
-            .context("the output of `cargo metadata` is no metadata that this runner can read")
+            .context("the output of `cargo metadata` is not in a form that this runner can read")
     }
 
     /// Returns the rayon-core that was linked, if it is the requested one. This finds a patch that
@@ -724,7 +724,7 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
 /// that edits are well formed. Both paths start from `config_folder`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] with what the folder holds instead, and the remedy.
+/// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.
 pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     if let Source::Edited { version, edits } = &branch.source {
         return edits_of(config_folder, version, edits).map(drop);

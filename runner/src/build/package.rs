@@ -29,7 +29,7 @@ const STDERR_LINES: usize = 10;
 /// Finds the program that `--program`, `--bin` and the words after `--` name.
 ///
 /// # Errors
-/// [`Stop::BadInput`] that says what the folder holds instead.
+/// [`Stop::BadInput`] that describes the wrong content of the folder.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -60,7 +60,7 @@ pub(crate) fn find(
     let home = package
         .manifest_path
         .parent()
-        .context("a manifest is in a folder")?;
+        .context("the manifest's path has no parent folder")?;
     Ok(WholeProgram::of_user(
         name,
         package.name.to_string(),
@@ -70,7 +70,7 @@ pub(crate) fn find(
     ))
 }
 
-/// Returns the package and the binary that are meant, or the reason why none is.
+/// Returns the package and the binary that are meant, or the reason why there is no such binary.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());
@@ -111,7 +111,7 @@ fn described(folder: &Path) -> Result<Metadata> {
         bail!("cargo cannot read the package:\n{said}");
     }
     serde_json::from_slice(&output.stdout)
-        .context("`cargo metadata` has no form that this runner can read")
+        .context("the output of `cargo metadata` is not in a form that this runner can read")
 }
 
 /// The folders that a program is built from: its workspace, and those of path dependencies beside

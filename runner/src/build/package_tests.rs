@@ -34,38 +34,42 @@ fn found(folder: &Path, binary: Option<&str>) -> Result<String, String> {
 #[test]
 fn the_only_binary_is_meant_or_the_default_one_or_that_which_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |binary| found(folder.path(), binary);
-    assert!(told(None).unwrap_err().contains("there is no Cargo.toml"));
+    let found_as = |binary| found(folder.path(), binary);
+    assert!(
+        found_as(None)
+            .unwrap_err()
+            .contains("there is no Cargo.toml")
+    );
     write(
         folder.path(),
         &[("Cargo.toml", &manifest("mine", "")), ("src/lib.rs", "")],
     );
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .contains("no package there has a binary")
     );
     write(folder.path(), &[("src/main.rs", "fn main() {}")]);
-    assert_eq!(told(None).unwrap(), "mine of mine");
+    assert_eq!(found_as(None).unwrap(), "mine of mine");
     // A workload is also called `tsp`.
     write(folder.path(), &[("src/bin/tsp.rs", "fn main() {}")]);
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .ends_with("several binaries; name one by --bin: `mine`, `tsp`")
     );
-    assert_eq!(told(Some("tsp")).unwrap(), "my-tsp of mine");
+    assert_eq!(found_as(Some("tsp")).unwrap(), "my-tsp of mine");
     assert!(
-        told(Some("tps"))
+        found_as(Some("tps"))
             .unwrap_err()
             .contains("no binary `tps`; known: `mine`, `tsp`")
     );
     let default = manifest("mine", "default-run = \"tsp\"\n");
     write(folder.path(), &[("Cargo.toml", &default)]);
-    assert_eq!(told(None).unwrap(), "my-tsp of mine");
+    assert_eq!(found_as(None).unwrap(), "my-tsp of mine");
     write(folder.path(), &[("Cargo.toml", "[package]\nname = 1\n")]);
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .contains("cargo cannot read the package")
     );

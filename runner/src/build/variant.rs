@@ -119,7 +119,7 @@ pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs
     )))
 }
 
-/// Descriptions as they are written, by name; empty if the text is no catalogue.
+/// Descriptions as they are written, by name; empty if the text is not a catalogue.
 fn by_name(text: &[u8]) -> BTreeMap<String, serde_json::Value> {
     let all: Vec<serde_json::Value> = serde_json::from_slice(text).unwrap_or_default();
     let named = |it: serde_json::Value| Some((it.get("name")?.as_str()?.to_owned(), it));

@@ -317,7 +317,7 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     let branch_text = read(branch_lock)?;
     let parse = |text: &str| {
         toml::from_str::<Lock>(text)
-            .with_context(|| format!("{} is no lock file", branch_lock.display()))
+            .with_context(|| format!("{} is not a lock file", branch_lock.display()))
     };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in parse(lock)?.package {
@@ -342,8 +342,8 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-/// Returns a lock file without its rayon-core, so that cargo chooses it anew: that of a patch as
-/// well.
+/// Returns a lock file without its rayon-core, so that cargo chooses it anew, also if it comes from
+/// a patch.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let others = lock

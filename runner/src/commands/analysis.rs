@@ -101,7 +101,7 @@ mod tests {
     use crate::exit::exit_of;
 
     #[test]
-    fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {
+    fn an_analysis_that_is_killed_is_distinguished_from_an_interrupted_one() {
         let with_signal = |signal| ended(ExitStatus::from_raw(signal)).unwrap_err();
         assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
         let killed = with_signal(9);

@@ -43,13 +43,13 @@ pub(crate) struct CalibrateArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one
-unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates
-this host. Both files hold for this host alone and are not in the repository. Run it while nothing
+Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one \
+unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates \
+this host. Both files hold for this host alone and are not in the repository. Run it while nothing \
 else runs.
 
-A join and a spawn also execute instructions that do not access shared memory. They are measured for each branch on one
-thread: the time of a program of joins, or of spawns, minus that of its sequential version, minus what the simulated
+A join and a spawn also execute instructions that do not access shared memory. They are measured for each branch on one \
+thread: the time of a program of joins, or of spawns, minus that of its sequential version, minus what the simulated \
 machine `here` predicts.
 
 Examples:
@@ -257,7 +257,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
 /// Each unit once, with one of the workloads that report it.
 fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
-    for workload in machines::marked().filter(|it| programs.has(&it.name)) {
+    for workload in machines::supported().filter(|it| programs.has(&it.name)) {
         let Some(name) = workload.charge.as_deref() else {
             continue;
         };
@@ -290,7 +290,7 @@ fn binary(
     let mut built = builds::all(&builder, std::slice::from_ref(branch))?;
     let built = built
         .remove(&branch.name)
-        .context("a build that did not fail gives a binary")?;
+        .context("the build succeeded, but gave no binary")?;
     Ok(built.binaries[0].clone())
 }
 
@@ -354,12 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_that_is_charged_is_measured_once() {
+    fn every_unit_that_is_reported_is_measured_once() {
         let measured: Vec<&str> = units(Programs::Workloads)
             .iter()
             .map(|unit| unit.name)
             .collect();
-        for workload in machines::marked() {
+        for workload in machines::supported() {
             let times = measured
                 .iter()
                 .filter(|name| Some(**name) == workload.charge.as_deref())

@@ -63,10 +63,10 @@ Examples:
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
-With --program, each trial is one run of the program. Each branch is compiled once and linked 7 times, each time with
-its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the first branch as A/A control. The
-program uses as many threads as there are CPUs, and a run may take 5 minutes. To change that: --threads 1,2 --trials 15
---timeout 3600. The program must end by itself with exit code 0; its standard input is empty. The runner writes nothing
+With --program, each trial is one run of the program. Each branch is compiled once and linked 7 times, each time with \
+its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the first branch as A/A control. The \
+program uses as many threads as there are CPUs, and a run may take 5 minutes. To change that: --threads 1,2 --trials 15 \
+--timeout 3600. The program must end by itself with exit code 0; its standard input is empty. The runner writes nothing \
 into its folder. The program is built by this checkout's compiler, with its own lock file and profile.
 
 The result is a sweep like any other (see `sweep --help`). The analysis prints the table and the significant differences; it needs Python 3.11 or newer.";

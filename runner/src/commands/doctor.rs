@@ -1,4 +1,4 @@
-//! `doctor`: lists what is wrong with this host, with remedies.
+//! `doctor`: lists this host's problems for measurements, with remedies.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::stop::Exit;
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or differences between branches
+UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or differences between branches \
 would not show in the times.
 
 Exit codes:

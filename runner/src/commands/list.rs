@@ -70,7 +70,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
 }
 
 /// Returns the remarks after a branch's name.
-fn mark(branch: &Branch) -> String {
+fn remarks(branch: &Branch) -> String {
     let group = branch
         .group
         .as_ref()
@@ -111,9 +111,9 @@ fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
             branch
                 .claims
                 .iter()
-                .map(|claim| ("claim", claim.to_string())),
+                .map(|claim| ("expected", claim.to_string())),
         );
-        tell_row(out, &format!("{}{}", branch.name, mark(branch)), &facts)?;
+        tell_row(out, &format!("{}{}", branch.name, remarks(branch)), &facts)?;
     }
     writeln!(out)
 }
@@ -143,7 +143,7 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         if let Some(unit) = &workload.charge {
             add(
                 "simulated",
-                format!("yes; `--machine NAME` adds the cost of its work in `{unit}`"),
+                format!("yes, with `--machine NAME`; its unit of work is `{unit}`"),
             );
         }
         if let Some(input) = &workload.input {

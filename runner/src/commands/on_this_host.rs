@@ -30,12 +30,12 @@ use crate::text::words::{count, human, moment};
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments
-`host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into
-results/hosts/HOST.tar.zst. First it prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot,
+Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments \
+`host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into \
+results/hosts/HOST.tar.zst. First it prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot, \
 the same command continues.
 
-Sweeps contain no path of your folders, and only those kernel options that change times. Nevertheless read the files
+Sweeps contain no path of your folders, and only those kernel options that change times. Nevertheless read the files \
 listed at the end before you send them. `cargo runner merge FILE` adds the host to another checkout.
 
 Examples:
@@ -220,7 +220,7 @@ impl Work<'_> {
     }
 
     fn go(mut self) -> Result<Exit> {
-        // Checked before an hour goes by: the comparison needs Python.
+        // Sets up Python first: without it, the comparison would fail after an hour.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
@@ -364,13 +364,13 @@ impl Work<'_> {
         arguments.resume = newest().map(|sweep| self.project.reference_to(&sweep));
         let command = SweepCommand::going_on(COMMAND, None);
         let exit = sweep::run_for(self.project, &arguments, &command)?;
-        let sweep = newest().context("a sweep that was run is there")?;
+        let sweep = newest().context("the sweep that just ran cannot be found")?;
         Ok((sweep.name(), exit))
     }
 
     fn validate(&self) -> Result<(String, Exit)> {
         let predicted = self.record.made(Step::Predict);
-        let predicted = predicted.context("`predict` is done before")?;
+        let predicted = predicted.context("the step `predict` left no sweep")?;
         let sweeps = self.results.join("sweeps");
         let predicted = SweepDir::find(&self.project.checkout, &sweeps, predicted)?;
         let (sweep, exit) = validate::measure(self.project, &self.validation()?, &predicted)?;

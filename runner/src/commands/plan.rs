@@ -45,7 +45,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let threads: Vec<String> = asked
         .threads
         .iter()
-        .map(|&count| marked(count, cpus))
+        .map(|&count| with_star(count, cpus))
         .collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let mut facts = Vec::new();
@@ -150,7 +150,7 @@ fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     asked.workloads.iter().enumerate().map(line).collect()
 }
 
-/// Describes what `fixed` would mean on this host.
+/// Describes the effect of mode `fixed` on this host.
 fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
         return String::new();
@@ -173,7 +173,7 @@ fn words(choices: &[impl ToString]) -> String {
         .join(" ")
 }
 
-fn marked(threads: usize, cpus: usize) -> String {
+fn with_star(threads: usize, cpus: usize) -> String {
     format!("{threads}{}", if threads > cpus { "*" } else { "" })
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     }
     if let Some(timeline) = &arguments.timeline {
         bail!(Stop::BadInput(format!(
-            "--timeline {}: only a recording has one, and {} is no file; name the file of a recording",
+            "--timeline {}: only a recording has one, and {} is not a file; name the file of a recording",
             timeline.display(),
             arguments.sweep
         )));
@@ -71,7 +71,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    // Prints what is known already; setting up Python takes long.
+    // Prints this before it sets up Python, which takes long.
     let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::LeftOut)?;
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
@@ -87,7 +87,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     analysis::print_table(project, &sweep, arguments.format)
 }
 
-/// The number of finished trials, and what to do about the others.
+/// The number of finished trials, and how to run the others.
 fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     let Summary { trials, failed, .. } = summary;
     let planned = manifest.trials_planned;

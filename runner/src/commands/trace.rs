@@ -139,7 +139,7 @@ fn branch(project: &Project, name: &str) -> Result<Branch> {
     let found = config.branches.iter().find(|branch| branch.name == only);
     found
         .cloned()
-        .context("a picked branch is among those it was picked from")
+        .context("the picked branch is not in branches.toml")
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
@@ -151,7 +151,7 @@ fn load(arguments: &TraceArgs) -> Result<Load> {
     let workload = one("--workload", "workload", &arguments.workload, &known)?;
     let input = arguments.input.as_deref();
     let mut loads = selection::loads(workload, &arguments.size, &arguments.parameters, input)?;
-    loads.pop().context("a picked workload gives its load")
+    loads.pop().context("the picked workload has no instance")
 }
 
 /// Returns the only name of its kind that `text` matches.

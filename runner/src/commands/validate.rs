@@ -55,8 +55,8 @@ pub(crate) struct ValidateArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then
-the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps;
+Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
+the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
 the prediction is finished before the first trial is measured. The same command continues after an interruption. Run it while nothing else runs.
 
 Examples:
@@ -130,7 +130,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let predicted = match earlier {
         Some(earlier) => earlier,
         None => SweepDir::newest(&parent, |manifest| is_prediction(manifest, None))
-            .context("a sweep that was run is there")?,
+            .context("the sweep that just ran cannot be found")?,
     };
     Ok((predicted, exit))
 }
@@ -161,7 +161,10 @@ pub(super) fn measure(
         &measurement,
         &SweepCommand::going_on(COMMAND, Some(config)),
     )?;
-    Ok((newest().context("a sweep that was run is there")?, exit))
+    Ok((
+        newest().context("the sweep that just ran cannot be found")?,
+        exit,
+    ))
 }
 
 fn refuse(arguments: &SweepArgs) -> Result<()> {
@@ -261,7 +264,7 @@ pub(super) fn compare(
     let sweeps = measured
         .path()
         .parent()
-        .context("a sweep lies in a folder")?;
+        .context("the sweep's path has no parent folder")?;
     let output = sweeps.with_file_name("reports").join(measured.name());
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");

@@ -224,7 +224,7 @@ fn in_folder(folder: &Path) -> Option<String> {
     let text = ["config", "config.toml"]
         .iter()
         .find_map(|it| fs::read_to_string(folder.join(it)).ok())?;
-    let mut table: Table = text.parse().ok()?; // Cargo itself complains about what is no TOML
+    let mut table: Table = text.parse().ok()?; // Cargo itself complains about what is not TOML
     table.retain(|name, _| ABOUT_CODE.contains(&name));
     if let Some(Value::Table(build)) = table.get_mut("build") {
         build.retain(|key, _| OF_BUILD.contains(&key));
@@ -322,7 +322,7 @@ mod settings_tests {
     }
 
     #[test]
-    fn flags_for_the_compiler_are_told_and_tokens_and_files_without_flags_are_not() {
+    fn flags_for_the_compiler_are_recorded_and_tokens_and_files_without_flags_are_not() {
         let other = "[alias]\nx = 'run'\n[registry]\ntoken = 'secret'\n[build]\njobs = 3\n";
         assert_eq!(said(other), None);
         let flags = "rustflags = ['-Ctarget-cpu=native']\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'";

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// The features that make variants.
 #[derive(Debug)]
 pub struct Features {
-    /// All of them: the features that a row `fork = […]` may name.
+    /// All features that a row `fork = […]` may name.
     pub names: BTreeSet<String>,
     /// The counter layouts, of which a build has one: the first if it names none.
     pub counter_layouts: Vec<String>,

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_paths_are_told_apart() {
+    fn addresses_and_paths_are_distinguished() {
         for (url, local) in [
             ("https://example.org/rayon", false),
             ("git@example.org:me/rayon", false),

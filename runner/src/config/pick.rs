@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_a_file_is_told_without_words_of_rust() {
+    fn a_fault_in_a_file_is_reported_without_words_of_rust() {
         for (text, told) in [
             ("", "missing key `number`"),
             (

@@ -106,7 +106,8 @@ impl Reader<'_> {
         check_row(&row, 0, &[]).map_err(|fault| fault.why.replacen(&typed, "", 1))
     }
 
-    /// Returns a name for what the word stands for, and its row in the form of branches.toml.
+    /// Returns a name for the branch that a word describes, and its row in the form of
+    /// branches.toml.
     fn written(&self, word: &str, kind: &str, value: &str) -> Result<(String, Table), String> {
         let seen = |path: &str| {
             let seen = seen_from(self.config_folder, self.here, Path::new(path));
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn each_slip_is_told_with_the_remedy() {
+    fn each_slip_is_reported_with_the_remedy() {
         for (word, expected) in [
             ("path:", "without a folder"),
             ("git:https://example.org/rayon", "git:URL#COMMIT"),

@@ -291,7 +291,7 @@ fn a_missing_name_is_reported_with_its_line_and_no_neighbour() {
 }
 
 #[test]
-fn a_single_table_and_a_key_that_is_there_twice_are_told_as_such() {
+fn a_single_table_and_a_key_that_is_there_twice_are_reported_as_such() {
     assert_eq!(
         fault("[branch]\nname = \"x\"\nfork = []\n"),
         "branches.toml:6: `[branch]` is a single table; write `[[branch]]`, since branches are a list"
@@ -330,7 +330,7 @@ fn claim(claim: &str) -> Result<crate::config::Claim, String> {
 }
 
 #[test]
-fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
+fn a_hypothesis_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
     let found =
         claim("expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", quantity = \"cpu\"")
             .unwrap();
@@ -347,7 +347,7 @@ fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_hos
 }
 
 #[test]
-fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
+fn a_hypothesis_about_nearly_all_workloads_is_reported_by_what_it_leaves_out() {
     let all_but_one = claim(r#"expect = "equal", workloads = "!quicksort""#).unwrap();
     assert_eq!(
         all_but_one.to_string(),
@@ -361,7 +361,7 @@ fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
+fn a_hypothesis_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
         (
             "expect = \"quicker\"",

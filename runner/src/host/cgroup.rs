@@ -18,7 +18,7 @@ pub struct Quota {
 /// How often and how long a group was kept from running because its quota was used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleCounts {
-    /// Periods in which that happened.
+    /// Periods in which the quota was used up.
     pub periods: u64,
     /// Time that its threads waited, in nanoseconds.
     pub ns: u64,
@@ -107,7 +107,7 @@ impl Host {
                 kind if kind == "member" || kind.contains(" invalid") => {}
                 kind => {
                     return Err(format!(
-                        "/{file} says `{}`, which is no kind of partition",
+                        "/{file} says `{}`, which is not a kind of partition",
                         start_of(kind)
                     ));
                 }
@@ -152,7 +152,7 @@ impl Host {
         };
         let us = field("throttled_usec ").and_then(|us| {
             us.checked_mul(1000)
-                .ok_or_else(|| format!("/{file} says {us} us, which is no time"))
+                .ok_or_else(|| format!("/{file} says {us} us, which is not a time"))
         });
         Ok(ThrottleCounts {
             periods: field("nr_throttled ")?,
@@ -226,7 +226,7 @@ fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
         .zip(us(period))
         .map(|(quota, period)| quota as f64 / period as f64);
     cpus.map(Some)
-        .ok_or_else(|| format!("/{file} says `{}`, which is no quota", start_of(printed)))
+        .ok_or_else(|| format!("/{file} says `{}`, which is not a quota", start_of(printed)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use probes::{Cpu, Price};
+use probes::{Cost, Cpu};
 use toml::{Table, Value};
 
 use crate::host::frequency::clock;
@@ -39,7 +39,7 @@ pub(crate) fn measured(
         .with_context(|| format!("{} cannot be read", file.display()))?;
     let shipped: Table = shipped
         .parse()
-        .with_context(|| format!("{} is no TOML", file.display()))?;
+        .with_context(|| format!("{} is not TOML", file.display()))?;
     let shipped = shipped.get("price").and_then(Value::as_table);
     let shipped = shipped.with_context(|| format!("{} has no [price]", file.display()))?;
     let mhz = clock::measure(&numbers).map(|clock| (clock.ghz * 1e3).round());
@@ -143,7 +143,7 @@ fn text(
     title: &str,
     cpus: &[Cpu],
     mhz: Option<f64>,
-    prices: &[Price],
+    costs: &[Cost],
     (like, shipped): (&str, &Table),
     while_busy: &str,
 ) -> String {
@@ -171,15 +171,15 @@ fn text(
          [price]\n",
         clusters * cores
     );
-    let measured = |key: &str| prices.iter().find(|price| price.key == key);
+    let measured = |key: &str| costs.iter().find(|cost| cost.key == key);
     // If no idle state is deep, both parameters measure one latency.
-    let resume = measured("resume-ns").map_or(0.0, |price| price.value);
+    let resume = measured("resume-ns").map_or(0.0, |cost| cost.value);
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };
         let (value, source) = match measured(key) {
-            Some(price) => (
-                format!("{:.DIGITS$}", price.value.max(least)),
-                format!("measured: {}{while_busy}", price.how),
+            Some(cost) => (
+                format!("{:.DIGITS$}", cost.value.max(least)),
+                format!("measured: {}{while_busy}", cost.how),
             ),
             None => (
                 guess
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_is_a_guess_and_the_machine_is_sound() {
-        let price = Price {
+        let cost = Cost {
             key: "fence-ns",
             value: 12.345_67,
             how: "so",
@@ -227,13 +227,13 @@ mod tests {
             "t",
             &[FREE],
             None,
-            &[price],
+            &[cost],
             ("zen4-64", &shipped()),
             ", in haste",
         );
         let folder = MockRoot::new(&[("here.toml", &text)]);
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
-        assert_eq!(machine.prices.fence, 12_346);
+        assert_eq!(machine.costs.fence, 12_346);
         assert_eq!(
             (machine.topology.cores(), machine.frequency.fixed_mhz),
             (1, 1_000)

@@ -105,7 +105,7 @@ impl Host {
     pub(crate) fn number(&self, path: &str) -> Fact<u64> {
         let text = self.read(path)?;
         text.parse()
-            .map_err(|_| format!("/{path} says `{}`, which is no number", start_of(&text)))
+            .map_err(|_| format!("/{path} says `{}`, which is not a number", start_of(&text)))
     }
 
     /// A switch that a file shows as 0 or 1.
@@ -122,7 +122,7 @@ impl Host {
         let text = self.read(path)?;
         cpu_list(&text).ok_or_else(|| {
             format!(
-                "/{path} says `{}`, which is no list of CPUs",
+                "/{path} says `{}`, which is not a list of CPUs",
                 start_of(&text)
             )
         })
@@ -219,7 +219,7 @@ impl Host {
         let list = self.field(file, field)?;
         let shown = format!("/{file}: `{field}: {}`", start_of(&list));
         let mut allowed =
-            cpu_list(&list).ok_or_else(|| format!("{shown}, which is no list of CPUs"))?;
+            cpu_list(&list).ok_or_else(|| format!("{shown}, which is not a list of CPUs"))?;
         // The list may name CPUs that are offline, or that this machine does not have.
         let online = self.cpus()?;
         allowed.retain(|cpu| online.contains(cpu));
@@ -329,7 +329,7 @@ impl Host {
         let tasks = words.nth(2).and_then(|tasks| tasks.split_once('/'));
         let has_task = tasks.is_some_and(|(_, all)| all.parse().is_ok_and(|all: u64| all > 0));
         load.filter(|load| load.is_finite() && *load >= 0.0 && has_task)
-            .ok_or_else(|| format!("/{file} says `{}`, which is no load", start_of(&text)))
+            .ok_or_else(|| format!("/{file} says `{}`, which is not a load", start_of(&text)))
     }
 
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
@@ -451,7 +451,7 @@ pub(crate) fn read_text(path: &Path) -> Fact<String> {
     }
     let text = String::from_utf8(bytes).ok();
     let is_text = |text: &String| !text.contains(|it: char| it.is_control() && !it.is_whitespace());
-    let text = text.filter(is_text).ok_or("is no text")?;
+    let text = text.filter(is_text).ok_or("is not text")?;
     Ok(text.trim().to_owned())
 }
 
@@ -601,8 +601,8 @@ mod tests {
             fs::write(root.host().path("proc/loadavg"), bytes).unwrap();
             root.host().read("proc/loadavg").unwrap_err()
         };
-        assert_eq!(reason(b"\x1b[2J"), "/proc/loadavg is no text");
-        assert_eq!(reason(&[0xff]), "/proc/loadavg is no text");
+        assert_eq!(reason(b"\x1b[2J"), "/proc/loadavg is not text");
+        assert_eq!(reason(&[0xff]), "/proc/loadavg is not text");
         let long = vec![b'1'; usize::try_from(LONGEST).unwrap() + 1];
         assert!(reason(&long).contains("too long"));
         // Reading a pipe must not wait.

@@ -1,5 +1,5 @@
 //! Measures whether the kernel puts two threads that work at the same time on one CPU while another
-//! is idle. Also measures what a tick costs then.
+//! is idle. Also measures the duration of a tick in that case.
 //!
 //! A pool that sleeps between ticks is woken worker by worker: an external thread wakes one, which
 //! wakes the next. If the second lands on the CPU of the first, it waits until the first has done

@@ -33,7 +33,7 @@ pub(crate) fn asked(
     let loads = loads(project, selection, &row, &meant)?;
     let branches = branches(project, elsewhere, &meant, &loads)?;
     let baseline = branches.iter().find(|branch| branch.baseline);
-    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
+    let baseline = baseline.context("the file of branches has no baseline")?;
     let machine = machine(project, selection, &meant, &loads, &branches)?;
     let loads = match selection.points {
         Some(count) => machine_box::with_points(&loads, count as usize),

@@ -106,8 +106,8 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Run on so many simulated machines of the box in machines/box.toml, to find signs that hold
-    /// for all its cost parameters [default: 60]
+    /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
+    /// differences that hold for all its cost parameters [default: 60]
     #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
           conflicts_with = "machine")]
@@ -115,8 +115,8 @@ pub(crate) struct Selection {
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Time limit of a trial; the runner kills it and records a failure. On a simulated machine,
-    /// CPU time [default: 60]
+    /// Seconds after which the runner kills a trial and records a failure; CPU time on a simulated
+    /// machine [default: 60]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4, while identical machines run the others; see `merge`

@@ -561,7 +561,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn cells_are_all_combinations_of_cases_and_what_varies() {
+    fn configurations_are_all_combinations_of_cases_and_what_varies() {
         let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
         assert_eq!(loads.len(), 2 * 2 * 2);
@@ -594,7 +594,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_nobody_typed() {
+    fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_were_not_typed() {
         let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let error = experiment
             .loads("quicksort", "tiny", &[], None)
@@ -611,7 +611,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn a_name_in_an_empty_file_is_told_what_the_file_lacks() {
+    fn a_name_in_an_empty_file_is_reported_with_what_the_file_lacks() {
         for kind in ["experiment", "preset"] {
             let error = find(parse("").unwrap().experiments, kind, "quick").unwrap_err();
             assert_eq!(
@@ -626,7 +626,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn faults_are_told_with_line_experiment_and_remedy() {
+    fn faults_are_reported_with_line_experiment_and_remedy() {
         let faults = [
             (
                 "trials = 2",

@@ -36,9 +36,9 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, alias = "sequential_ignores")]
     pub sequential_ignores: Vec<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or,
-    /// the baseline first, names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
-    /// fork:FEATURE,FEATURE
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]. Or a
+    /// list with a published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE; its
+    /// first branch is the baseline
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<String>,

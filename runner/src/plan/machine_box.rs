@@ -133,7 +133,7 @@ impl Ranges {
         let refused = |why: String| file.at(written.like.span().start, why);
         let machine = Machine::read(&base)
             .map_err(|error| refused(format!("like = {like:?}: {}", plain(&error.message))))?;
-        if Machine::priced_in(&base) != base {
+        if Machine::costs_file(&base) != base {
             let why = "has a `like` itself; name that machine";
             return Err(refused(format!("like = {like:?}: {why}")).into());
         }
@@ -323,8 +323,8 @@ fn part_of(place: f64, parts: usize) -> usize {
 /// Keys of the cost parameters that a point may have: those of the machine that it is like, and
 /// `work`.
 fn keys(base: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(base).context("it was read a moment ago")?;
-    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+    let text = std::fs::read_to_string(base).context("the machine's file cannot be read again")?;
+    let machine: toml::Table = text.parse().context("the machine's file is not TOML")?;
     let prices = machine.get("price").and_then(|it| it.as_table());
     let keys = prices.into_iter().flatten().map(|(key, _)| key.clone());
     Ok(keys.chain([WORK.to_owned()]).collect())
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn each_price_has_one_point_in_each_part_of_its_range() {
+    fn each_cost_has_one_point_in_each_part_of_its_range() {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topology_that_the_threads_cannot_have_is_told_with_the_largest() {
+    fn a_topology_that_the_threads_cannot_have_is_reported_with_the_largest() {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         let said = ranges.points(5, 113).unwrap_err().to_string();
         assert!(

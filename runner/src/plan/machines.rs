@@ -203,7 +203,7 @@ pub(crate) fn charges_of(
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
         let unit = catalogue::find(workload).and_then(|it| it.charge.as_deref());
-        let unit = unit.with_context(|| format!("`{workload}` was checked to have a unit"))?;
+        let unit = unit.with_context(|| format!("`{workload}` has no unit of work"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
                 "{from}: `{unit}`, the unit of `{workload}`, has no cost; `cargo runner calibrate` measures it"
@@ -279,12 +279,12 @@ pub(crate) fn measured_cycles(
 
 /// Digest of a machine's file, and of the file with its cost parameters, if that is another.
 fn sha256(path: &Path) -> std::io::Result<String> {
-    let priced_in = Machine::priced_in(path);
+    let costs_file = Machine::costs_file(path);
     let own = digest::of_file(path)?;
-    if priced_in == path {
+    if costs_file == path {
         return Ok(own);
     }
-    digest::of_file(&priced_in).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
+    digest::of_file(&costs_file).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
 }
 
 /// Returns `loads` unchanged, and with each cost parameter in `list` halved, and doubled;
@@ -296,12 +296,12 @@ pub(crate) fn with_prices(
     list: &str,
 ) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name)))
-        .context("it was read a moment ago")?;
-    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+    let text = std::fs::read_to_string(Machine::costs_file(&file(root, name)))
+        .context("the machine's file cannot be read again")?;
+    let machine: toml::Table = text.parse().context("the machine's file is not TOML")?;
     let prices = machine["price"]
         .as_table()
-        .context("it was checked a moment ago")?;
+        .context("the machine's file has no [price]")?;
     let known: Vec<&str> = prices
         .keys()
         .map(String::as_str)
@@ -347,7 +347,7 @@ pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>
 }
 
 /// Workloads that run on simulated machines.
-pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
+pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
@@ -359,7 +359,7 @@ pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
 pub fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
-    let is_marked = |name: &&str| marked().any(|it| it.name == *name);
+    let is_marked = |name: &&str| supported().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
     let refused: Vec<&str> = left
         .iter()
@@ -374,7 +374,7 @@ pub fn workloads(list: &str) -> Result<String> {
             } else {
                 refused.join(", ")
             },
-            marked()
+            supported()
                 .map(|it| it.name.as_str())
                 .collect::<Vec<_>>()
                 .join(", ")
@@ -416,8 +416,7 @@ pub(crate) fn request(
         // identical to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
-        // The A/A control has the baseline's cycles. A branch that only counts has those of its
-        // timed build.
+        // The A/A control and branches that only count have the baseline's cycles.
         own_cycles: machine
             .own_cycles
             .get(trial.branch)
@@ -508,7 +507,7 @@ mod tests {
     use super::{charges, measured_cycles};
 
     #[test]
-    fn a_fault_in_charges_is_told_with_its_line_and_remedy() {
+    fn a_fault_in_costs_of_work_is_reported_with_its_line_and_remedy() {
         for (text, told) in [
             (
                 "[steps]\nns = \"a\"\nsource = \"a guess\"",
@@ -525,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_own_instructions_is_told_with_branch_call_and_remedy() {
+    fn a_fault_in_own_instructions_is_reported_with_branch_call_and_remedy() {
         for (text, told) in [
             (
                 "[master.joins]\ncycles = 1\nsource = \"a guess\"",

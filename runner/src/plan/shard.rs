@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_balanced_as_a_whole_and_in_every_cell() {
+    fn shards_are_balanced_as_a_whole_and_in_every_configuration() {
         let parts = parts(&asked(), 3);
         let blocks = parts.iter().map(Plan::blocks);
         assert!(blocks.clone().max().unwrap() - blocks.min().unwrap() <= 1);

@@ -36,7 +36,7 @@ pub enum Ending {
     Crash,
     /// The answer differs from the known one.
     WrongAnswer,
-    /// The workload does not have what the request names.
+    /// The workload lacks something that the request names.
     Refused,
     /// Its output does not follow the protocol.
     BadOutput,

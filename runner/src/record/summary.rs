@@ -74,7 +74,7 @@ impl Summary {
         which: BrokenLines,
     ) -> Result<(Self, HashSet<Id>)> {
         /// At most this many broken lines are reported one by one.
-        const TOLD: usize = 3;
+        const MOST_REPORTED: usize = 3;
         let mut summary = Self::new(&manifest.asked);
         let mut trials = HashSet::new();
         let planned = manifest.planned();
@@ -89,7 +89,7 @@ impl Summary {
                         )));
                     }
                     broken += 1;
-                    if broken <= TOLD {
+                    if broken <= MOST_REPORTED {
                         tell!("warning: {error}");
                     }
                     continue;
@@ -108,7 +108,7 @@ impl Summary {
         }
         if broken > 0 {
             tell!(
-                "WARNING: {} of {} {} not a record and left out; `cargo runner repair {}` sets such lines aside",
+                "WARNING: {} of {} {} invalid and left out; `cargo runner repair {}` sets such lines aside",
                 count(broken, "line", "lines"),
                 sweep.trials().display(),
                 if broken == 1 { "is" } else { "are" },

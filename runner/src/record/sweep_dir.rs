@@ -190,7 +190,7 @@ impl SweepDir {
     /// Reads `host.json`.
     ///
     /// # Errors
-    /// If it cannot be read or is no object of JSON.
+    /// If it cannot be read or is not a JSON object.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
         let text = whole_file::read_text(&path)

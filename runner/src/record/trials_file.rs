@@ -38,7 +38,7 @@ const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
 /// Compression level: a finished sweep is written once and then kept.
 const LEVEL: i32 = 19;
-/// The window for matches, as a power of two: the largest that every reader accepts without an
+/// The compression window, as a power of two: the largest that every reader accepts without an
 /// option.
 const WINDOW_LOG: u32 = 27;
 
@@ -382,7 +382,10 @@ impl Appender {
     /// # Errors
     /// If the disk refuses; the records can then be read and appended to as before.
     pub fn pack(self) -> Result<()> {
-        let folder = self.path.parent().context("a file has a folder")?;
+        let folder = self
+            .path
+            .parent()
+            .context("the file's path has no parent folder")?;
         pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
@@ -404,7 +407,7 @@ impl Appender {
         let written = written.and_then(|()| self.file.sync_data());
         if written.is_ok() && !self.is_there() {
             bail!(Stop::HostNotFit(format!(
-                "{} is gone: somebody moved or removed the sweep while it ran, and further \
+                "{} is gone: the sweep was moved or removed while it ran, and further \
                  measurements would be lost. Restore its folder, then continue with `cargo runner sweep \
                  --resume`; if it is lost, begin another sweep",
                 self.path.display()
@@ -750,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_appends_or_packs_while_somebody_does() {
+    fn only_one_process_appends_or_packs_at_a_time() {
         let (folder, _path) = file(b"one\n");
         let appender = Appender::open(folder.path()).unwrap();
         let refused = Appender::open(folder.path()).unwrap_err().to_string();

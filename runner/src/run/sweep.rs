@@ -40,7 +40,7 @@ pub struct Job<'a> {
     pub settle: Duration,
 }
 
-/// The parts outside the sweep that it acts on.
+/// The parts outside the sweep on which it acts: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
     /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],

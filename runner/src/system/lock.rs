@@ -13,7 +13,8 @@ use crate::stop::Stop;
 use crate::system::{interrupt, whole_file};
 
 /// Locks the file at `path`, and makes it if necessary; until the result is dropped, no other
-/// process gets the lock. If another command has it, prints what that command `does` and waits.
+/// process gets the lock. If another command has it, prints a description of that command, `does`,
+/// and waits.
 ///
 /// # Errors
 /// If the lock cannot be made; [`Stop::Interrupted`].
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_a_lock_is_told_by_process_and_command() {
+    fn who_keeps_a_lock_is_reported_by_process_and_command() {
         let locked = tempfile::NamedTempFile::new().unwrap();
         let other = File::open(locked.path()).unwrap();
         assert_eq!(holder(&other), None);

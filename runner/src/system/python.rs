@@ -151,7 +151,8 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// Whether this Python is new enough and has its module `venv`: its version, or what is missing.
+/// The version of this Python if it is new enough and has its module `venv`, otherwise what is
+/// missing.
 pub(crate) fn usable() -> Result<String, String> {
     let name = find_python().map_err(|error| format!("{error:#}"))?;
     let probe = Command::new(&name)

@@ -10,8 +10,8 @@ use runner::config::catalogue;
 
 use crate::common;
 
-/// The published crate: the workloads' own tests run on the fork, and the experiment itself runs on
-/// all branches.
+/// The test uses the published crate, because the workloads' own tests run on the fork. The
+/// experiment itself runs on all branches.
 const BRANCH: &str = "master";
 
 #[test]

@@ -169,7 +169,7 @@ fn the_doctor_says_of_every_host_what_the_table_does_and_never_that_the_unknown_
 }
 
 #[test]
-fn circumstances_are_judged_like_files() {
+fn circumstances_are_checked_like_files() {
     type Change = fn(&mut Circumstances);
     let rows: [(Change, Severity, &str, &[&str]); 13] = [
         (
@@ -313,7 +313,7 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
         "the kernel's options",
         "the load",
         "the power supply",
-        "what reading the time costs",
+        "cost of reading the time",
         "whether addresses are random",
         "whether heat slows",
         "which services run",
@@ -377,14 +377,14 @@ fn files_with_garbage_are_unknown_and_nothing_of_them_reaches_the_terminal() {
         let diagnosis = examine(&Host::at(root.path()), &good());
         assert_eq!(diagnosis.findings, [], "{diagnosis}");
         let text = diagnosis.to_string();
-        assert!(text.contains("is no text"), "{text}");
+        assert!(text.contains("is not text"), "{text}");
         let is_plain = |it: char| it == '\n' || !it.is_control();
         assert!(text.chars().all(is_plain), "{text:?}");
     }
 }
 
 #[test]
-fn whoever_begins_a_sweep_is_told_what_makes_times_doubtful_and_nothing_else() {
+fn a_user_who_begins_a_sweep_is_warned_of_what_makes_times_doubtful_and_of_nothing_else() {
     let random = "proc/sys/kernel/randomize_va_space";
     let busy = ("proc/loadavg", "9 0 0 1/1 1".to_owned());
     let root = host(&[busy, (random, "0".to_owned())]);

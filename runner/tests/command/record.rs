@@ -132,7 +132,7 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told_with_its_cause_and_an_earlier_recording_stays() {
+fn what_cannot_be_recorded_is_reported_with_its_cause_and_an_earlier_recording_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("it.zst");
     record(folder.path(), &["ends", "without"])

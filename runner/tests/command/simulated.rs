@@ -80,7 +80,7 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
 }
 
 #[test]
-fn a_plan_takes_frequency_cpus_and_prices_from_the_machine() {
+fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
     let smt = "ice-lake-2x32-smt";
     for (words, told) in [
         // The mode does not depend on what this host can hold.
@@ -89,7 +89,7 @@ fn a_plan_takes_frequency_cpus_and_prices_from_the_machine() {
             &["--machine", smt, "--threads", "cores,cpus"],
             &["threads     64 128"],
         ),
-        // As on the machine on which it is based.
+        // The cost parameters are those of the machine on which it is based.
         (
             &["--machine", smt, "--prices", "wake-ns"],
             &["price=wake-ns*0.5"],
@@ -132,7 +132,7 @@ fn checkout_with(machine: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
+fn a_machine_with_a_cost_missing_is_refused_with_file_and_key() {
     let folder = checkout_with("machines/zen4-64.toml");
     let path = folder.path().join("machines/zen4-64.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -231,7 +231,7 @@ fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
+fn a_tree_that_does_not_compile_there_is_reported_with_its_own_file_and_line() {
     let files = tree(
         "",
         "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n",

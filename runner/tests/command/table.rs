@@ -86,7 +86,7 @@ fn the_analysis_prints_the_table_in_the_format_that_was_asked_for() {
 }
 
 #[test]
-fn how_far_a_sweep_got_is_told_on_standard_error() {
+fn how_far_a_sweep_got_is_reported_on_standard_error() {
     let folder = checkout(":");
     show(folder.path(), SWEEP, &[])
         .success()
@@ -104,7 +104,7 @@ fn an_analysis_that_fails_gives_its_message_and_its_exit_code() {
 }
 
 #[test]
-fn without_python_how_far_a_sweep_got_is_told_and_what_is_needed() {
+fn without_python_how_far_a_sweep_got_is_reported_and_what_is_needed() {
     show(without_python().path(), SWEEP, &[])
         .code(4)
         .stdout("")
@@ -151,7 +151,7 @@ fn the_exit_code_of_a_sweep_is_of_its_trials() {
 }
 
 #[test]
-fn how_far_a_sweep_got_is_told_before_the_analysis_has_said_anything() {
+fn how_far_a_sweep_got_is_reported_before_the_analysis_has_said_anything() {
     let folder = checkout(
         "for i in $(seq 600); do [ -e \"$PYTHONPATH/../../go\" ] && echo went && exit; sleep 0.1; done; echo waited",
     );
@@ -181,7 +181,7 @@ esac
 ";
 
 #[test]
-fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
+fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
     let folder = without_python();
     let python = folder.path().join("python3");
     fs::write(&python, TALKING).unwrap();

@@ -77,7 +77,7 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
 }
 
 #[test]
-fn prices_of_another_host_are_refused_with_the_title_of_both() {
+fn costs_of_another_host_are_refused_with_the_title_of_both() {
     let folder = tempfile::tempdir().unwrap();
     write_foreign_prices(folder.path());
     runner(folder.path())

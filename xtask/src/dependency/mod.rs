@@ -125,7 +125,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         let left = added(&before, &locked(sh, &folder)?);
         ensure!(
             left.is_empty(),
-            "a program that goes back keeps {}",
+            "a program from which the patch was removed keeps {}",
             left.join(", ")
         );
         patched(&[]).write()?;

@@ -149,7 +149,7 @@ pub(super) fn run(
     sh.write_file(&file, runs)?;
     let table = analysis.turns(sh, &file)?;
     let mut out = std::io::stdout().lock();
-    // A closed pipe is no fault: the reader may have read enough.
+    // A closed pipe is not a fault: the reader may have read enough.
     let _ = writeln!(
         out,
         "{table}\n\nEach side is one build, so a part of each change is where the code lies. \

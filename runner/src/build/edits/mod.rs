@@ -27,7 +27,7 @@ pub struct Edits {
     /// The rest of the commit message: why, where it was measured, where it loses, and the release
     /// note.
     pub message: String,
-    /// The line for upstream's release notes; empty if it is no proposal.
+    /// The line for upstream's release notes; empty if it is not a proposal.
     pub release_note: String,
     /// The file's name in messages.
     shown: String,
@@ -337,15 +337,15 @@ fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     Err(format!("{path} has sha256 {found}, expected {expected}"))
 }
 
-/// `"12-14"` or `"12"`, from 0.
+/// Reads `"12-14"` or `"12"` as a range of line numbers from 0.
 fn range(lines: &str) -> Option<Range<usize>> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
     (1 <= first && first <= last).then(|| first - 1..last)
 }
 
-/// Copies a folder without what cargo and git keep in it. `new_text` returns a file's new content,
-/// if it changes.
+/// Copies a folder without the files that cargo and Git keep in it. `new_text` returns a file's new
+/// content, if it changes.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -377,7 +377,7 @@ pub fn copy_folder(
             continue;
         }
         if !kind.is_file() {
-            tell!("note: {} is left out: it is no file", source.display());
+            tell!("note: {} is left out: it is not a file", source.display());
             continue;
         }
         let mut content = match new_text(&place) {

@@ -1,7 +1,7 @@
 //! Rewrites the crates of a branch's pool, and the workloads' programs, so that they run on
 //! simulated machines.
 //!
-//! The copies lie below `target/`; the repository keeps nothing of them.
+//! The copies lie below `target/`; the repository contains none of their text.
 
 pub mod places;
 
@@ -76,8 +76,8 @@ impl Rewritten {
     }
 }
 
-/// Copies and rewrites the crates of `metadata` that a pool consists of. `below` is the folder of
-/// all such copies, and `facade` that of their standard library.
+/// Copies and rewrites the crates of `metadata` that a pool consists of. `below` is the folder for
+/// the copies, and `facade` the folder of their standard library.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with file, line and remedy for code that cannot be rewritten.
@@ -228,7 +228,7 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
         .targets
         .iter()
         .find(|target| target.kind.contains(&TargetKind::Lib));
-    let library = library.with_context(|| format!("{} is no library", package.name))?;
+    let library = library.with_context(|| format!("{} is not a library", package.name))?;
     let sources = library
         .src_path
         .as_std_path()
@@ -271,8 +271,8 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     Ok(texts)
 }
 
-/// The copy's `Cargo.toml`, made from what cargo read of the original: the original may inherit
-/// parts from a workspace.
+/// The copy's `Cargo.toml`, made from cargo's data about the original, since the original may
+/// inherit parts from a workspace.
 fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path) -> Result<String> {
     let mut manifest = json!({
         "package": { "name": package.name, "version": package.version, "edition": package.edition.as_str() },

@@ -1,5 +1,5 @@
-//! Translates positions in copied sources to what people know: the file in the original crate, and
-//! the function.
+//! Translates positions in copied sources to positions that people know: the file in the original
+//! crate, and the function.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +67,7 @@ fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
         .map(|(_, name)| name.clone())
 }
 
-/// Returns the functions of a file; none if the file is missing or is no Rust.
+/// Returns the functions of a file; none if the file is missing or is not Rust.
 fn functions(file: &Path) -> Functions {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Ok(source) = syn::parse_file(&text) else {
@@ -118,7 +118,7 @@ mod tests {
     use crate::system::testing::MockRoot;
 
     #[test]
-    fn a_place_is_told_by_the_crates_own_file_and_the_function() {
+    fn a_place_is_reported_by_the_crates_own_file_and_the_function() {
         let source = "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n";
         let mock = MockRoot::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
         let target = mock.host().path("");

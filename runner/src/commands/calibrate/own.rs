@@ -64,7 +64,7 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
     // Returns an error if this host was not measured.
     machines::find(root, here::NAME, &[], &[])?;
     let file = machines::file(root, here::NAME);
-    let machine = Machine::read(&file).context("it was read a moment ago")?;
+    let machine = Machine::read(&file).context("the machine's file cannot be read again")?;
     let mhz = f64::from(machine.frequency.mhz(FrequencyMode::Fixed, 1));
     whole_file::check_writable(output)?;
     interrupt::install()?;
@@ -163,7 +163,7 @@ fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<B
         let both = native
             .remove(&branch.name)
             .zip(simulated.remove(&branch.name));
-        let (native, simulated) = both.context("a build that did not fail gives a binary")?;
+        let (native, simulated) = both.context("the build succeeded, but gave no binary")?;
         builds.push(Builds {
             branch: branch.name.clone(),
             native: native.binaries[0].clone(),

@@ -23,8 +23,8 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     let results = output.unwrap_or(&default);
     for path in bundles {
         sweep_dir::check_parent(results)?;
-        // Unpacks beside the target, from where files can be moved: whatever is in place is
-        // complete.
+        // Unpacks into a temporary folder beside the target, and then moves folders. So a folder at
+        // its place is always complete.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);

@@ -35,7 +35,7 @@ Examples:
   cargo runner merge results/shards/2026-03-01T120000Z
   cargo runner merge 1a2b3c.tar.zst        a file that `on-this-host` packed on another host
 
-`show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each
+`show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each \
 shard's manifest and host facts.";
 
 /// Arguments of `merge`.

@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use crate::options::recording::told;
+use crate::options::recording::stop_of;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -27,8 +27,8 @@ use crate::system::whole_file;
 /// Arguments of `record`.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// Threads of the program's pool, unless the program sets them. With one thread, no job's time
-    /// contains another's
+    /// Threads of the program's pool, unless the program sets them. With one thread, no other
+    /// worker disturbs a job's time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
     /// Number of threads for which parallel iterators split
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
             how(status)
         );
     }
-    let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
+    let tree = Tree::of(&recording).map_err(|error| stop_of(&path.to_string(), &error))?;
     let printed = show::print(&recording, &tree);
     if interrupt::is_requested() && !status.success() {
         bail!(Stop::Interrupted(format!(
@@ -142,7 +142,7 @@ impl Recorder {
     pub(super) fn end(self, program: String, ended: String) -> Result<Option<Recording>> {
         let ended_ns = monotonic_ns();
         let recorded =
-            Recording::collect(self.folder.path()).map_err(|error| told(&program, &error))?;
+            Recording::collect(self.folder.path()).map_err(|error| stop_of(&program, &error))?;
         let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
             return Ok(None);
         };

@@ -197,7 +197,7 @@ fn states(tree: &Tree) -> TextTable {
     table
 }
 
-/// Returns what readers must know before they trust the tables.
+/// Returns warnings about conditions that make the tables doubtful.
 fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let mut warnings = Vec::new();
     let sum =

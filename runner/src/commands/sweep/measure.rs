@@ -257,7 +257,7 @@ pub(super) fn finish(
         );
     }
     summary.tell_counted();
-    // Prints what is known already; setting up Python takes long.
+    // Prints this before it sets up Python, which takes long.
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),

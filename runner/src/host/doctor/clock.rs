@@ -35,11 +35,7 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
             "no policy in /{CPUS}/cpufreq has CPU {}",
             start_of(&show_cpus(&without))
         );
-        for what in [
-            "who chooses the frequency",
-            "boost",
-            "limits of the frequency",
-        ] {
+        for what in ["frequency governor", "boost", "limits of the frequency"] {
             diagnosis.known::<()>(what, Err(reason.clone()));
         }
     }
@@ -86,7 +82,7 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let mut is_known = !policies.is_empty();
     for policy in policies {
         let file = format!("{CPUS}/{}", policy.file("scaling_governor"));
-        match diagnosis.known("who chooses the frequency", host.read(&file)) {
+        match diagnosis.known("frequency governor", host.read(&file)) {
             Some(governor) if governor != "performance" => others.push((file, governor)),
             governor => is_known &= governor.is_some(),
         }
@@ -155,7 +151,7 @@ fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
              measure with `--mode fixed`, which sets its own where nothing forbids it",
         ),
         None if !policies.is_empty() => {
-            diagnosis.good("no limit keeps the CPUs below what they can hold without boost");
+            diagnosis.good("no limit keeps the CPUs below the frequency that they can hold without boost");
         }
         None => {}
     }

@@ -148,8 +148,8 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "smt",
         format!("/{file} = {}{cpus}", u8::from(active)),
-        "two threads may share a core although another is free, and a searching one slows its \
-         neighbour. Beyond the number of cores, curves also show that sharing",
+        "two threads may share a core although another is free, and a searching thread slows its \
+         sibling. Beyond the number of cores, curves also show that sharing",
         if active {
             format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`")
         } else {
@@ -346,7 +346,7 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
             "/{file} = {source}, which the doctor does not know"
         )),
     });
-    match diagnosis.known("what reading the time costs", source) {
+    match diagnosis.known("cost of reading the time", source) {
         Some(None) => diagnosis.good("the time is read without a system call"),
         Some(Some(source)) => diagnosis.add(
             Warning,
@@ -380,7 +380,7 @@ fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
         let personality = host.read(own).and_then(|text| {
             let bits = u32::from_str_radix(&text, 16);
             let text = start_of(&text);
-            bits.map_err(|_| format!("/{own} says `{text}`, which is no personality"))
+            bits.map_err(|_| format!("/{own} says `{text}`, which is not a personality"))
         });
         let Some(bits) = diagnosis.known(WHAT, personality) else {
             return;
@@ -420,7 +420,7 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
         Note,
         "kernel-options",
         format!(
-            "/proc/cmdline: options that this doctor does not know from mainline Linux: {}",
+            "/proc/cmdline: options that the doctor does not know from mainline Linux: {}",
             foreign.join(" ")
         ),
         "the kernel may have its own policy for when and where a woken thread runs. Results on \

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::affinity::pin_to;
 
 /// Largest relative difference that counts as agreement, between the chains and between a clock and
-/// the requested frequency. The design's number (rule M6).
+/// the requested frequency. `runner/README.md` names it.
 pub const TOLERANCE: f64 = 0.02;
 
 /// Windows of each chain in a measurement. The fastest counts, because interrupts and other

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_nobody_holds_says_what_was_there_and_a_second_one_is_refused() {
+    fn a_journal_without_a_holder_says_what_was_there_and_a_second_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
         fs::write(&path, text(folder.path())).unwrap();
@@ -370,7 +370,7 @@ mod tests {
         refused("`sysfs` is /elsewhere");
         fs::write(&path, [0xff, 0xfe]).unwrap();
         refused("delete the file");
-        // Opening must not wait for a path that is no file.
+        // Opening must not wait for a path that is not a file.
         fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());

@@ -72,7 +72,7 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
         };
         let listed = cpu_list(&text).ok_or_else(|| {
             let text = start_of(&text);
-            format!("/sys/devices/{name}/cpus says `{text}`, which is no list of CPUs")
+            format!("/sys/devices/{name}/cpus says `{text}`, which is not a list of CPUs")
         })?;
         let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
         known.extend(listed.map(|cpu| (kind, cpu)));

@@ -84,7 +84,7 @@ pub struct ClockReading {
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
     pub ghz_before: Option<f64>,
-    /// The same after it.
+    /// Measured clock after the trial, likewise.
     pub ghz_after: Option<f64>,
 }
 

@@ -197,7 +197,7 @@ pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
             let khz = tree.number_if_any(&path)?;
             let place = format!("{}/{path}", tree.shown());
             match khz {
-                Some(0) => Err(format!("{place} = 0, which is no frequency")),
+                Some(0) => Err(format!("{place} = 0, which is not a frequency")),
                 khz => Ok(khz.map(|khz| (khz, format!("{place} = {khz}")))),
             }
         };

@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in their order, with the file's name; a file of the host comes with its folder.
+    /// All kinds, in their order, with the file's name; a file of the host comes with its folder.
     const FILES: [(Self, &str); 9] = [
         (Self::Governor, "scaling_governor"),
         (Self::NoTurbo, "intel_pstate/no_turbo"),
@@ -60,7 +60,7 @@ impl Kind {
         (Self::Speed, "scaling_setspeed"),
     ];
 
-    /// All of them, in their order.
+    /// All kinds, in their order.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::FILES.into_iter().map(|(kind, _)| kind)
     }
@@ -75,8 +75,8 @@ impl Kind {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
     }
 
-    /// If `content` is not valid for such a file, returns a description of what is valid. A caller
-    /// checks this before it writes a value back.
+    /// If `content` is invalid for such a file, returns a description of the valid contents. A
+    /// caller checks this before it writes a value back.
     pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
         let value = content.strip_suffix('\n').unwrap_or(content);
         let is_name = |it: &str| {
@@ -344,7 +344,7 @@ impl Tree {
         };
         text.parse().map(Some).map_err(|_| {
             let (folder, text) = (self.shown(), start_of(&text));
-            format!("{folder}/{path} says `{text}`, which is no number")
+            format!("{folder}/{path} says `{text}`, which is not a number")
         })
     }
 

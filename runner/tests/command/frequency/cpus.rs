@@ -191,7 +191,7 @@ pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
     /// No write comes before this file.
     pub(crate) journal: Option<PathBuf>,
-    /// As with a tool: the switches for boost and the preference cannot be written.
+    /// As with a tool, the switches for boost and the preference cannot be written.
     pub(crate) sets_limits_only: bool,
 }
 

@@ -88,7 +88,7 @@ fn settings_that_are_not_the_defaults_come_back_too() {
 }
 
 #[test]
-fn a_kernel_that_does_not_as_it_is_told_is_an_error_that_leaves_nothing_changed() {
+fn a_kernel_that_does_not_as_it_should_is_an_error_that_leaves_nothing_changed() {
     let said = "was set to `2000000` and reads `1900000`; stop daemons that may set it";
     for (quirk, reason) in [
         (Quirk::ClipsAt(1_900_000), said),
@@ -296,9 +296,13 @@ fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
         (
             OF_TABLE,
             &[(offered, unread)],
-            ["is no text", "run as root"],
+            ["is not text", "run as root"],
         ),
-        (OF_TABLE, &[(listed, unread)], ["is no text", "run as root"]),
+        (
+            OF_TABLE,
+            &[(listed, unread)],
+            ["is not text", "run as root"],
+        ),
         (
             OF_BASE,
             &[("cpufreq/policy*/affected_cpus", "")],

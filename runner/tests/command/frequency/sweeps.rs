@@ -142,7 +142,7 @@ fn a_signal_ends_a_fixed_sweep_with_everything_put_back() {
 }
 
 #[test]
-fn a_killed_sweep_is_told_by_status_and_undone_by_the_next_sweep_before_anything_else() {
+fn a_killed_sweep_is_reported_by_status_and_undone_by_the_next_sweep_before_anything_else() {
     let case = Case::new();
     let before = case.cpus.bytes();
     let mut child = case.new_sweep("fixed", "30").spawn().unwrap();

@@ -81,7 +81,7 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
 }
 
 #[test]
-fn a_clock_that_is_not_what_was_set_is_told() {
+fn a_clock_that_is_not_what_was_set_is_reported() {
     // No CPU runs at 10 MHz, although a mock file names that frequency.
     let cpus = host();
     let listed = "cpufreq/policy*/scaling_available_frequencies";

@@ -223,7 +223,7 @@ fn a_sweep_whose_branch_changed_is_not_resumed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told_before_anything_is_built() {
+fn a_folder_that_cannot_be_written_is_reported_before_anything_is_built() {
     let damaged = Damaged::new();
     let script = r#"
         mount --bind -o ro "$SWEEPS" "$SWEEPS"

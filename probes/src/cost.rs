@@ -7,7 +7,7 @@ use crate::stats;
 
 /// A measured cost parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Price {
+pub struct Cost {
     /// Its key in a machine's file, which ends in its unit.
     pub key: &'static str,
     /// Its value, finite and not below 0.
@@ -16,7 +16,7 @@ pub struct Price {
     pub how: &'static str,
 }
 
-impl Price {
+impl Cost {
     pub(crate) fn new(key: &'static str, value: f64, how: &'static str) -> Self {
         Self {
             key,

@@ -27,11 +27,11 @@ pub(super) struct Price {
     source: Spanned<String>,
 }
 
-/// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has the
+/// Declares [`Costs`] and the table `[price]` of a machine's file from one list. A row has the
 /// parameter's documentation, its name and type, and its key (with the unit). Then come the method
 /// of [`Reader`] that reads a written value, and the value on a machine where everything is free.
 /// `system` marks a parameter that is part of [`SYSTEM`].
-macro_rules! prices {
+macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
         $name:ident: $type:ty = $key:literal, $read:ident, $free:expr $(, $system:ident)?;
@@ -41,14 +41,14 @@ macro_rules! prices {
         /// Those of a core hold at [`Frequency::reference_mhz`](super::Frequency::reference_mhz)
         /// and scale with the frequency; transfers and work of the operating system do not.
         #[derive(Clone, Debug, PartialEq)]
-        pub struct Prices {
+        pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
             /// Of a core: the speed of each of its two hardware threads while both run, as a part
             /// of its speed alone. It is not a parameter of `[price]` in a machine's file.
             pub shared_speed: f64,
         }
 
-        impl Prices {
+        impl Costs {
             /// Everything is free: for tests of results that follow from order alone.
             #[must_use]
             pub fn free() -> Self {
@@ -60,48 +60,48 @@ macro_rules! prices {
         /// guess without a source.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub(super) struct PriceTables {
+        pub(super) struct CostTables {
             $(#[serde(rename = $key)] pub(super) $name: Price,)*
         }
 
         /// The own cost parameters of a machine that is based on another one.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub(super) struct OwnPrices {
+        pub(super) struct OwnCosts {
             $(#[serde(rename = $key)] $name: Option<Price>,)*
         }
 
-        impl OwnPrices {
-            /// Replaces those in `prices` by these, after a check.
+        impl OwnCosts {
+            /// Replaces those in `costs` by these, after a check.
             pub(super) fn replace(
                 &self,
-                prices: &mut Prices,
+                costs: &mut Costs,
                 scaled: Option<(&str, f64)>,
                 fault: &impl Fn(usize, String) -> MachineError,
             ) -> Result<(), MachineError> {
                 let reader = Reader { scaled, fault };
                 $(if let Some(own) = &self.$name {
-                    prices.$name = reader.$read($key, own)?;
+                    costs.$name = reader.$read($key, own)?;
                 })*
                 Ok(())
             }
         }
 
         /// Each parameter's key, and whether it is part of [`SYSTEM`].
-        const KEYS: &[(&str, bool)] = &[$(($key, prices!(@is_system $($system)?))),*];
+        const KEYS: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
 
-        impl PriceTables {
+        impl CostTables {
             /// The cost parameters, checked.
             pub(super) fn read(
                 &self,
                 scaled: Option<(&str, f64)>,
                 fault: &impl Fn(usize, String) -> MachineError,
-            ) -> Result<Prices, MachineError> {
+            ) -> Result<Costs, MachineError> {
                 if let Some((wanted, _)) = scaled {
                     known(wanted).map_err(|message| fault(0, message))?;
                 }
                 let reader = Reader { scaled, fault };
-                Ok(Prices {
+                Ok(Costs {
                     $($name: reader.$read($key, &self.$name)?,)*
                     shared_speed: 1.0,
                 })
@@ -112,7 +112,7 @@ macro_rules! prices {
     (@is_system) => { false };
 }
 
-prices! {
+costs! {
     /// Of a core: a read of a line that it has, or a store, and the instructions around it.
     hit: Picoseconds = "hit-ns", time, 0;
     /// Of a core: a read-modify-write of a line that it owns, in addition to a hit.
@@ -145,7 +145,7 @@ prices! {
     store_buffer: usize = "store-buffer", count, 56;
     /// A system call that finds no thread to wake, or that need not block.
     call: Picoseconds = "call-ns", time, 0;
-    /// Going to sleep, in addition to the call, until the core is idle.
+    /// Going to sleep: from the call until the core is idle.
     block: Picoseconds = "block-ns", time, 0, system;
     /// Waking a thread, in addition to the call, if an idle core must be interrupted for it.
     wake: Picoseconds = "wake-ns", time, 0, system;
@@ -185,7 +185,7 @@ prices! {
     socket_byte: f64 = "socket-gigabytes-per-second", picoseconds_per_byte, 0.0;
 }
 
-impl Prices {
+impl Costs {
     /// Makes a line from every other core cost the same.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
