@@ -194,7 +194,10 @@ where
 /// assume that only chili has the borrow, and keep fields of the scope in registers while a closure
 /// changes them.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a call would cost as much as this saves")]
+#[expect(
+    clippy::inline_always,
+    reason = "a call would cost as much as this saves"
+)]
 fn set_again(scope: *mut chili::Scope<'static>) {
     // SAFETY: has the same effect on memory as `SCOPE.set(scope)`, which is none: the bytes are the
     // same. The compiler must assume that the pointer was stored.

@@ -312,6 +312,7 @@ struct Locked {
 /// Registry packages whose version in a branch's lock file is not in the file that cargo started
 /// from, each as `name version`. Leaves out rayon-core itself, which is under comparison.
 ///
+/// # Errors
 /// If the branch's file cannot be read, or one of the two is not a lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = read(branch_lock)?;

@@ -151,6 +151,7 @@ fn names(root: &Path) -> Result<Vec<String>> {
 /// The machine called `name`, with the costs of the `loads`, of workloads that [`workloads`] let
 /// through, and the own instructions of `branches`.
 ///
+/// # Errors
 /// [`Stop::BadInput`] if there is no such machine, if its file is wrong, or if a load has no cost.
 pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Result<MachineSpec> {
     let known = names(root)?;

@@ -64,6 +64,7 @@ pub struct HostLock {
 impl HostLock {
     /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
     ///
+    /// # Errors
     /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated
     /// one, only if that sweep measures the host.
     pub fn take(is_simulated: bool) -> Result<Self> {

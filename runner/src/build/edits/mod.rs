@@ -91,8 +91,8 @@ struct WrittenEdit {
 }
 
 impl Edits {
-    /// Reads and checks a file; `shown` is how messages call it.
     /// Reads and checks a file, which messages call `shown`.
+    ///
     /// # Errors
     /// [`Stop::BadInput`] with file, line, value and remedy.
     pub fn read(file: &Path, shown: &str) -> Result<Self, Stop> {
