@@ -26,7 +26,7 @@ fn is_simulated() -> bool {
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
-// as the class says, and aligned to 16, or to their size where that is a power of two. An object
+// as the class says, and aligned to 16, or to their size if that is a power of two. An object
 // that needs more gets chunks of its own, which are aligned to 64 KiB. An object is given out again
 // only after it was freed. Nothing here unwinds but in an assertion that ends the process.
 unsafe impl GlobalAlloc for Heap {

@@ -9,7 +9,7 @@ use crate::cost::{Cost, each_ns};
 /// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;
 
-/// Accesses of one turn of the loop that measures a hit.
+/// Accesses in one iteration of the loop that measures a hit.
 const ACCESSES: f64 = 4.0;
 
 /// Slots of the ring that the loop goes through.

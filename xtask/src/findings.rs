@@ -50,7 +50,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         let code = output.status.code();
         ensure!(
             code.is_some_and(|code| EXIT_CODES.contains(&code)),
-            "findings/{name}: {}, which its README does not know\n{}{}",
+            "findings/{name}: {}, which its README does not list\n{}{}",
             output.status,
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)

@@ -28,8 +28,8 @@ pub(crate) fn thread_of(key: u64) -> usize {
     (key & ((1 << THREAD_BITS) - 1)) as usize
 }
 
-/// A complete binary tree whose leaves are the threads' keys, and each other node the smaller of
-/// its two children.
+/// A complete binary tree whose leaves are the threads' keys. Each other node is the smaller of its
+/// two children.
 #[derive(Debug)]
 pub(crate) struct Earliest {
     /// The root is at 1, the children of `i` at `2 * i` and `2 * i + 1`.

@@ -129,7 +129,7 @@ impl Branch {
         Some(Self::new(name, Source::Fork { features }))
     }
 
-    /// Its name in messages: as it was typed, else its name.
+    /// Its name in messages: as it was typed, otherwise its name.
     pub(crate) fn called(&self) -> String {
         self.typed.as_ref().map_or_else(
             || format!("branch `{}`", self.name),

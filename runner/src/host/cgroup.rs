@@ -58,7 +58,7 @@ impl Host {
         for folder in self.groups("memory")? {
             let limit = self.one_of(&folder, ["memory.max", "memory.limit_in_bytes"])?;
             if let Some((file, _)) = limit.filter(|(_, printed)| printed != "max") {
-                // The older interface prints a number near 2⁶³ where there is no limit.
+                // The older interface prints a number near 2⁶³ if there is no limit.
                 let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
                 tightest = tightest.into_iter().chain(limit).min();
             }

@@ -1,5 +1,5 @@
 //! The machine: its facts, read once per sweep (`facts`), the limits on the runner (`cgroup`), and
-//! sensors, read beside every trial. `doctor` checks whether the host is fit; `frequency` holds its
+//! sensors, read around every trial. `doctor` checks whether the host is fit; `frequency` holds its
 //! CPUs at one frequency.
 
 pub mod cgroup;
@@ -343,10 +343,7 @@ impl Host {
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
         let share = ns[STEAL] as f64 / all;
         if share == 0.0 && self.is_virtual() != Ok(false) {
-            return Err(
-                "/proc/stat counts none, as it does where a hypervisor does not report it"
-                    .to_owned(),
-            );
+            return Err("/proc/stat counts none; some hypervisors do not report it".to_owned());
         }
         Ok(share)
     }

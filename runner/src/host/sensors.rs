@@ -1,11 +1,11 @@
-//! Sensors, read beside every trial: load, stolen time, temperature, throttling.
+//! Sensors, read around every trial: load, stolen time, temperature, throttling.
 
 use probes::core_to_core;
 
 use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
-/// The files that are read beside every trial, found once, because a reading must be fast.
+/// The files that are read around every trial, found once, because a reading must be fast.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     host: Host,

@@ -229,7 +229,7 @@ pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
         String::new()
     };
     let counted = match &asked.instrument {
-        Some(instrument) => format!(", {} also counted", instrument.branches.len()),
+        Some(instrument) => format!(", {} also with event counts", instrument.branches.len()),
         None => String::new(),
     };
     format!(

@@ -52,7 +52,7 @@ pub struct SweepContext<'a> {
     pub watch: &'a mut dyn Watch,
     /// Whether the user asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// The sensors, which are read beside every trial.
+    /// The sensors, which are read around every trial.
     pub sensors: &'a Sensors,
 }
 

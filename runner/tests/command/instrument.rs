@@ -60,7 +60,7 @@ fn counted_trials_have_counts_that_agree_and_no_times() {
             let own = workers.iter().map(|it| it[count].as_u64().unwrap_or(0));
             own.sum()
         };
-        // A stolen job was asked for, and ran (rayon-fork/src/instrument/README.md).
+        // Each stolen job needed an attempt, and ran (rayon-fork/src/instrument/README.md).
         assert!(sum("steals_won") <= sum("steals_tried").min(sum("jobs_executed")));
         assert!(sum("jobs_executed") > 0, "{record}");
         assert!(

@@ -138,7 +138,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     // Cargo shows users the warnings of a package that they have by path.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    // Every feature is in one of these builds, and a program may request the last beside any.
+    // Every feature is in one of these builds, and a program may add the last one to any other.
     for variant in of_ci().iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let build = cmd!(
@@ -167,7 +167,7 @@ fn oldest_compiler(sh: &Shell) -> Result<String> {
     let installed = match cmd!(sh, "rustup toolchain list").quiet().read() {
         Ok(list) => list,
         Err(error) => bail!(Stop::HostNotFit(format!(
-            "rustc {version} needs rustup (https://rustup.rs), to be there beside the newer one: {error}"
+            "rustc {version} needs rustup (https://rustup.rs), which installs it beside the newer one: {error}"
         ))),
     };
     if !installed

@@ -45,7 +45,7 @@ pub struct Changed {
     pub after: String,
 }
 
-/// The edits of one file, as it is in some trees.
+/// The edits of one file for some trees.
 #[derive(Debug)]
 struct Script {
     path: String,

@@ -60,7 +60,7 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     };
     let has_driver = !Tree::at(&host.path(CPUS)).policies().is_empty();
     let remedy = if has_driver {
-        "see `cargo runner frequency status`; where only permission lacks, run as root or let sudo allow \
+        "see `cargo runner frequency status`; if only the permission is missing, run as root or let sudo allow \
          `cpufreq-set` (runner/README.md, CPU frequency)"
     } else if host.is_virtual() == Ok(true) {
         "measure on bare metal, not in a virtual machine: `cargo runner sweep --mode fixed`. On this host, \
@@ -72,7 +72,7 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
          the kernel's command line and in the firmware's setup)"
     };
     let why = "mode `fixed` is not possible: the clock may change between trials and with the number of busy \
-               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` where there is a \
+               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` if there is a \
                driver";
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
@@ -148,7 +148,7 @@ fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
             "in mode `dynamic` the CPUs run slower than they could, but memory does not: times are those of \
              a different machine",
             "end the program that set the limit (a power profile, TLP, `cpupower frequency-set -u`, the firmware), or \
-             measure with `--mode fixed`, which sets its own where nothing forbids it",
+             measure with `--mode fixed`, which sets another limit if that is permitted",
         ),
         None if !policies.is_empty() => {
             diagnosis.good("no limit keeps the CPUs below the frequency that they can hold without boost");

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 /// moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
-/// Holds a fix around the trials of mode `fixed` and measures the clock beside every trial.
+/// Holds a fix around the trials of mode `fixed` and measures the clock around every trial.
 pub struct Controller {
     setup: Setup,
     allow_uncontrolled: bool,

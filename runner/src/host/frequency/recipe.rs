@@ -137,7 +137,7 @@ fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
         let (base, list) = (policy.file("base_frequency"), policy.file(AVAILABLE));
         let driver = &policy.driver;
         let remedy = if driver.starts_with("intel") {
-            "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
+            "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` if that \
              shows none either: another driver may list it"
         } else if driver.starts_with("amd") {
             "; start Linux with `amd_pstate=disable`: another driver may list it"

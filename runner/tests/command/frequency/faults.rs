@@ -220,7 +220,8 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 
 #[test]
 fn a_journal_of_an_earlier_runner_is_restored() {
-    // It fixed by the governor `userspace`, and kept every file that a fix may change.
+    // That runner fixed the frequency by the governor `userspace`, and its journal had every file
+    // that a fix may change.
     let host = Host::of(OF_LIST);
     let file = |file: String| {
         let content = fs::read_to_string(host.cpus.path().join(&file)).unwrap();
