@@ -46,7 +46,7 @@ pub(crate) struct Line {
     owner: u32,
     /// Whether any core has it.
     is_cached: bool,
-    /// The time at which a new last core in the queue can have it.
+    /// The time at which a core at the end of the queue can have it.
     pub(crate) free_at: Picoseconds,
     /// The source line that last wrote it.
     pub(crate) written_at: Option<&'static Location<'static>>,

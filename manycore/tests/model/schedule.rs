@@ -27,7 +27,7 @@ fn work_on_threads(threads: usize, each: Picoseconds) {
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
     machine.costs.slice = 10 * US;
-    // Slices end at different times, by a quarter of a slice.
+    // The ends of slices differ by a quarter of a slice.
     let ((), elapsed) = simulate(&machine, || work_on_threads(12, 100 * US));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }

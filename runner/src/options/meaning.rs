@@ -195,8 +195,8 @@ fn threads(
         return selection::threads(list, Host::default().cores().unwrap_or(cpus), cpus);
     };
     let mut threads = selection::threads(list, machine.cores, machine.cpus())?;
-    // Typed thread counts all run, even if they are oversubscribed. Of a row's list, only the
-    // counts run for which the machine has CPUs.
+    // Typed thread counts all run, even if they are oversubscribed. A row's thread counts only run
+    // if the machine has CPUs for them.
     let is_typed = selection.definition.threads.is_some();
     threads.retain(|&threads| is_typed || threads <= machine.cpus());
     Ok(threads)

@@ -128,7 +128,7 @@ impl Hold {
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // Taken first: if the restore fails, the next command tries again, and not `drop`.
+        // Taken first: if the restore fails, the next command tries again; `drop` does not.
         let journal = self.journal.take();
         journal.map_or(Ok(()), |it| put_back(&self.tree, &mut *self.backend, it))
     }
