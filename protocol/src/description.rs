@@ -143,7 +143,7 @@ impl Description {
             };
             if has_input && parameter.is_replaced_by_input {
                 return Err(Refusal::new(format!(
-                    "workload `{workload}`: parameter `{name}` = `{value}` has no effect with an \
+                    "workload `{workload}`: parameter `{name}` = `{value}` has no effect on an \
                      input file; give only one of the two"
                 )));
             }
