@@ -1,4 +1,4 @@
-//! Sees that a program has one rival, and compiles the C file of OpenMP.
+//! Checks that a program has one rival, and compiles the C file of OpenMP.
 
 use std::env;
 
@@ -12,7 +12,7 @@ fn main() {
     let named: Vec<&str> = RIVALS.into_iter().filter(is_named).collect();
     assert!(
         named.len() == 1,
-        "a program has one rival, named by a feature of {}; here: {}",
+        "name exactly one rival by a feature of {}; named: {}",
         RIVALS.join(", "),
         if named.is_empty() {
             "none".to_owned()

@@ -1,4 +1,5 @@
-//! `install`: from outside, back to back, so that workers still search; and from inside.
+//! `install`: from an external thread, back to back, so that workers still search; and from a
+//! worker.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
 //! The cost of each primitive of the pool by itself, on pools of several sizes.
 //!
 //! For people who work on a hot path: `cargo bench -p benches --bench primitives -- join` before
-//! and after a change. Comparing variants is the runner's business, which builds each by itself and
-//! takes turns.
+//! and after a change. To compare variants, use the runner, which builds each by itself and
+//! alternates between them.
 
 mod install;
 mod join;
@@ -19,7 +19,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// Pool sizes: no thief, one thief, more threads than small hosts have CPUs.
 const THREADS: [usize; 3] = [1, 2, 4];
 
-/// Benchmarks `work` on a pool of each size; `work` gets the pool and times what it does.
+/// Benchmarks `work` on a pool of each size; `work` gets the pool and measures the time.
 fn on_every_pool(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,

@@ -1,4 +1,4 @@
-//! `spawn`: detached jobs from inside the pool, and from outside through the injector.
+//! `spawn`: detached jobs from a worker, and from an external thread through the injector.
 
 use std::sync::mpsc;
 
@@ -7,14 +7,14 @@ use rayon_core::ThreadPool;
 
 use crate::on_every_pool;
 
-/// Jobs per run, of which the last to finish ends it.
+/// Jobs per run; the run ends when the last one finishes.
 const SPAWNS: usize = 1_000;
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("spawn");
     on_every_pool(&mut group, "1000-from-inside", |bencher, pool| {
         bencher.iter(|| {
-            // The thread that waits is outside, so that no worker blocks.
+            // The waiting thread is external, so that no worker blocks.
             let (done, all_done) = mpsc::channel();
             pool.install(|| spawn_all(pool, &done));
             wait(&all_done);
@@ -32,7 +32,7 @@ pub(crate) fn benchmarks(criterion: &mut Criterion) {
 fn spawn_all(pool: &ThreadPool, done: &mpsc::Sender<()>) {
     for _ in 0..SPAWNS {
         let done = done.clone();
-        pool.spawn(move || done.send(()).expect("somebody waits for every job"));
+        pool.spawn(move || done.send(()).expect("a thread waits for every job"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The time to get an answer from a pool whose workers have all fallen asleep.
+//! The latency of a pool whose workers have all fallen asleep.
 
 use std::hint::black_box;
 use std::thread;
@@ -9,7 +9,7 @@ use rayon_core::{ThreadPool, join};
 
 use crate::on_every_pool;
 
-/// Long enough for every worker to give up searching: a guess, some hundred times what a few dozen
+/// Long enough for every worker to stop searching: a guess, some hundred times what a few dozen
 /// rounds of yielding take.
 const IDLE: Duration = Duration::from_millis(2);
 

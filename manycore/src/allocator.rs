@@ -1,10 +1,11 @@
-//! A heap whose addresses do not depend on the host, each call priced.
+//! A heap whose addresses do not depend on the host, and whose calls have a cost.
 //!
-//! Which objects share a line decides what a program pays, and the host's allocator gives other
-//! addresses in each run. Here an object's place follows from what the program allocated before.
-//! The rest is as in the allocators that programs have: each thread has an arena and, before it, a
+//! A program's costs depend on which objects share a line, and the host's allocator gives other
+//! addresses in each run. In this heap, an object's address follows from the program's earlier
+//! allocations. The rest works as in common allocators: each thread has an arena and, before it, a
 //! cache of free objects of each size. An object that another thread frees goes into that thread's
-//! cache. If the cache is full, it goes back into its own arena, whose lock is a line like any.
+//! cache. If the cache is full, the object goes back into its own arena, whose lock is on an
+//! ordinary line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -12,20 +13,20 @@ use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
 /// The allocator that a program installs to run on a simulated machine: `#[global_allocator] static
-/// HEAP: Heap = Heap;`. Outside a simulation, and for the simulation's own needs, it is the
-/// system's allocator.
+/// HEAP: Heap = Heap;`. Outside a simulation, and for the simulation's own data, it is the system's
+/// allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the heap of the run serves the code that runs. Not while a thread panics: another one
-/// that then panics, too, would end the process if this one gave its turn away inside the panic
-/// hook.
+/// Whether the running code gets objects from the heap of the run. The answer is no while a thread
+/// panics. If it gave up its turn inside the panic hook, a second thread that panics would end the
+/// process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
-// as the class says, and aligned to 16, or to their size where that is a power of two. An object
+// as the class says, and aligned to 16, or to their size if that is a power of two. An object
 // that needs more gets chunks of its own, which are aligned to 64 KiB. An object is given out again
 // only after it was freed. Nothing here unwinds but in an assertion that ends the process.
 unsafe impl GlobalAlloc for Heap {
@@ -54,7 +55,8 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         if chunk_of(object).is_none() {
-            // SAFETY: the caller's promise, passed on: what is not of the region is the system's.
+            // SAFETY: the caller's promise, passed on: a pointer outside the region is the
+            // system's.
             return unsafe { System.dealloc(object, layout) };
         }
         let chunk = count(object, false);

@@ -1,8 +1,8 @@
-//! Atomics of the size and alignment of the real ones, each access priced.
+//! Atomics of the size and alignment of the real ones, with a cost for each access.
 //!
 //! All orderings are sequentially consistent, whichever one is requested, since accesses happen one
-//! after another. The store buffer sets the cost of a store: a `SeqCst` store waits until it is
-//! empty, as on x86-64.
+//! after another. The ordering only decides the cost of a store: a `SeqCst` store waits until the
+//! store buffer is empty, as on x86-64.
 
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;
@@ -42,7 +42,7 @@ macro_rules! atomic {
                 engine::access(std::ptr::from_ref(self) as usize, access, at);
             }
 
-            /// The value, by a load.
+            /// Returns the value, by a load.
             #[inline]
             #[track_caller]
             pub fn load(&self, _: Ordering) -> $value {
@@ -62,7 +62,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Sets the value; returns the one before.
+            /// Sets the value; returns the previous one.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, _: Ordering) -> $value {
@@ -70,15 +70,15 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            /// [`Self::swap`] in the name of another place of the program.
-            #[allow(dead_code, reason = "one of the types has a use for it")]
+            /// [`Self::swap`], attributed to another line of the program.
+            #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
                 self.access(Access::ReadModifyWrite, at);
                 self.0.swap(value, Relaxed)
             }
 
-            /// Sets the value if it is `current`; returns the one before, as an error if it was
-            /// another.
+            /// Sets the value if it is `current`. Returns the previous value, as an error if it was
+            /// different.
             ///
             /// # Errors
             /// The value, if it is not `current`.
@@ -95,7 +95,7 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, Relaxed, Relaxed)
             }
 
-            /// As [`Self::compare_exchange`]: it fails for no other reason.
+            /// Like [`Self::compare_exchange`]: it never fails spuriously.
             ///
             /// # Errors
             /// The value, if it is not `current`.
@@ -111,10 +111,10 @@ macro_rules! atomic {
                 self.compare_exchange(current, new, success, failure)
             }
 
-            /// Repeats a compare-exchange until it succeeds, or `update` says `None`.
+            /// Repeats a compare-exchange until it succeeds, or `update` returns `None`.
             ///
             /// # Errors
-            /// The value for which `update` said `None`.
+            /// The value for which `update` returned `None`.
             #[inline]
             #[track_caller]
             pub fn fetch_update(
@@ -133,14 +133,14 @@ macro_rules! atomic {
                 Err(current)
             }
 
-            /// [`Self::load`] in the name of another place of the program.
-            #[allow(dead_code, reason = "one of the types has a use for it")]
+            /// [`Self::load`], attributed to another line of the program.
+            #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
                 self.access(Access::Load, at);
                 self.0.load(Relaxed)
             }
 
-            /// Where the value is, for accesses that cost nothing.
+            /// The value's address, for accesses that cost nothing.
             pub const fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()
             }
@@ -231,9 +231,9 @@ fetches!(AtomicBool, bool:
     fetch_and,
     /// Disjunction; returns the value before.
     fetch_or,
-    /// Which of the two, but not both; returns the value before.
+    /// Exclusive or; returns the value before.
     fetch_xor,
-    /// Not both; returns the value before.
+    /// Not and; returns the value before.
     fetch_nand
 );
 

@@ -1,4 +1,4 @@
-//! Channels of the interface of `std::sync::mpsc`, over a [`Mutex`] and a [`Condvar`].
+//! Channels with the interface of `std::sync::mpsc`, made of a [`Mutex`] and a [`Condvar`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ impl<T> Shared<T> {
     }
 }
 
-/// The end that sends; may be cloned.
+/// The sending end; it can be cloned.
 pub struct Sender<T>(Arc<Shared<T>>);
 
-/// The end that receives.
+/// The receiving end.
 pub struct Receiver<T>(Arc<Shared<T>>);
 
-/// A channel without bound.
+/// Makes an unbounded channel.
 #[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let state = State {
@@ -97,7 +97,7 @@ impl<T> Receiver<T> {
             .ok_or(RecvError)
     }
 
-    /// As [`Self::recv`], for so long at most.
+    /// [`Self::recv`] with a time limit.
     ///
     /// # Errors
     /// If the time is up, or there is no message and every sender is gone.
@@ -121,7 +121,7 @@ impl<T> Receiver<T> {
         state.messages.pop_front().ok_or(none)
     }
 
-    /// The next message, if it is there.
+    /// The next message, if there is one.
     ///
     /// # Errors
     /// If there is none, now or for ever.
@@ -142,7 +142,7 @@ impl<T> Receiver<T> {
         std::iter::from_fn(|| self.recv().ok())
     }
 
-    /// Messages that are there.
+    /// The messages that are there now.
     pub fn try_iter(&self) -> impl Iterator<Item = T> {
         std::iter::from_fn(|| self.try_recv().ok())
     }
@@ -173,7 +173,7 @@ impl<T> Drop for Receiver<T> {
             state.has_receiver = false;
             std::mem::take(&mut state.messages)
         };
-        // Not under the lock: a message may own a sender of this channel.
+        // Dropped outside the lock, because a message may own a sender of this channel.
         drop(messages);
     }
 }

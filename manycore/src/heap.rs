@@ -1,4 +1,4 @@
-//! Where the objects of a run lie: chunks, arenas and caches.
+//! The addresses of a run's objects: chunks, arenas and caches.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -12,14 +12,13 @@ pub(crate) const CHUNK: usize = 64 << 10;
 /// Address space for all chunks of a process. The unused part costs nothing.
 const REGION: usize = 256 << 30;
 
-/// Objects up to this size are in chunks with others.
+/// Objects up to this size share chunks.
 pub(crate) const LARGEST: usize = 16 << 10;
 
 /// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
-/// Free objects of one size that a thread keeps for itself: as many as the GNU C library's threads
-/// do.
+/// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
 const CACHED: usize = 7;
 
 /// The size class of `bytes`, at most [`LARGEST`].
@@ -45,7 +44,7 @@ fn size_of_class(class: usize) -> usize {
 pub(crate) struct Chunk {
     /// The run that it belongs to; runs are counted from 1.
     run: u64,
-    /// The place of the thread whose arena it is part of.
+    /// The index of the thread whose arena it belongs to.
     thread: usize,
     class: usize,
     live: usize,
@@ -53,7 +52,7 @@ pub(crate) struct Chunk {
     chunks: usize,
 }
 
-/// All chunks of the process. Its own memory is the system's.
+/// All chunks of the process. The table itself is in the system's memory.
 struct Region {
     base: usize,
     chunks: Vec<Chunk>,
@@ -64,7 +63,7 @@ struct Region {
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The base of the region, or 0: to tell its pointers from others without a lock.
+/// The base of the region, or 0: distinguishes its pointers from others without a lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {
@@ -92,20 +91,20 @@ fn region() -> MutexGuard<'static, Region> {
     region.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The chunk of an object of a simulated heap; `None` of any other.
+/// The chunk of an object of a simulated heap; `None` for any other object.
 pub(crate) fn chunk_of(object: *mut u8) -> Option<usize> {
     let base = BASE.load(std::sync::atomic::Ordering::Acquire);
     let offset = (object as usize).checked_sub(base)?;
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
 }
 
-/// The place of the thread whose arena has the object at `address`.
+/// The index of the thread whose arena has the object at `address`.
 pub(crate) fn thread_of(address: usize) -> Option<usize> {
     let number = chunk_of(address as *mut u8)?;
     region().chunks.get(number).map(|chunk| chunk.thread)
 }
 
-/// A list of free objects, threaded through them.
+/// A list of free objects, linked through the objects themselves.
 #[derive(Clone, Copy)]
 struct FreeList {
     first: *mut u8,
@@ -146,7 +145,7 @@ struct ThreadHeap {
     lock: Box<Lock>,
     cached: [FreeList; CLASSES],
     free: [FreeList; CLASSES],
-    /// Where the newest chunk of each size still has room, and where it ends.
+    /// For each size, the free part of the newest chunk.
     fresh: [(usize, usize); CLASSES],
 }
 
@@ -158,12 +157,12 @@ pub(crate) struct RunHeap {
     run: u64,
     threads: Vec<ThreadHeap>,
     chunks: Vec<usize>,
-    /// Freed chunks of large objects, by how many lie together.
+    /// Freed chunks of large objects, by the number of adjacent chunks.
     large: BTreeMap<usize, Vec<usize>>,
 }
 
 impl RunHeap {
-    /// Nothing allocated yet.
+    /// An empty heap.
     pub(crate) fn new() -> Self {
         let mut region = region();
         region.runs += 1;
@@ -175,7 +174,7 @@ impl RunHeap {
         }
     }
 
-    /// Room for one more thread.
+    /// Adds one more thread.
     pub(crate) fn add_thread(&mut self) {
         self.threads.push(ThreadHeap {
             lock: Box::new(Lock),
@@ -185,7 +184,7 @@ impl RunHeap {
         });
     }
 
-    /// Room for an object that shares its chunks with no other.
+    /// Allocates an object that shares its chunks with no other.
     pub(crate) fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
         let chunks = bytes.div_ceil(CHUNK);
         let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
@@ -194,7 +193,7 @@ impl RunHeap {
         object
     }
 
-    /// New chunks, one after the other.
+    /// Allocates adjacent new chunks.
     fn new_chunks(&mut self, thread: usize, class: usize, chunks: usize) -> usize {
         let mut region = region();
         let chunk = Chunk {
@@ -218,8 +217,7 @@ impl RunHeap {
         region.base + number * CHUNK
     }
 
-    /// A free object of the thread's cache or arena; what to do with the arena's lock is the
-    /// caller's.
+    /// Takes a free object of the thread's cache or arena. The caller handles the arena's lock.
     pub(crate) fn take(&mut self, thread: usize, class: usize) -> *mut u8 {
         let heap = &mut self.threads[thread];
         let object = heap.cached[class].pop().or_else(|| heap.free[class].pop());
@@ -244,7 +242,7 @@ impl RunHeap {
         (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
     }
 
-    /// A large object, of `chunk`, is free.
+    /// Frees a large object in `chunk`.
     pub(crate) fn give_back_large(&mut self, chunk: Chunk, object: *mut u8) {
         if self.run == chunk.run {
             self.large
@@ -254,7 +252,8 @@ impl RunHeap {
         }
     }
 
-    /// `thread` frees an object of `chunk`. The lock of its arena, if it goes back there.
+    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if it goes back
+    /// there.
     pub(crate) fn give_back(
         &mut self,
         thread: usize,
@@ -272,14 +271,14 @@ impl RunHeap {
         Some(ptr::from_ref(&*self.threads[chunk.thread].lock) as usize)
     }
 
-    /// An object of `chunk` goes back to its arena, whose lock is held.
+    /// Returns an object of `chunk` to its arena, whose lock is held.
     pub(crate) fn give_back_to_arena(&mut self, chunk: Chunk, object: *mut u8) {
         self.threads[chunk.thread].free[chunk.class].push(object);
     }
 }
 
 impl Drop for RunHeap {
-    /// Chunks in which nothing lives any more can be used by later runs.
+    /// Makes chunks without live objects available to later runs.
     fn drop(&mut self) {
         let mut region = region();
         for number in std::mem::take(&mut self.chunks) {
@@ -290,7 +289,7 @@ impl Drop for RunHeap {
     }
 }
 
-/// One object more lives in its chunk, or one less. Returns the chunk.
+/// Counts one more live object in its chunk, or one less. Returns the chunk.
 pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
     let number = chunk_of(object).expect("an object of the region");
     let mut region = region();

@@ -1,9 +1,9 @@
 //! Simulated machines of many cores. Threads are coroutines on one thread of the host. Every access
-//! to shared memory has a price, and time is the sum of the prices.
+//! to shared memory has a cost, and time is the sum of the costs.
 //!
-//! A program takes its atomics, locks and threads from here in place of the standard library's, and
-//! [`run`] runs it on a [`Machine`]. `manycore/README.md` lists what is simulated and what is not;
-//! `results/PUBLISHED.md` compares it with published figures.
+//! A program uses the atomics, locks and threads of this crate instead of the standard library's,
+//! and [`run`] runs it on a [`Machine`]. `manycore/README.md` lists what is simulated and what is
+//! not; `results/PUBLISHED.md` compares it with published figures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -12,7 +12,7 @@
 //! use manycore::{FrequencyMode, Machine, run, thread};
 //!
 //! let mut machine = Machine::free(4);
-//! machine.prices.set_transfers(50_000);
+//! machine.costs.set_transfers(50_000);
 //! let finished = run(&machine, FrequencyMode::Fixed, 1, || {
 //!     let count = Arc::new(AtomicUsize::new(0));
 //!     let add = |count: Arc<AtomicUsize>| move || drop(count.fetch_add(1, Ordering::Relaxed));
@@ -51,14 +51,14 @@ pub use machine::{Call, FrequencyMode, MAX_CORES, Machine, MachineError, Picosec
 pub use stall::STALLED;
 pub use stuck::{Stuck, StuckThread};
 
-/// A run that came to its end.
+/// A run that reached its end.
 #[derive(Debug)]
 pub struct Finished<R> {
     /// The result of the program.
     pub result: R,
     /// The clock when it ended, in picoseconds.
     pub elapsed: Picoseconds,
-    /// Accesses to shared memory that were priced.
+    /// Accesses to shared memory that had a cost.
     pub accesses: u64,
     /// Turns that cores took.
     pub turns: u64,
@@ -73,7 +73,8 @@ pub struct Finished<R> {
 /// If every thread is blocked.
 ///
 /// # Panics
-/// With what `main` panics with; and if a simulation is running on this thread of the host already.
+/// If `main` panics, with its payload; and if a simulation is already running on this thread of the
+/// host.
 pub fn run<R: 'static>(
     machine: &Machine,
     mode: FrequencyMode,
@@ -83,13 +84,13 @@ pub fn run<R: 'static>(
     run_watched(machine, mode, seed, Duration::from_mins(5), main)
 }
 
-/// [`run`], but ends the process with an error and [`STALLED`] if no core has taken a turn for so
-/// long, in time of the host.
+/// [`run`] with a time limit of the host. Ends the process with an error and [`STALLED`] if no core
+/// has taken a turn for so long.
 ///
-/// That happens if a core holds a lock of the standard library while it gives its turn away, and
+/// That happens if a core holds a lock of the standard library while it gives up its turn, and
 /// another core wants that lock. All cores are one thread of the host, which then waits for itself.
-/// It also happens if a core works for so long without an access to shared memory, for which a
-/// longer limit is the remedy.
+/// It also happens if a core works for so long without an access to shared memory. Then a longer
+/// limit helps.
 ///
 /// # Errors
 /// As [`run`].
@@ -124,60 +125,61 @@ pub fn run_watched<R: 'static>(
     }
 }
 
-/// Charges work that took, or would have taken, so many picoseconds at the machine's reference
-/// frequency, alone on its core.
+/// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
+/// reference frequency, alone on its core.
 pub fn work(time: Picoseconds) {
     engine::work(time);
 }
 
-/// Charges the own instructions of `call`, which a pool begins: those that are no access to shared
-/// memory. The machine knows what they take for the pool that runs on it.
+/// Adds the cost of the own instructions of `call`, which a pool begins: those that do not access
+/// shared memory. The machine knows that cost for the pool that runs on it.
 #[inline]
 pub fn own_instructions(call: Call) {
     engine::own_instructions(call);
 }
 
-/// Charges work that moves `bytes` between the core and its socket's memory meanwhile. It takes
-/// `time` as by [`work`], or as long as the bandwidth of the core or of the socket needs; whichever
-/// ends last. Threads that move bytes at that time share the socket's bandwidth. Bytes are moved in
-/// pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
+/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. It
+/// takes `time` as by [`work`], or as long as the bandwidth of the core or of the socket needs,
+/// whichever ends last. Threads that move bytes at that time share the socket's bandwidth. Bytes
+/// are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     engine::work_moving(time, bytes);
 }
 
-/// Charges reading `bytes` of plain memory from `address` on, or writing them: each line once.
+/// Adds the cost of reading or writing `bytes` of plain memory from `address` on: each line once.
 #[track_caller]
 pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
 }
 
-/// Charges taking over `bytes` of plain memory from `address` on, whose writes were not announced.
-/// They come from the core whose stack they are in, or if they are a box, from the core that
-/// allocated it.
+/// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
+/// did not report. They come from the core whose stack they are in, or if they are a box, from the
+/// core that allocated it.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     engine::take_over(address, bytes, is_boxed, Location::caller());
 }
 
-/// Charges reading and writing the word at `address` in one step.
+/// Adds the cost of reading and writing the word at `address` in one step.
 #[track_caller]
 pub fn read_modify_write(address: usize) {
     engine::access(address, engine::Access::ReadModifyWrite, Location::caller());
 }
 
 /// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
-/// nothing. It must make no access to memory that cores share, and not panic.
+/// nothing. It must not access memory that cores share, and must not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     engine::on_host(step)
 }
 
-/// A hint that the core spins. Until it is charged for work again, its time counts as search.
+/// A hint that the core spins. Until the thread adds the cost of work, its time counts as search.
 pub fn spin_loop() {
     engine::begin_search();
     engine::pause();
 }
 
-/// A fence for this core and for all cores that run, as `membarrier` makes.
+/// The heavy side of an asymmetric fence: a fence for this core and for all running cores, as
+/// `membarrier` makes.
 #[track_caller]
 pub fn heavy_fence() {
     engine::heavy_fence(Location::caller());
@@ -207,32 +209,32 @@ pub fn seed() -> u64 {
     engine::seed()
 }
 
-/// A number by the run's seed, another one at each call; 0 outside a simulation.
+/// A number from the run's seed, different at each call; 0 outside a simulation.
 #[must_use]
 pub fn random() -> u64 {
     engine::random()
 }
 
-/// Accesses to shared memory that were priced so far; 0 outside a simulation.
+/// Number of accesses to shared memory with a cost so far; 0 outside a simulation.
 #[must_use]
 pub fn accesses() -> u64 {
     engine::accesses()
 }
 
-/// Returns the time that each thread spent so far, with earlier threads in the same place; empty
-/// outside a simulation.
+/// Returns the time that each thread spent so far; empty outside a simulation. A thread's entry
+/// includes earlier threads with the same index.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     engine::spent()
 }
 
-/// Lines of source that waited so far, the longest first; empty outside a simulation.
+/// Lines of source that waited so far, the longest wait first; empty outside a simulation.
 #[must_use]
 pub fn waits() -> Vec<Wait> {
     engine::waits()
 }
 
-/// Forgets [`waits`], so that they are of what comes.
+/// Forgets earlier [`waits`].
 pub fn forget_waits() {
     engine::forget_waits();
 }

@@ -1,4 +1,5 @@
-//! Locks of the interface of `std::sync`, over a word that cores share and queues of blocked cores.
+//! Locks with the interface of `std::sync`, made of a word that cores share and queues of blocked
+//! cores.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -20,12 +21,12 @@ const TAKEN: u32 = 1;
 /// A thread has it, and others may wait.
 const WAITED_FOR: u32 = 2;
 
-/// How often a thread looks again before it blocks, as the standard library's does.
+/// How often a thread tries again before it blocks: as often as the standard library's lock.
 const SPINS: u32 = 100;
 
-/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex),
-/// which spins first, as the standard library's does on Linux: for as long as another thread has it
-/// and none waits. It is never poisoned.
+/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). It
+/// spins first, as the standard library's does on Linux: while another thread has it and no thread
+/// waits. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -38,8 +39,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-// As those of the standard library: a thread that panics under a lock leaves the value to others as
-// it is.
+// Like those of the standard library: a thread that panics under a lock leaves the value unchanged.
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
@@ -107,7 +107,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Waits a little for the lock to be free, or for another thread to wait for it; returns its
+    /// Waits a little until the lock is free, or another thread waits for it; returns the lock's
     /// state.
     fn spin(&self, at: &'static Location<'static>) -> u32 {
         for _ in 0..SPINS {
@@ -120,7 +120,7 @@ impl<T: ?Sized> Mutex<T> {
         self.state.load_at(at)
     }
 
-    /// Whether a thread panicked that had the lock; the answer is no.
+    /// Whether a thread panicked while it had the lock; always false.
     pub fn is_poisoned(&self) -> bool {
         false
     }
@@ -193,7 +193,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
     }
 }
 
-/// A condition variable: a count of notifications, and the threads that wait for it to change.
+/// A condition variable: a count of notifications, and the threads that wait for a change of it.
 #[derive(Debug, Default)]
 pub struct Condvar {
     notifications: AtomicU32,
@@ -226,7 +226,7 @@ impl Condvar {
         lock.lock()
     }
 
-    /// [`Self::wait`] for so long at most.
+    /// [`Self::wait`] with a time limit.
     ///
     /// # Errors
     /// Never, as there.
@@ -246,7 +246,7 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }
 
-    /// Waits, at least until `is_early` says no.
+    /// Waits until `is_early` returns false, or longer.
     ///
     /// # Errors
     /// Never, as [`Self::wait`].
@@ -262,7 +262,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// [`Self::wait_while`] for so long at most.
+    /// [`Self::wait_while`] with a time limit.
     ///
     /// # Errors
     /// Never, as [`Self::wait`].
@@ -315,11 +315,11 @@ impl WaitTimeoutResult {
     }
 }
 
-/// A place where threads wait until so many have come, again and again.
+/// A barrier: threads wait until a given number have come, again and again.
 #[derive(Debug)]
 pub struct Barrier {
     threads: usize,
-    /// How many have come this time, and how many times all have.
+    /// Number of threads that have come this time, and number of completed rounds.
     come: Mutex<(usize, usize)>,
     all_have_come: Condvar,
 }

@@ -1,11 +1,11 @@
-//! Numbers by which each run finds the value of a static in it.
+//! Numbers by which each run finds its value of a static.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of a static, given at its first use; no other has it.
+/// The number of a static, assigned at its first use; each static has its own.
 pub(crate) struct Number(AtomicUsize);
 
-/// Numbers that were given; 0 stands for none.
+/// Number of assigned numbers; 0 means that none is assigned.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Number {
@@ -15,7 +15,7 @@ impl Number {
 
     pub(crate) fn get(&self) -> usize {
         // Relaxed, here and below: only the number itself passes from one thread of the host to
-        // another. The exchange lets only one of them give it.
+        // another. The exchange lets only one of them assign it.
         let number = self.0.load(Ordering::Relaxed);
         if number != 0 {
             return number;

@@ -9,8 +9,8 @@ use crate::engine;
 use crate::lock::Mutex;
 use crate::number::Number;
 
-/// A cell that is written once in each run: a run is a program of its own, so its statics hold no
-/// value of another run. A thread that comes while it is being written waits.
+/// A cell that is written once in each run. A run is a program of its own, so its statics hold no
+/// value of another run. A thread that comes while another writes it waits.
 pub struct OnceLock<T> {
     number: Number,
     value: PhantomData<T>,
@@ -38,8 +38,8 @@ impl<T: 'static> OnceLock<T> {
         }
     }
 
-    /// Returns its state in this run; `None` outside a simulation. The state stays when the run is
-    /// over, because references to it may stay, too.
+    /// Returns its state in this run; `None` outside a simulation. The state outlives the run,
+    /// because references to it may outlive the run, too.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {
@@ -61,7 +61,7 @@ impl<T: 'static> OnceLock<T> {
             .flatten()
     }
 
-    /// The value; `make` makes it if it is not there.
+    /// Returns the value, which `make` creates if it is not there.
     ///
     /// # Panics
     /// If `make` does, or comes back here; and outside a simulation.
@@ -69,7 +69,7 @@ impl<T: 'static> OnceLock<T> {
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         let once = self
             .of_run()
-            .expect("a simulation runs: the cell is one of its program");
+            .expect("a static of a simulated program is only used inside its simulation");
         if !once.is_set.load(Ordering::Acquire) {
             let _guard = once.lock.lock();
             once.value.get_or_init(make);
@@ -95,12 +95,12 @@ impl<T: 'static> OnceLock<T> {
     }
 }
 
-/// A step that is done once in each run, as by a [`OnceLock`].
+/// A step that runs once in each run; like a [`OnceLock`].
 #[derive(Default)]
 pub struct Once(OnceLock<()>);
 
 impl Once {
-    /// A step that was not done.
+    /// A step that has not run.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())

@@ -1,4 +1,4 @@
-//! Notices that the host's thread has stopped inside a core's code.
+//! Detects that the host's thread has stopped inside a core's code.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Exit code of a process whose simulation has stalled. The line of standard error that begins with
-/// `error: ` says where.
+/// `error: ` names the place.
 pub const STALLED: i32 = 4;
 
 /// The progress of the simulation's thread, for its watcher.
@@ -26,14 +26,14 @@ impl Progress {
     /// A core takes its turn.
     #[inline]
     pub(crate) fn turn(&self, turns: u64) {
-        // Relaxed: the watcher may be late.
+        // Relaxed: the watcher may see it late.
         self.turns.store(turns, Ordering::Relaxed);
     }
 
     /// A core accesses memory at that place of the program.
     #[inline]
     pub(crate) fn access(&self, at: &'static Location<'static>) {
-        // Relaxed, as above; what the pointer points to was there before the program began.
+        // Relaxed, as above; the target of the pointer existed before the program began.
         self.at
             .store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ pub(crate) struct Watch {
 }
 
 /// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no
-/// CPU, has been looked at once less often for each look that fell into that time.
+/// CPU, missed the looks that fell into that time.
 const LOOKS: u32 = 10;
 
 /// Ends the process if the simulation that begins on this thread takes no turn for so long.
@@ -88,13 +88,14 @@ fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
     let at = unsafe { at.as_ref() };
     let at = at.map_or_else(|| "there was none".to_owned(), ToString::to_string);
     let text = format!(
-        "error: the simulation on thread `{thread}` stands still: for {} s no core has taken a turn; the last access to \
+        "error: the simulation on thread `{thread}` is stalled: for {} s no core has taken a turn; the last access to \
          shared memory: {at}\n\
-         A lock of the standard library that is held over such an access does that: take the lock from `manycore`, or free \
-         it before. So does a computation that takes longer.\n",
+         The cause is a lock of the standard library that is held during such an access: use a lock of `manycore`, or free \
+         it first. Or it is a computation that takes longer.\n",
         limit.as_secs_f64()
     );
-    // Not `eprintln!`, whose text a test harness would keep for an end that never comes.
+    // `eprintln!` would not do: a test harness would keep its text until the end of a test that
+    // never ends.
     drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(STALLED);
 }
@@ -103,7 +104,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         drop(self.over.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say.
+            // The watcher sends no message.
             drop(thread.join());
         }
     }

@@ -5,10 +5,10 @@ use std::panic::Location;
 
 use crate::machine::Picoseconds;
 
-/// No thread can go on: each waits for another.
+/// No thread can continue: each waits for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Every one that is blocked.
+    /// Every blocked thread.
     pub threads: Vec<StuckThread>,
 }
 
@@ -19,7 +19,7 @@ pub struct StuckThread {
     pub core: usize,
     /// Its name.
     pub thread: Option<String>,
-    /// Where it blocks.
+    /// The place where it blocks.
     pub at: &'static Location<'static>,
     /// Since when, in picoseconds of the machine's time.
     pub since: Picoseconds,

@@ -1,4 +1,4 @@
-//! Threads of the interface of `std::thread`.
+//! Threads with the interface of `std::thread`.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -35,7 +35,7 @@ impl<T> JoinHandle<T> {
         &self.thread
     }
 
-    /// Whether it has ended, or is about to.
+    /// Whether it has ended, or is about to end.
     #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {
@@ -109,8 +109,8 @@ impl Builder {
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
-    /// [`Self::spawn`] of a `body` that borrows; `after` is called when the thread holds nothing of
-    /// it any more.
+    /// [`Self::spawn`] of a `body` that borrows. `after` is called when the thread no longer holds
+    /// anything of it.
     ///
     /// # Safety
     /// All that `body` and its result borrow must live until `after` has been called, or the thread
@@ -125,14 +125,14 @@ impl Builder {
             is_done: Condvar::new(),
         });
         let of_thread = Arc::clone(&packet);
-        // The standard library's own record of a thread has no price.
+        // The standard library's own record of a thread has no cost.
         let token = crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
         let own = Arc::clone(&token);
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
             crate::on_host(|| TOKEN.with(|token| drop(token.set(own))));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
-                // A value's destructor may ask for others.
+                // A value's destructor may request others.
                 while let Some(value) = engine::take_local() {
                     drop(value);
                 }
@@ -175,7 +175,7 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Lets threads run that wait for this core. Until this thread is charged for work again, its time
+/// Lets threads run that wait for this core. Until this thread adds the cost of work, its time
 /// counts as search.
 pub fn yield_now() {
     engine::begin_search();
@@ -189,7 +189,7 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// Tells threads of a run apart.
+/// Distinguishes the threads of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(u64);
 
@@ -201,11 +201,11 @@ pub struct Thread {
     token: Arc<AtomicU32>,
 }
 
-/// It has no leave to go on, and does not wait for one.
+/// It has no permit, and does not wait for one.
 const EMPTY: u32 = 0;
-/// It waits for leave.
+/// It waits for a permit.
 const PARKED: u32 = u32::MAX;
-/// It has leave.
+/// It has a permit.
 const NOTIFIED: u32 = 1;
 
 crate::core_local!(static TOKEN: OnceCell<Arc<AtomicU32>> = OnceCell::new());
@@ -215,7 +215,7 @@ fn token() -> Arc<AtomicU32> {
     TOKEN.with(|token| Arc::clone(token.get_or_init(make)))
 }
 
-/// The thread that runs; outside a simulation it has the same number everywhere, and no name.
+/// The current thread. Outside a simulation, all threads have one number, and no name.
 #[must_use]
 pub fn current() -> Thread {
     let id = ThreadId(engine::thread_number());
@@ -232,7 +232,7 @@ pub fn park() {
     park_for(None);
 }
 
-/// [`park`] for so long at most.
+/// [`park`] with a time limit.
 #[track_caller]
 pub fn park_timeout(time: Duration) {
     park_for(Some(time));
@@ -250,7 +250,7 @@ fn park_for(time: Option<Duration>) {
 }
 
 impl Thread {
-    /// Lets the thread go on that is parked, or will park next.
+    /// Unparks a parked thread, or one that will park next.
     #[track_caller]
     pub fn unpark(&self) {
         if self.token.swap(NOTIFIED, Ordering::Release) == PARKED {
@@ -299,7 +299,7 @@ impl<T> Local<Cell<T>> {
     }
 }
 
-/// How many threads of a scope have not ended.
+/// Number of a scope's threads that have not ended.
 #[derive(Default)]
 struct Unfinished {
     threads: Mutex<usize>,
@@ -319,8 +319,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike
-/// the standard library's, it takes no notice of threads that panic.
+/// Calls `body` with a scope for threads, and waits for all of them, also when `body` panics.
+/// Unlike the standard library's, it ignores panics of its threads.
 ///
 /// # Panics
 /// With what `body` panics with.
@@ -376,8 +376,8 @@ impl Builder {
     }
 }
 
-/// A value of which every thread of a simulation has its own. Outside one, threads of the host
-/// share none: each of them has its own as well.
+/// A value of which every thread of a simulation has its own copy. Outside a simulation, each
+/// thread of the host has its own copy, too.
 pub struct Local<T: 'static> {
     make: fn() -> T,
     number: Number,
@@ -407,7 +407,7 @@ impl<T: 'static> Local<T> {
             .expect("the thread has not dropped its values")
     }
 
-    /// [`Self::with`] if the value is there.
+    /// [`Self::with`] if the value exists.
     ///
     /// # Errors
     /// If the thread ends and has dropped it.
@@ -440,12 +440,12 @@ impl<T: 'static> Local<T> {
 }
 
 impl<T> Local<RefCell<T>> {
-    /// [`Self::with`] the value borrowed.
+    /// Calls [`Self::with`], with the value borrowed.
     pub fn with_borrow<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
         self.with(|value| visit(&value.borrow()))
     }
 
-    /// [`Self::with`] the value borrowed mutably.
+    /// Calls [`Self::with`], with the value borrowed mutably.
     pub fn with_borrow_mut<R>(&'static self, visit: impl FnOnce(&mut T) -> R) -> R {
         self.with(|value| visit(&mut value.borrow_mut()))
     }

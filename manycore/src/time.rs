@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::engine;
 use crate::machine::{NANOSECOND, Picoseconds};
 
-/// A moment of the machine's time, by the clock of the core that asks.
+/// A moment of the machine's time, by the clock of the core that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Picoseconds);
 
 impl Instant {
-    /// Now; the beginning, outside a simulation.
+    /// The current time; the beginning of time, outside a simulation.
     #[must_use]
     pub fn now() -> Self {
         Self(engine::clock())
@@ -23,19 +23,19 @@ impl Instant {
         Self::now() - self
     }
 
-    /// The time since `earlier`, in whole nanoseconds; nothing if that is later.
+    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
-    /// The time since `earlier`, in whole nanoseconds; nothing if that is later.
+    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
     #[must_use]
     pub fn duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
-    /// So long after, which always can be said.
+    /// The moment after this duration; it always exists.
     #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         Some(self + time)

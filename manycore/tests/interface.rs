@@ -1,4 +1,4 @@
-//! Stand-ins for the standard library behave as the standard library does.
+//! Replacements of the standard library's types behave like the originals.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ static HEAP: manycore::Heap = manycore::Heap;
 
 fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
     let mut machine = Machine::free(cores);
-    machine.prices.set_transfers(20_000);
-    machine.prices.hit = 1_000;
+    machine.costs.set_transfers(20_000);
+    machine.costs.hit = 1_000;
     run(&machine, FrequencyMode::Fixed, 1, main).unwrap().result
 }
 
@@ -35,7 +35,7 @@ fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
 }
 
 #[test]
-fn a_result_that_nobody_asks_for_is_dropped_before_its_scope_returns() {
+fn a_result_that_no_thread_asks_for_is_dropped_before_its_scope_returns() {
     struct Counts<'c>(&'c AtomicUsize);
     impl Drop for Counts<'_> {
         fn drop(&mut self) {
@@ -71,7 +71,7 @@ fn a_thread_knows_its_number_and_the_name_it_was_given() {
 }
 
 #[test]
-fn a_barrier_lets_nobody_through_before_all_have_come_each_time() {
+fn a_barrier_lets_no_thread_through_before_all_have_come_each_time() {
     simulate(4, || {
         let shared = Arc::new((Barrier::new(4), AtomicUsize::new(0)));
         let threads = [0, 1, 2, 3].map(|i| {
@@ -152,7 +152,7 @@ fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
         let body = |i: usize| {
             move || {
                 let text = |round| {
-                    // The hook has this text made, and so allocates.
+                    // The hook makes this text, and so allocates.
                     let body = || panic!("thread {i} round {round} {}", "long ".repeat(20));
                     let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
                     *panic.downcast::<String>().unwrap()

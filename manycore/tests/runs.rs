@@ -1,4 +1,4 @@
-//! How runs go and how they end: the same each time, with panics reported, deadlocks named, and
+//! Tests how runs proceed and end: each time the same, with panics reported, deadlocks located, and
 //! room for a thousand cores.
 
 use std::sync::Arc;
@@ -22,15 +22,15 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// Threads that fight for words and sleep at random; everything that happened, as text.
+/// Threads that contend for words and sleep at random; returns everything that happened, as text.
 fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     let mut machine = Machine::free(32 / hardware_threads);
     machine.topology.hardware_threads = hardware_threads;
-    machine.prices.shared_speed = 0.6;
-    machine.prices.hit = 1_000;
-    machine.prices.set_transfers(20_000);
-    machine.prices.resume = 2_000_000;
-    machine.prices.jitter = 0.5;
+    machine.costs.shared_speed = 0.6;
+    machine.costs.hit = 1_000;
+    machine.costs.set_transfers(20_000);
+    machine.costs.resume = 2_000_000;
+    machine.costs.jitter = 0.5;
     let finished = run(&machine, FrequencyMode::Dynamic, seed, || {
         let words: Arc<Vec<Padded>> = Arc::new((0..5).map(|_| Padded::default()).collect());
         let body = |words: Arc<Vec<Padded>>| {
@@ -72,7 +72,7 @@ fn one_seed_gives_one_result_and_another_seed_another() {
 #[test]
 fn waits_name_the_line_of_source_and_the_one_that_wrote() {
     let mut machine = Machine::free(2);
-    machine.prices.set_transfers(20_000);
+    machine.costs.set_transfers(20_000);
     let waits = run(&machine, FrequencyMode::Fixed, 1, || {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);
@@ -100,7 +100,7 @@ fn a_panic_may_unwind_across_turns_of_other_cores() {
     struct Releases(Arc<Padded>);
     impl Drop for Releases {
         fn drop(&mut self) {
-            // Others run here, while this thread panics.
+            // Other threads run here, while this thread panics.
             thread::sleep(Duration::from_micros(5));
             self.0.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -171,7 +171,7 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(manycore::STALLED), "{said}");
-        let stands_still = format!("the simulation on thread `{name}` stands still");
+        let stands_still = format!("the simulation on thread `{name}` is stalled");
         assert!(said.contains(&stands_still), "{said}");
         assert!(
             said.contains("the last access to shared memory: manycore/"),

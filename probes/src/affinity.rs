@@ -1,4 +1,4 @@
-//! Which CPUs a thread may use, and keeping one on a single CPU.
+//! The CPUs that a thread may use, and pinning a thread to one of them.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -13,7 +13,8 @@ pub fn allowed_cpus() -> Vec<usize> {
         .collect()
 }
 
-/// Keeps the calling thread on `cpu` for the rest of its life. `false` if it may not be used.
+/// Pins the calling thread to `cpu` for the rest of its life. Returns `false` if this process may
+/// not use that CPU.
 #[must_use]
 pub fn pin_to(cpu: usize) -> bool {
     let mut only = CpuSet::new();

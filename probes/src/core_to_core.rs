@@ -1,8 +1,8 @@
-//! How far two CPUs are from each other: how long a cache line takes from one to the other.
+//! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
-//! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two
-//! threads of one core to two sockets and back. A program that shares lines between threads, as a
-//! pool does, gets several times slower or faster by it. No other number of the guest shows that.
+//! On a real machine this is a constant. A hypervisor moves its guests' CPUs, from two threads of
+//! one core to two sockets and back. That makes a program several times slower or faster if it
+//! shares lines between threads, as a pool does. No other number of the guest shows this.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,20 +19,21 @@ const ROUND_TRIPS: u32 = 100;
 /// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
 const WINDOWS: u32 = 11;
 
-/// A word alone on its line, and on the one that CPUs fetch along with it.
+/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[repr(align(128))]
 struct Line(AtomicU32);
 
-/// Time of one way, in nanoseconds, between two CPUs. `None` if one of them may not be used.
+/// Time of one way, in nanoseconds, between two CPUs. `None` if this process may not use one of
+/// them.
 ///
-/// Two threads, one on each CPU, answer each other by writing the next number into one line.
+/// Two threads, one on each CPU, respond to each other by writing the next number into one line.
 #[must_use]
 pub fn measure(cpus: [usize; 2]) -> Option<f64> {
     let [here, there] = cpus;
     let start = Barrier::new(2);
     let are_pinned = AtomicBool::new(true);
     let line = Line(AtomicU32::new(0));
-    // On one CPU by mistake, each answer would take a time slice.
+    // If both were on one CPU by mistake, each response would take a time slice.
     let may_start = |cpu| {
         if !pin_to(cpu) {
             are_pinned.store(false, Ordering::Relaxed);
@@ -41,9 +42,8 @@ pub fn measure(cpus: [usize; 2]) -> Option<f64> {
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };
-    // Relaxed, here and below: the number in the line carries no other data, and a thread that
-    // waits for one reads until it is there. How long the line takes does not depend on the
-    // ordering.
+    // Relaxed, here and below: the number in the line carries no other data. A thread that waits
+    // for a number reads until it is there. The ordering does not affect the transfer time.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();

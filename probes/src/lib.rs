@@ -1,43 +1,43 @@
 //! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. The
-//! names of these prices are the keys in the file of a simulated machine of `manycore`.
+//! names of these cost parameters are the keys in the file of a simulated machine of `manycore`.
 //!
-//! A crate of its own, so that it is optimized where the program that asks is not.
+//! It is a separate crate so that it is optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;
+mod cost;
 mod lines;
 mod memory;
 mod own;
-mod price;
 pub mod stats;
 mod system;
 
-use price::on;
-pub use price::{Cpu, Price};
+use cost::on;
+pub use cost::{Cost, Cpu};
 
-/// Times that everything is measured; the median counts, as what disturbs a host lasts longer than
-/// a window.
+/// Number of rounds in which everything is measured; the median counts, because disturbances of a
+/// host last longer than a window.
 const ROUNDS: usize = 5;
 
-/// Every price that can be measured with `cpus`, in some seconds; others are left out. Measure
-/// while nothing else runs.
+/// Every cost parameter that can be measured with `cpus`, in some seconds; others are left out. Run
+/// it while nothing else runs.
 #[must_use]
-pub fn all(cpus: &[Cpu]) -> Vec<Price> {
+pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
     medians(cpus, ROUNDS)
 }
 
-fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Price> {
-    let rounds: Vec<Vec<Price>> = (0..rounds).map(|_| round(cpus)).collect();
-    let median_of = |price: &Price| {
+fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Cost> {
+    let rounds: Vec<Vec<Cost>> = (0..rounds).map(|_| round(cpus)).collect();
+    let median_of = |cost: &Cost| {
         let values = rounds
             .iter()
             .flatten()
-            .filter(|it| it.key == price.key)
+            .filter(|it| it.key == cost.key)
             .map(|it| it.value);
         let value = stats::median(&mut values.collect::<Vec<f64>>())?;
-        Some(Price {
+        Some(Cost {
             value,
-            ..price.clone()
+            ..cost.clone()
         })
     };
     rounds
@@ -49,23 +49,23 @@ fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Price> {
         .collect()
 }
 
-fn round(cpus: &[Cpu]) -> Vec<Price> {
+fn round(cpus: &[Cpu]) -> Vec<Cost> {
     let Some(first) = cpus.first() else {
         return Vec::new();
     };
-    let own = on(first.number, own::prices).unwrap_or_default();
+    let own = on(first.number, own::costs).unwrap_or_default();
     let value = |key: &str| {
         own.iter()
-            .find(|price| price.key == key)
-            .map(|price| price.value)
+            .find(|cost| cost.key == key)
+            .map(|cost| cost.value)
     };
     let lines = value("hit-ns").zip(value("read-modify-write-ns"));
     let lines = lines
-        .map(|(hit, rmw)| lines::prices(cpus, hit, rmw))
+        .map(|(hit, rmw)| lines::costs(cpus, hit, rmw))
         .unwrap_or_default();
-    let mut prices = [own, lines, system::prices(cpus), memory::prices(cpus)].concat();
-    prices.retain(|price| price.value.is_finite());
-    prices
+    let mut costs = [own, lines, system::costs(cpus), memory::costs(cpus)].concat();
+    costs.retain(|cost| cost.value.is_finite());
+    costs
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
     use crate::affinity::allowed_cpus;
 
     #[test]
-    fn every_probe_gives_a_finite_price_that_is_not_negative_and_has_a_source() {
+    fn every_probe_gives_a_finite_cost_that_is_not_negative_and_has_a_source() {
         let numbers = allowed_cpus().into_iter();
         let cpus: Vec<Cpu> = numbers
             .map(|number| Cpu {
@@ -84,14 +84,14 @@ mod tests {
             })
             .take(2)
             .collect();
-        let prices = medians(&cpus, 2);
-        assert!(prices.len() >= 7, "{prices:?}");
-        for (place, price) in prices.iter().enumerate() {
-            assert!(price.value.is_finite() && price.value >= 0.0, "{price:?}");
-            assert!(!price.how.is_empty(), "{price:?}");
+        let costs = medians(&cpus, 2);
+        assert!(costs.len() >= 7, "{costs:?}");
+        for (place, cost) in costs.iter().enumerate() {
+            assert!(cost.value.is_finite() && cost.value >= 0.0, "{cost:?}");
+            assert!(!cost.how.is_empty(), "{cost:?}");
             assert!(
-                prices[..place].iter().all(|other| other.key != price.key),
-                "{price:?} twice"
+                costs[..place].iter().all(|other| other.key != cost.key),
+                "{cost:?} twice"
             );
         }
         let always = [
@@ -102,13 +102,13 @@ mod tests {
             "yield-ns",
         ];
         for key in always {
-            let price = prices.iter().find(|price| price.key == key).expect(key);
-            assert!(price.value > 0.0, "{price:?}");
+            let cost = costs.iter().find(|cost| cost.key == key).expect(key);
+            assert!(cost.value > 0.0, "{cost:?}");
         }
     }
 
     #[test]
-    fn a_cpu_that_may_not_be_used_gives_no_price_and_no_hang() {
+    fn a_cpu_that_may_not_be_used_gives_no_cost_and_no_hang() {
         assert_eq!(all(&[]), []);
         let absent = Cpu {
             number: usize::MAX,
@@ -117,11 +117,11 @@ mod tests {
         };
         let measured = medians(&[absent, absent], 1);
         assert!(
-            measured.iter().all(|price| price.value.is_finite()),
+            measured.iter().all(|cost| cost.value.is_finite()),
             "{measured:?}"
         );
         assert!(
-            measured.iter().all(|price| price.key != "hit-ns"),
+            measured.iter().all(|cost| cost.key != "hit-ns"),
             "{measured:?}"
         );
     }

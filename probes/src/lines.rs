@@ -1,10 +1,10 @@
-//! Prices of lines that go from one core to another.
+//! Costs of cache lines that move from one core to another.
 //!
-//! Both measurements are solved for the prices, by the time of the same loops on a simulated
-//! machine. In one way of a ping-pong, the store takes the line from the reader, and the next
-//! reader fetches it as soon as the store lets go: `way = transfer × (1 + occupancy) + 3 hits`.
-//! When two cores add, each does a run of additions before the line leaves: `run × add = transfer +
-//! run × read-modify-write`. The values that each has read tell the run.
+//! Both measurements are solved for the cost parameters, by the time of the same loops on a
+//! simulated machine. In one way of a ping-pong, the store takes the line from the reader. The next
+//! reader fetches it as soon as the store releases it: `way = transfer × (1 + occupancy) + 3
+//! hits`. When two cores add, each does a run of additions before the line leaves: `run × add =
+//! transfer + run × read-modify-write`. The values that each has read show the run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use crate::affinity::pin_to;
 use crate::core_to_core;
-use crate::price::{Cpu, Price, pair};
+use crate::cost::{Cost, Cpu, pair};
 use crate::stats::median;
 
 /// Additions of each thread in a window.
@@ -25,15 +25,15 @@ const WINDOWS: u32 = 15;
 /// Most pairs of CPUs of each distance that are measured.
 const PAIRS: usize = 4;
 
-/// A word alone on its line, and on the one that CPUs fetch along with it.
+/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);
 
 const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 
-/// Returns the prices, given the costs of a hit and of a read-modify-write.
-pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Price> {
+/// Returns the cost parameters, given the costs of a hit and of a read-modify-write.
+pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;
         let others = cpus
@@ -58,22 +58,22 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
     }
     let occupancy = ((way - own) / transfer - 1.0).clamp(0.0, 1.0);
     let of = |key, way: Option<f64>| {
-        way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
+        way.map(|way| Cost::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
     };
     let transfers = [
         of("transfer-cluster-ns", near),
         of("transfer-socket-ns", socket),
         of("transfer-far-ns", far),
     ];
-    let occupancy = Price::new(
+    let occupancy = Cost::new(
         "occupancy",
         occupancy,
         "two CPUs that add to one word, and the ping-pong",
     );
-    let run = Price::new(
+    let run = Cost::new(
         "run",
         run,
-        "additions in a row of one of two CPUs that add to one word, by the values that they read",
+        "additions in a row by one of two CPUs that add to one word, from the values that they read",
     );
     transfers
         .into_iter()
@@ -82,8 +82,8 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
         .collect()
 }
 
-/// Nanoseconds of an addition, of which two CPUs make as many as they can to one word, and how many
-/// one of them makes in a row: medians.
+/// Medians of two values while two CPUs add to one word as fast as they can. The first is the
+/// nanoseconds of an addition. The second is how many additions one of them makes in a row.
 fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     let word = Word::default();
     let start = Barrier::new(2);
@@ -115,8 +115,8 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     median(&mut slower).zip(run(&values))
 }
 
-/// The median of how many of one thread's `values` follow each other without one of the other
-/// thread's between them.
+/// The median length of the runs of one thread's `values` without a value of the other thread
+/// between them.
 fn run(values: &[u64]) -> Option<f64> {
     let follows = |one: &u64, next: &u64| one + 1 == *next;
     let runs = values.chunk_by(follows).map(|run| run.len() as f64);

@@ -1,4 +1,4 @@
-//! Prices of memory that no cache has: how soon a line comes, and how many bytes in a second.
+//! Costs of memory that no cache has: the latency of a line, and the bytes in a second.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
-use crate::price::{Cpu, Price, on};
+use crate::cost::{Cost, Cpu, on};
 use crate::stats::median;
 
 /// Words of the buffer: 256 MiB, more than most processors cache for one core.
@@ -22,23 +22,23 @@ const WINDOWS: usize = 9;
 /// Times that each core reads the buffer.
 const READINGS: usize = 3;
 
-pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     let Some(first) = cpus.first() else {
         return Vec::new();
     };
     let lines = WORDS / LINE;
     let mut buffer = vec![0_usize; WORDS];
-    // Each line names another, no two the same, and all are in one circle: a full period of a
-    // linear congruence.
+    // Each line names another, all different, in a single circle: a full period of a linear
+    // congruence.
     for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
         words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
     }
-    let mut prices = Vec::new();
+    let mut costs = Vec::new();
     if let Some(fetched) = on(first.number, || fetched_ns(&buffer)) {
-        prices.push(Price::new(
+        costs.push(Cost::new(
             "memory-ns",
             fetched,
-            "lines of 256 MiB in a random circle",
+            "reads of the lines of 256 MiB in random order",
         ));
     }
     let socket: Vec<usize> = cpus
@@ -47,20 +47,20 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
         .map(|cpu| cpu.number)
         .collect();
     if let Some(rate) = gigabytes_per_second(&buffer, &socket[..1]) {
-        prices.push(Price::new(
+        costs.push(Cost::new(
             "core-gigabytes-per-second",
             rate,
             "one core sums up 256 MiB",
         ));
     }
     if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
-        let how = "all cores of a socket sum up 256 MiB, each from another place on";
-        prices.push(Price::new("socket-gigabytes-per-second", rate, how));
+        let how = "all cores of a socket sum up 256 MiB, each from another start";
+        costs.push(Cost::new("socket-gigabytes-per-second", rate, how));
     }
-    prices
+    costs
 }
 
-/// The nanoseconds to fetch a line whose number was in the line before.
+/// The time to fetch a line whose number was in the line before, in nanoseconds.
 fn fetched_ns(buffer: &[usize]) -> f64 {
     let mut at = 0;
     let windows = (0..WINDOWS).map(|_| {

@@ -1,34 +1,34 @@
-//! Prices of a core that works alone: accesses to lines that it has, fences, spin hints,
+//! Costs of a core that works alone: accesses to lines that it has, fences, spin hints,
 //! allocations.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::price::{Price, each_ns};
+use crate::cost::{Cost, each_ns};
 
 /// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;
 
-/// Accesses of one turn of the loop that prices a hit.
+/// Accesses in one iteration of the loop that measures a hit.
 const ACCESSES: f64 = 4.0;
 
-/// Places of the ring that the loop goes through.
+/// Slots of the ring that the loop goes through.
 const PLACES: u64 = 64;
 
-/// An allocation as a job in a heap has.
+/// An allocation of the size of a job.
 type Job = [u64; 6];
 
-/// A word alone on its line, and on the one that CPUs fetch along with it.
+/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);
 
-pub(crate) fn prices() -> Vec<Price> {
+pub(crate) fn costs() -> Vec<Cost> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words. On processors that order loads
-    // and stores anyway, the time does not depend on the ordering. On others, a pool's accesses
-    // cost a little more.
+    // Relaxed, here and below: no other thread reaches these words. On processors that always order
+    // loads and stores, the time does not depend on the ordering. On others, a pool's accesses cost
+    // a little more.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),
         |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),
@@ -54,23 +54,23 @@ pub(crate) fn prices() -> Vec<Price> {
         drop(black_box(Box::new(black_box(Job::default()))));
     });
     vec![
-        Price::new(
+        Cost::new(
             "hit-ns",
             hit,
             "a load or store of a loop that pushes into a ring",
         ),
-        Price::new(
+        Cost::new(
             "read-modify-write-ns",
             add - hit,
-            "fetch-add of an own line, less a hit",
+            "fetch-add of an own line, minus a hit",
         ),
-        Price::new(
+        Cost::new(
             "fence-ns",
             fenced - hit,
-            "a store to an own line and a fence, less a hit",
+            "a store to an own line and a fence, minus a hit",
         ),
-        Price::new("pause-ns", pause, "spin hints in a row"),
-        Price::new(
+        Cost::new("pause-ns", pause, "spin hints in a row"),
+        Cost::new(
             "allocation-ns",
             boxed / 2.0,
             "a box of 48 bytes, made and freed, halved",

@@ -1,6 +1,6 @@
-//! The middle of some values: all the statistics that the runner needs, since the analysis judges.
+//! The median, the only statistic that the runner needs, since the analysis tests the results.
 
-/// The middle value; `None` of nothing. Sorts in place.
+/// The median; `None` for no values. Sorts in place.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -1,4 +1,5 @@
-//! Prices of the operating system: blocking, waking, yielding, starting threads, heavy fences.
+//! Costs of the operating system: blocking, waking, yielding, starting threads, heavy sides of
+//! asymmetric fences.
 
 use std::hint::spin_loop;
 use std::sync::Barrier;
@@ -10,7 +11,7 @@ use rustix::thread::{MembarrierCommand, futex, membarrier};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::affinity::pin_to;
-use crate::price::{Cpu, Price, each_ns, on, pair};
+use crate::cost::{Cost, Cpu, each_ns, on, pair};
 use crate::stats::median;
 
 /// How long a thread sleeps until it is woken, and how often.
@@ -22,44 +23,44 @@ const SLEEPS: [(Duration, u32); 5] = [
     (Duration::from_millis(20), 15),
 ];
 
-/// How long a thread sleeps that may find its core still polling, and how often.
+/// How long a thread sleeps if its core may still be polling, and how often.
 const SHORT: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(20)];
 const SHORT_TIMES: u32 = 100;
 
-/// A waker spins for so long at least, so that it is awake itself when it wakes.
+/// A waker spins at least this long, so that its own core is awake when it wakes another thread.
 const SPUN: Duration = Duration::from_micros(50);
 
-/// Threads that are started.
+/// Number of threads that are started.
 const SPAWNS: usize = 51;
 
-/// Heavy fences in a window.
+/// Number of heavy fences in a window.
 const FENCES: u32 = 200;
 
-/// The number of spin hints on which the delay by heavy fences is measured.
+/// Number of spin hints on which the delay by heavy fences is measured.
 const DELAYED: u32 = 20_000;
 
-pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
+pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     let Some(first) = cpus.first() else {
         return Vec::new();
     };
-    let mut prices = on(first.number, || {
+    let mut costs = on(first.number, || {
         vec![
-            Price::new(
+            Cost::new(
                 "yield-ns",
                 each_ns(1_000, thread::yield_now),
-                "yields that find no other",
+                "yields without another thread on the CPU",
             ),
-            Price::new(
+            Cost::new(
                 "switch-ns",
                 switched_ns(),
-                "two threads of one CPU that yield in turns, each yield",
+                "two threads of one CPU that yield alternately, each yield",
             ),
-            Price::new(
+            Cost::new(
                 "call-ns",
                 called_ns(),
-                "a futex call that finds nobody to wake",
+                "a futex call that finds no thread to wake",
             ),
-            Price::new(
+            Cost::new(
                 "spawn-ns",
                 spawned_ns(),
                 "starting a thread, until the call returns",
@@ -68,16 +69,16 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     })
     .unwrap_or_default();
     if let Some(pair) = pair(cpus) {
-        prices.extend(sleeps(pair).unwrap_or_default());
-        prices.extend(heavy_fences(pair).unwrap_or_default());
+        costs.extend(sleeps(pair).unwrap_or_default());
+        costs.extend(heavy_fences(pair).unwrap_or_default());
     }
-    prices
+    costs
 }
 
 fn called_ns() -> f64 {
     let word = AtomicU32::new(0);
     each_ns(1_000, || {
-        // Nothing can fail here, and no thread waits.
+        // This cannot fail, and no thread waits.
         let _ = futex::wake(&word, futex::Flags::PRIVATE, 1);
     })
 }
@@ -118,19 +119,20 @@ fn spawned_ns() -> f64 {
 struct Woken {
     /// The call that wakes.
     wake: f64,
-    /// From its end until the woken thread runs: a quarter were faster, half, three quarters.
+    /// From the end of that call until the woken thread runs: the quartiles.
     resume: [f64; 3],
     /// CPU time of the woken thread for one sleep.
     block: f64,
 }
 
-fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
+fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let seen: Vec<Woken> = SLEEPS
         .iter()
         .map(|(sleep, times)| woken(cpus, *sleep, *times))
         .collect::<Option<_>>()?;
     let (shallow, deep) = (&seen[0], &seen[seen.len() - 1]);
-    // The price and its jitter have the measured median and quartiles, as far as jitter may go.
+    // The parameter and its jitter have the measured median and quartiles, up to the limit of the
+    // jitter.
     let spread = shallow.resume[2] - shallow.resume[0];
     let [_, middle, _] = shallow.resume;
     let jitter = if spread < middle / 3.0 {
@@ -143,8 +145,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let is_deep = |woken: &Woken| woken.resume[1] > between;
     // The last length after which threads still came back soon.
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
-    let how = "a thread that slept by a futex, of 50 µs";
-    // It polls if threads come back sooner from it.
+    let how = "latency of a thread that slept 50 µs in a futex call";
+    // The core polls during a sleep if threads come back sooner from that sleep.
     let short: Vec<(Duration, Woken)> = SHORT
         .iter()
         .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
@@ -155,38 +157,42 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
     let soon = &short[0].1;
     Some(vec![
-        Price::new(
+        Cost::new(
             "block-ns",
             shallow.block,
-            "CPU time of a thread for one sleep by a futex",
+            "CPU time of a thread for one sleep in a futex call",
         ),
-        Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
-        Price::new(
+        Cost::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
+        Cost::new(
             "wake-polling-ns",
             soon.wake,
             "a futex call that wakes a thread after 5 µs",
         ),
-        Price::new("resume-ns", least(middle), how),
-        Price::new(
+        Cost::new("resume-ns", least(middle), how),
+        Cost::new(
             "poll-ns",
             poll,
-            "of sleeps of 5 and 20 µs, the longest from which threads come back sooner",
+            "longest of sleeps of 5 and 20 µs after which threads come back sooner",
         ),
-        Price::new(
+        Cost::new(
             "resume-polling-ns",
             least(soon.resume[1].min(middle)),
-            "the same, of 5 µs",
+            "latency of a thread that slept 5 µs in a futex call",
         ),
-        Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
-        Price::new(
+        Cost::new(
+            "jitter",
+            jitter.clamp(0.0, 1.0),
+            "quartiles of the latency after sleeps of 50 µs",
+        ),
+        Cost::new(
             "deep-after-ns",
             SLEEPS[still].0.as_nanos() as f64,
-            "of sleeps of 50 µs to 20 ms, the longest from which threads still come back soon",
+            "longest of sleeps of 50 µs to 20 ms after which threads still come back soon",
         ),
-        Price::new(
+        Cost::new(
             "deep-resume-ns",
             least(deep.resume[1].max(middle)),
-            "a thread that slept by a futex, of 20 ms",
+            "latency of a thread that slept 20 ms in a futex call",
         ),
     ])
 }
@@ -205,8 +211,8 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         are_pinned.load(Ordering::Relaxed)
     };
     let flags = futex::Flags::PRIVATE;
-    // Relaxed, here and below: the words count rounds and carry no other data; a stale one is read
-    // again.
+    // Relaxed, here and below: the words count rounds and carry no other data; a stale value is
+    // read again.
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
             may_start(cpus[1]).then(|| {
@@ -216,7 +222,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
                 for round in 0..times {
                     ready.store(round + 1, Ordering::Relaxed);
                     while word.load(Ordering::Relaxed) == round {
-                        // An error says that it need not sleep, which the loop sees.
+                        // An error means that it need not sleep, which the loop sees.
                         let _ = futex::wait(&word, flags, round, None);
                     }
                     stamps.push(Instant::now());
@@ -270,7 +276,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
     })
 }
 
-/// From one moment to another; below 0 if that one was before.
+/// The time from one moment to another; negative if the other was earlier.
 fn nanoseconds(from: Instant, to: Instant) -> f64 {
     let before = from.saturating_duration_since(to).as_nanos() as f64;
     to.saturating_duration_since(from).as_nanos() as f64 - before
@@ -281,11 +287,11 @@ fn thread_cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// `None` where the kernel has none.
-fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
+/// `None` if the kernel has no such fence.
+fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     membarrier(MembarrierCommand::RegisterPrivateExpedited).ok()?;
     let fence = || {
-        // An error would have come from registering.
+        // An error would already have come from the registration.
         let _ = membarrier(MembarrierCommand::PrivateExpedited);
     };
     let alone = on(cpus[0], || each_ns(FENCES, fence))?;
@@ -304,7 +310,7 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
             let is_pinned = pin_to(cpus[1]);
             both.wait();
             let mut times = Vec::new();
-            // Relaxed: it carries no other data; a stale one is read again.
+            // Relaxed: it carries no other data; a stale value is read again.
             while !is_over.load(Ordering::Relaxed) {
                 times.push(delayed());
             }
@@ -322,20 +328,20 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
     // So many fences came while the other was delayed.
     let fences = interrupted / beside.max(1.0);
     Some(vec![
-        Price::new(
+        Cost::new(
             "heavy-fence-ns",
             alone,
             "membarrier while no other thread runs",
         ),
-        Price::new(
+        Cost::new(
             "heavy-fence-per-core-ns",
             beside - alone,
-            "the same beside a running thread",
+            "membarrier beside a running thread, minus membarrier without one",
         ),
-        Price::new(
+        Cost::new(
             "interrupt-ns",
             (interrupted - undisturbed) / fences.max(1.0),
-            "what that thread loses by each",
+            "time that each membarrier takes from a running thread",
         ),
     ])
 }

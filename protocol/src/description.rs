@@ -1,5 +1,5 @@
 //! The descriptions of workloads, which tools read without running them: the rows of
-//! `workloads/workloads.toml`, read once by each program that asks.
+//! `workloads/workloads.toml`. Each program reads them once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,13 +16,13 @@ use crate::{Refusal, Size, Values};
 pub struct Description {
     /// Its name in requests, records and plots.
     pub name: String,
-    /// The program that runs it, if another than the one of its name.
+    /// The program that runs it, if that has another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Parameters that it sets for its program: no request and no record names them.
+    /// Parameters that it sets for its program; they appear in no request and no record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// The build that it needs.
+    /// The build that contains it.
     #[serde(default)]
     pub part: Part,
     /// Its computation, in one line.
@@ -34,11 +34,11 @@ pub struct Description {
     /// The contents of the instance file, for workloads that read one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// The unit that its leaves charge to a simulated machine: the name of a price in
+    /// The unit of work that its leaves report to a simulated machine: a name in
     /// `workloads/charges.toml`. `None` for workloads that only run on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge: Option<String>,
-    /// Metrics that count, for workloads of which time says little.
+    /// The metrics to compare, for workloads whose time says little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<String>,
     /// The longest chain of steps that must follow one another.
@@ -47,18 +47,18 @@ pub struct Description {
     /// Work / span at size `small`, as if jobs cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<String>,
-    /// Whether a clock sets how long an iteration takes, and its work is fixed; but for
-    /// [`Parameter::unpaced_if`].
+    /// Whether a clock sets how long an iteration takes, while its work is fixed.
+    /// [`Parameter::unpaced_if`] names an exception.
     #[serde(default)]
     pub paced: bool,
-    /// The parameter that sets the duration of an iteration, for workloads that do what they can in
-    /// a given time.
+    /// The parameter that sets the duration of an iteration, for workloads that do as much as they
+    /// can in a given time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_for: Option<RunsFor>,
     /// Every parameter it accepts.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// How sizes differ from the parameters' defaults, by the parameter's name.
+    /// The parameters that sizes change, by the parameter's name.
     #[serde(default, deserialize_with = "parameters::values_by_size")]
     pub sizes: BTreeMap<Size, BTreeMap<String, String>>,
 }
@@ -67,7 +67,7 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Nothing: every branch has the workloads of the original study.
+    /// Every build: every branch has the workloads of the original study.
     Study,
     /// The feature `further` of the crate `workloads`.
     #[default]
@@ -78,13 +78,13 @@ pub enum Part {
     Programs,
 }
 
-/// How a parameter says for how long an iteration runs.
+/// How a parameter sets the duration of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunsFor {
     /// The parameter that is the time in milliseconds.
     pub parameter: String,
-    /// Another parameter and the value without which this one says nothing.
+    /// Another parameter, and its value with which this one has an effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_if: Option<(String, String)>,
 }
@@ -144,7 +144,7 @@ impl Description {
             if has_input && parameter.is_replaced_by_input {
                 return Err(Refusal::new(format!(
                     "workload `{workload}`: parameter `{name}` = `{value}` has no effect on an \
-                     input file; give one of the two"
+                     input file; give only one of the two"
                 )));
             }
             if !parameter.accepts.admits(value) {
@@ -161,7 +161,7 @@ impl Description {
         })
     }
 
-    /// How long an iteration runs, if it does what it can in a given time.
+    /// The duration of an iteration, if it does as much as it can in a given time.
     #[must_use]
     pub fn runs_for(&self, values: &Values) -> Option<Duration> {
         let RunsFor { parameter, only_if } = self.runs_for.as_ref()?;
@@ -199,7 +199,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
 /// Every workload, in the order in which it is listed; whole programs have a file of their own.
 ///
 /// # Panics
-/// If the file has a row that is none, of which the tests are.
+/// If the file has an invalid row, for which there are tests.
 #[must_use]
 pub fn workloads() -> &'static [Description] {
     &ALL
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_nobody_knows_is_refused_wherever_it_stands() {
+    fn an_unknown_field_is_refused_wherever_it_stands() {
         for (known, unknown) in [
             ("summary\": \"says", "sumary\": \"says"),
             ("unpaced-if", "unpacd-if"),

@@ -1,8 +1,8 @@
 //! The messages between the runner and the programs that it measures, and the descriptions of
 //! workloads, which tools read without running them.
 //!
-//! Neither side needs more of the other than this, and nothing here depends on a pool. So a tool
-//! that reads descriptions and writes requests works even if no rayon-core compiles.
+//! This is all that the two sides share, and nothing in it depends on a pool. So a tool that reads
+//! descriptions and writes requests works even if no rayon-core compiles.
 
 mod description;
 mod messages;

@@ -1,8 +1,8 @@
-//! The runner's request to one process, and the answer of that process: one JSON line each way.
+//! The runner's request to one process, and the outcome from that process: one JSON line each way.
 //!
 //! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
-//! standard output and exits with 0; anything else is a failed trial. The runner adds what it alone
-//! knows (block, position, branch, mode) and appends the whole as one line of `trials.jsonl`.
+//! standard output and exits with 0; anything else is a failed trial. The runner adds what only it
+//! knows (block, position, branch, mode) and appends the result as one line of `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,8 +34,8 @@ pub enum Placement {
     /// Where the kernel puts them.
     #[default]
     Free,
-    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are
-    /// more workers than CPUs.
+    /// Worker `i` on the `i`-th of the CPUs that the process may use, starting over beyond the
+    /// last.
     Pinned,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Display for Placement {
     }
 }
 
-/// One trial, as the runner orders it.
+/// One trial, as the runner requests it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -78,27 +78,27 @@ pub struct Request {
     pub program: Program,
     /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
     pub threads: usize,
-    /// Where the workers run; left out if it is up to the kernel. The sequential program has no
+    /// Where the workers run; left out if the kernel places them. The sequential program has no
     /// workers.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     /// Seed of everything random in the workload's input. The same seed gives the same input.
     pub seed: u64,
-    /// Untimed iterations before the timed ones; reported apart.
+    /// Untimed iterations before the timed ones; reported separately.
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds is a hang. The process then
+    /// A timed region that takes longer than so many milliseconds counts as hung. The process then
     /// reports its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without
-    /// this limit, the parent process has to notice.
+    /// this limit, the parent process must notice the hang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
-    /// Prepare the input, and answer without a run: so that an unusable file is reported
-    /// beforehand.
+    /// Only prepare the input and respond, without a run, so that an unusable file is reported
+    /// before a sweep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
-    /// The simulated machine to run on, which a build for simulated machines needs and no other
-    /// takes.
+    /// The simulated machine to run on. A build for simulated machines requires it, and no other
+    /// build accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRequest>,
 }
@@ -137,24 +137,24 @@ pub struct MachineRequest {
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,
-    /// The time of one unit that the workload charges, in nanoseconds at the machine's reference
+    /// The cost of one unit of the workload's work, in nanoseconds at the machine's reference
     /// frequency.
     pub charge_ns: f64,
     /// The branch's own instructions: cycles of one call, by the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_cycles: BTreeMap<String, f64>,
-    /// A price that differs from the machine's file.
+    /// A cost parameter that differs from the machine's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<ScaledPrice>,
 }
 
-/// One of a simulated machine's prices, to show what depends on it.
+/// A changed cost parameter of a simulated machine, to show what depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaledPrice {
     /// Its key in the machine's file.
     pub key: String,
-    /// How many times as high it is.
+    /// The factor by which it differs.
     pub factor: f64,
 }
 
@@ -180,7 +180,7 @@ pub struct Iteration {
 pub struct Usage {
     /// Largest resident set in bytes.
     pub max_rss_bytes: u64,
-    /// Context switches that the process asked for (blocking).
+    /// Context switches that the process requested (by blocking).
     pub voluntary_switches: u64,
     /// Context switches forced on it.
     pub involuntary_switches: u64,
@@ -190,28 +190,28 @@ pub struct Usage {
     pub major_faults: u64,
 }
 
-/// A quantity beside the time, with its unit: `{"value": 12.5, "unit": "packets/ms"}`.
+/// A quantity in addition to the time, with its unit: `{"value": 12.5, "unit": "packets/ms"}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// How much of it.
+    /// The value.
     pub value: f64,
     /// Its unit.
     pub unit: String,
 }
 
 /// The events that an instrumented rayon-core counted inside the timed regions, all timed
-/// iterations together. `rayon-fork/src/hooks.rs` says what each name means.
+/// iterations together. `rayon-fork/src/hooks.rs` explains each name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
-    /// Timed iterations that were counted.
+    /// Timed iterations in which events were counted.
     pub iterations: u32,
-    /// Units of work done in them: what counts are divided by.
+    /// Units of work done in them, by which counts are divided.
     pub work_units: u64,
     /// Counts by name, for each worker of the pool.
     pub workers: Vec<BTreeMap<String, u64>>,
-    /// Counts by name of all threads that are no workers of the pool.
+    /// Counts by name for all threads that are not workers of the pool.
     pub outside: BTreeMap<String, u64>,
 }
 
@@ -219,8 +219,8 @@ pub struct Events {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
-    /// Accesses to shared memory that were priced, untimed iterations and the input's preparation
-    /// included.
+    /// Accesses to shared memory with a cost, including untimed iterations and the input's
+    /// preparation.
     pub accesses: u64,
     /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`,
     /// `search`, `lines`, `system`, `asleep`.
@@ -229,24 +229,24 @@ pub struct Simulated {
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source that waited: for lines of memory which another line of source, or the same, had
-/// written; or for the system.
+/// A line of source that waited: for lines of memory which a line of source (perhaps the same) had
+/// written, or for the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, likewise; left out if there was none. It is `(a lock)` if the access
-    /// blocked for one, `(waking others)` if it was a wake-up call.
+    /// The write before it, in the same form; left out if there was none. It is `(a lock)` if the
+    /// access blocked for one, `(waking others)` if it was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line came from elsewhere, it blocked, or called.
+    /// How often a line came from another core, or the access blocked, or it was a call.
     pub transfers: u64,
-    /// How long that took all threads together, in nanoseconds.
+    /// How long that took, summed over all threads, in nanoseconds.
     pub waited_ns: u64,
 }
 
-/// The result of one process, every answer checked.
+/// The result of one process, with every answer checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
@@ -255,14 +255,14 @@ pub struct Outcome {
     /// The variant that the binary's rayon-core reports: a name such as `split+cache-padded` for
     /// the fork, `upstream` for anything else.
     pub variant: String,
-    /// All parameters in force, those of the size included.
+    /// All parameters in force, including those of the size.
     pub parameters: BTreeMap<String, String>,
-    /// The answer that all iterations agreed on, in a short printable form; empty if nothing was
+    /// The answer on which all iterations agreed, in a short printable form; empty if nothing was
     /// run.
     pub answer: String,
     /// The unit of [`Iteration::work_units`], plural, for example `elements`.
     pub work_unit: String,
-    /// Untimed-for-comparison iterations, in order.
+    /// Untimed iterations, in order.
     pub warmup: Vec<Iteration>,
     /// Timed iterations, in order.
     pub iterations: Vec<Iteration>,
@@ -271,10 +271,10 @@ pub struct Outcome {
     /// Further quantities by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
-    /// Events inside the scheduler; only an instrumented build knows.
+    /// Events inside the scheduler; only from an instrumented build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
-    /// Where the time went; only a simulated machine tells.
+    /// Where the time went; only on a simulated machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
 }
@@ -293,14 +293,14 @@ pub enum Failure {
         /// The answer of the program.
         actual: String,
     },
-    /// An iteration got no further; the threads' and the pool's state is on standard error.
+    /// An iteration made no progress; the threads' and the pool's state is on standard error.
     Hang {
         /// Zero-based iteration, warm-ups counted first.
         iteration: u32,
         /// Milliseconds since it began.
         waited_ms: u64,
     },
-    /// The request asks for something that does not exist.
+    /// The request names something that does not exist.
     Refused {
         /// The fault and its remedy.
         message: String,

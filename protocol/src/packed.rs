@@ -1,7 +1,7 @@
-//! Compressed instance files: the runner, before anything is built, and the program that reads a
+//! Compressed instance files. The runner (before anything is built) and the program that reads a
 //! file distinguish them from damaged ones.
 
-/// The program that compressed a file which begins so.
+/// The program that compressed a file with these first bytes.
 #[must_use]
 pub fn by(bytes: &[u8]) -> Option<&'static str> {
     const BEGINNINGS: [(&[u8], &str); 6] = [

@@ -1,5 +1,5 @@
 //! Parameters of a workload: the values that it accepts, those in force for one trial, and the
-//! sizes that stand for them.
+//! sizes that set them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +16,12 @@ pub struct Parameter {
     pub name: String,
     /// Its meaning, with the unit, in one line.
     pub summary: String,
-    /// Which values it takes.
+    /// The values that it accepts.
     pub accepts: Accepts,
-    /// Its value where the size gives none.
+    /// Its value if the size sets none.
     #[serde(deserialize_with = "value")]
     pub default: String,
-    /// Whether an instance file takes its place; naming both is refused.
+    /// Whether an instance file replaces it; naming both is refused.
     #[serde(default)]
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool under test, if others leave it idle.
@@ -36,7 +36,7 @@ pub struct Parameter {
     pub unpaced_if: Option<String>,
 }
 
-/// The values that a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Accepts {
@@ -59,7 +59,8 @@ fn largest() -> u64 {
 impl Accepts {
     pub(crate) fn admits(&self, value: &str) -> bool {
         match self {
-            // Only the plain spelling: `+5` or `007` would be a second name of the same cell.
+            // Only the plain spelling: `+5` or `007` would be a second name of the same
+            // configuration.
             Self::Whole { min, max } => value
                 .parse::<u64>()
                 .is_ok_and(|number| (min..=max).contains(&&number) && number.to_string() == value),
@@ -122,7 +123,7 @@ pub(crate) fn values_by_size<'de, D: Deserializer<'de>>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
     pub(crate) named: BTreeMap<String, String>,
-    /// Values that the workload sets for its program, and that no request names.
+    /// Values that the workload sets for its program; they appear in no request.
     pub(crate) set: BTreeMap<String, String>,
 }
 
@@ -166,7 +167,7 @@ impl Values {
     }
 }
 
-/// How big an input is; what that means in each workload is in its
+/// The size of an input; its meaning for each workload is in its
 /// [`Description::sizes`](crate::Description::sizes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

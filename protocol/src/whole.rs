@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Accepts, Description, Parameter, Part, Size};
 
-/// The file of them.
+/// The file with their rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholePrograms {
@@ -29,17 +29,17 @@ pub struct WholeProgram {
     pub stresses: String,
     /// The package that has the program.
     pub package: String,
-    /// Its exact version in the registry; without one it lies in a folder of its name beside the
-    /// file of rows.
+    /// Its exact version in the registry; without one, its folder is beside the file of rows and
+    /// has its name.
     pub version: Option<String>,
     /// The program's name in the package.
     pub binary: String,
-    /// Features of an x86-64 processor that it is compiled for, beside those that all have.
+    /// Features of an x86-64 processor for which it is compiled, in addition to the common ones.
     #[serde(default)]
     pub x86_64_features: Vec<String>,
-    /// The input that is made for it.
+    /// The input that is generated for it.
     pub input: Option<WholeInput>,
-    /// Its arguments, in which `{input}`, `{amount}` and `{seed}` stand for the values of the
+    /// Its arguments, in which `{input}`, `{amount}` and `{seed}` are replaced by the values of the
     /// trial.
     pub arguments: Vec<String>,
     /// The unit of work, plural: also the name of the workload's only parameter.
@@ -47,7 +47,7 @@ pub struct WholeProgram {
     /// The number of units for each size, smallest first.
     pub amounts: [u64; 4],
     /// Folder of a package of the user, in which the program also runs. Its arguments are passed on
-    /// as they are, and it may print anything: an orderly end is its right answer.
+    /// unchanged, and it may print anything: an orderly end counts as its right answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
 }
@@ -59,17 +59,17 @@ pub struct WholeBuilds {
     /// The program that no file lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<WholeProgram>,
-    /// Where programs are, by their name, for each name that a build calls itself.
+    /// The paths of programs, by their name, for each name that a build has.
     pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 
-/// An input that is made for a program, from a seed.
+/// An input that is generated for a program, from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WholeInput {
-    /// A file of so many mebibytes that nothing can compress.
+    /// A file of so many mebibytes of incompressible data.
     Bytes,
-    /// A folder of so many files in Rust, in folders of folders.
+    /// A folder of so many Rust files, in nested folders.
     Sources,
     /// A PNG of so many lines, not compressed.
     Picture,

@@ -1,5 +1,5 @@
-//! A closure that each thread of a pool calls once: a parallel region, and all that some rivals
-//! have.
+//! A closure that each thread of a pool calls once: a fork-join region. Some rivals have nothing
+//! else.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -16,12 +16,12 @@ pub struct BroadcastContext<'a> {
 }
 
 impl BroadcastContext<'_> {
-    /// Which of the pool's threads.
+    /// Number of the thread in the pool.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// How many the pool has.
+    /// Number of threads of the pool.
     pub fn num_threads(&self) -> usize {
         self.threads
     }
@@ -39,7 +39,7 @@ where
     })
 }
 
-/// Where each thread puts its result.
+/// The slots in which the threads put their results.
 struct Results<R>(*mut MaybeUninit<R>);
 
 // SAFETY: each thread writes the element of its index, and no other.
@@ -54,8 +54,8 @@ impl<R> Results<R> {
     }
 }
 
-/// Calls `op` on each of the `threads` of `pool`. A panic in it ends the process: no rival here
-/// carries one on.
+/// Calls `op` on each of the `threads` of `pool`. A panic in it ends the process: these rivals do
+/// not propagate one.
 pub(crate) fn on<OP, R>(pool: &rival::Pool, threads: usize, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,

@@ -1,8 +1,8 @@
-//! The rival [chili](https://docs.rs/chili): a thread beats every 100 us, and a worker whose heart
-//! was beaten puts its oldest job where others find it.
+//! The rival [chili](https://docs.rs/chili): a thread sends each worker a heartbeat every 100 us. A
+//! worker that has received one moves its oldest job to a place where others find it.
 //!
-//! Chili hands its scope from call to call. A program of rayon does not, so a thread keeps the
-//! present one where every `join` finds it.
+//! Chili passes its scope from call to call. A program of rayon does not, so a thread keeps the
+//! current scope in a thread-local, where every `join` finds it.
 
 use std::arch::asm;
 use std::cell::Cell;
@@ -22,8 +22,8 @@ pub(crate) const NAME: &str = "chili";
 /// Chili names no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// The facts about its pool that a job must know wherever it runs. They live as long as the
-/// program: jobs hold references.
+/// The facts about its pool that a job needs wherever it runs. They live as long as the program,
+/// because jobs hold references.
 struct About {
     threads: usize,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Chili counts the thread that installs among `threads`.
+    /// Chili counts the installing thread among `threads`.
     pub(crate) fn start(threads: usize) -> Self {
         let pool = chili::ThreadPool::with_config(chili::Config {
             thread_count: NonZero::new(threads),
@@ -76,7 +76,7 @@ impl Pool {
         op()
     }
 
-    /// Not there; panics.
+    /// Not implemented; panics.
     #[expect(clippy::unused_self, reason = "other rivals have it")]
     pub(crate) fn run_on_each(&self, _share: &(dyn Fn(usize) + Sync)) {
         missing("broadcast")
@@ -101,7 +101,7 @@ pub(crate) fn current_num_threads() -> Option<usize> {
     (!is_outside()).then(|| ABOUT.get().threads)
 }
 
-/// Ends the process when a closure of `join` panics: chili would go on with a job whose frame is
+/// Ends the process when a closure of `join` panics: chili would continue with a job whose frame is
 /// gone.
 struct AbortOnUnwind;
 
@@ -112,7 +112,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// For a broadcast, which is not there; panics.
+/// For a broadcast, which is not implemented; panics.
 pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
     missing("broadcast")
 }
@@ -159,12 +159,12 @@ where
     }
     let (address, about) = (home.addr(), ABOUT.get());
     let guard = AbortOnUnwind;
-    // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of
-    // the one which chili gave to the closure that runs now. No other code uses it before that
-    // closure goes on. Code in the closures below uses the scope that chili gives to them, which is
-    // borrowed from this one.
+    // SAFETY: the pointer is to a scope further up on this stack: `enter` opened it, or chili gave
+    // it to the closure that runs now. No other code uses it before that closure continues. Code in
+    // the closures below uses the scope that chili gives to them, which is borrowed from this one.
     let scope = unsafe { &mut *home };
-    // Chili calls the second closure here and offers the first; rayon does it the other way round.
+    // Chili calls the second closure on this thread and offers the first to others; rayon does the
+    // opposite.
     let (b, a) = scope.join(
         move |scope| {
             let scope: *mut chili::Scope<'static> = ptr::from_mut(scope).cast();
@@ -188,22 +188,26 @@ where
     (a, b)
 }
 
-/// `SCOPE.set(scope)`, where the cell has that address already.
+/// `SCOPE.set(scope)`, when the cell has that address already.
 ///
-/// Three such stores would make a small join of chili half as long again. Without any, the compiler
-/// could assume that only chili has the borrow, and keep fields of the scope in registers while a
-/// closure changes them.
+/// Three such stores would lengthen a small join of chili by half. Without them, the compiler could
+/// assume that only chili has the borrow, and keep fields of the scope in registers while a closure
+/// changes them.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "the call would be what is saved")]
+#[expect(
+    clippy::inline_always,
+    reason = "a call would cost as much as this saves"
+)]
 fn set_again(scope: *mut chili::Scope<'static>) {
-    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the
-    // same. The compiler must take it that the pointer was stored.
+    // SAFETY: has the same effect on memory as `SCOPE.set(scope)`, which is none: the bytes are the
+    // same. The compiler must assume that the pointer was stored.
     unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
 }
 
 type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
 
-/// Jobs that wait for the end of a scope. Chili has none: they are kept, and then joined by halves.
+/// Jobs that wait for the end of a scope. Chili has no such jobs: they are kept, and then joined by
+/// halves.
 pub struct Scope<'scope> {
     jobs: Mutex<Vec<Option<Job<'scope>>>>,
 }

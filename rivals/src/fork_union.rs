@@ -1,5 +1,5 @@
 //! The rival [fork_union](https://docs.rs/fork_union): threads that spin on the number of the
-//! region.
+//! fork-join region.
 
 /// The name of the rival in messages.
 pub(crate) const NAME: &str = "fork_union";

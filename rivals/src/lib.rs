@@ -1,7 +1,7 @@
 //! The interface of rayon-core on the pool of another crate: a *rival*, which one feature names.
 //!
 //! A program written for rayon, patched to this package, runs on the rival's `join`. The package's
-//! README says how each operation is mapped, and what is not there.
+//! README says how each operation is mapped, and which are not implemented.
 
 // The published crate has no such attributes, and programs must compile alike on both.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]
@@ -33,7 +33,7 @@ pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};
 pub use rival::{in_place_scope, in_place_scope as in_place_scope_fifo, join_context};
 
-/// The facts that a closure of [`join_context`] may know of itself.
+/// The facts that a closure of [`join_context`] may learn about itself.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -56,8 +56,8 @@ impl FnContext {
     }
 }
 
-/// Runs both closures, maybe in parallel: the first where it is called, the second wherever the
-/// rival likes.
+/// Runs both closures, perhaps in parallel: the first on the calling thread, the second wherever
+/// the rival runs it.
 #[inline]
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where

@@ -1,4 +1,4 @@
-//! Pools, of one's own and global.
+//! Pools: the user's own and the global one.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::{BroadcastContext, Scope, broadcast, missing, rival};
 
-/// The pool of calls from outside of any.
+/// The pool for calls from threads of no pool.
 pub(crate) fn global() -> &'static ThreadPool {
     static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
     GLOBAL.get_or_init(|| {
@@ -17,7 +17,7 @@ pub(crate) fn global() -> &'static ThreadPool {
     })
 }
 
-/// Options of a pool: of rayon-core's those that mean something to a rival.
+/// Options of a pool: those of rayon-core that have a meaning for a rival.
 #[derive(Debug, Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,
@@ -31,7 +31,7 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// So many threads; 0 is one for each CPU.
+    /// Sets the number of threads; 0 means one for each CPU.
     #[must_use]
     pub fn num_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -54,7 +54,7 @@ impl ThreadPoolBuilder {
     /// Starts the pool.
     ///
     /// # Errors
-    /// If the rival cannot do what was asked for.
+    /// If the rival cannot do what was requested.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let threads = match self.threads {
             0 => thread::available_parallelism()
@@ -64,11 +64,11 @@ impl ThreadPoolBuilder {
         };
         let refuse = |why: String| Err(ThreadPoolBuildError { why });
         if let Some(option) = self.refused {
-            return refuse(format!("`{option}` is no option of {}", rival::NAME));
+            return refuse(format!("`{option}` is not an option of {}", rival::NAME));
         }
         if threads > rival::MAX_THREADS {
             return refuse(format!(
-                "{threads} threads are more than {} takes: {}",
+                "{threads} threads are more than the limit of {}: {}",
                 rival::NAME,
                 rival::MAX_THREADS
             ));
@@ -146,7 +146,7 @@ impl ThreadPool {
         self.threads
     }
 
-    /// Not there; panics.
+    /// Not implemented; panics.
     pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
         missing::spawn(op);
     }

@@ -1,5 +1,5 @@
-//! Rivals for parallel regions: all threads run one closure at a time, and there are no jobs. They
-//! have [`broadcast`](crate::broadcast()) alone. The file of each says whether the calling thread
+//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs. They
+//! only have [`broadcast`](crate::broadcast()). The file of each says whether the calling thread
 //! takes part.
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use crate::missing::missing;
 pub(crate) use crate::threads::NAME;
 use crate::threads::Threads;
 
-/// None of them names a limit; this guess is beyond any sensible request.
+/// These rivals name no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
 thread_local! {
@@ -22,13 +22,13 @@ thread_local! {
 /// The rival's threads.
 pub(crate) struct Pool {
     threads: usize,
-    // The rivals want them for themselves. No other thread ever has the lock: some nanoseconds a
+    // The rivals require exclusive access. The lock is never contended: it costs some nanoseconds a
     // region.
     own: Mutex<Threads>,
 }
 
 impl Pool {
-    /// In each region so many `threads` take part.
+    /// So many `threads` take part in each region.
     pub(crate) fn start(threads: usize) -> Self {
         Self {
             threads,
@@ -56,7 +56,7 @@ impl Pool {
     }
 }
 
-/// Puts back what a thread knew before.
+/// Restores the previous thread-local state.
 struct Restore(*const Pool);
 
 impl Drop for Restore {
@@ -67,7 +67,7 @@ impl Drop for Restore {
 
 /// Calls `body` with the pool that the calling thread works in.
 pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
-    // SAFETY: `enter` borrows the pool for as long as the pointer to it is here.
+    // SAFETY: `enter` borrows the pool while the pointer to it is here.
     body(unsafe { CURRENT.get().as_ref() })
 }
 
@@ -76,12 +76,12 @@ pub(crate) fn current_num_threads() -> Option<usize> {
     with_current(|pool| pool.map(|pool| pool.threads))
 }
 
-/// Not there; panics.
+/// Not implemented; panics.
 pub(crate) fn join<A, B, RA, RB>(_oper_a: A, _oper_b: B) -> (RA, RB) {
     missing("join")
 }
 
-/// Not there; panics.
+/// Not implemented; panics.
 pub fn join_context<A, B, RA, RB>(_oper_a: A, _oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -92,7 +92,7 @@ where
     missing("join_context")
 }
 
-/// A scope; there is none.
+/// A scope; these rivals have none.
 pub struct Scope<'scope> {
     never: std::convert::Infallible,
     _jobs: std::marker::PhantomData<fn(&'scope ())>,
@@ -108,7 +108,7 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// Not there; panics.
+/// Not implemented; panics.
 pub fn in_place_scope<'scope, OP, R>(_op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,

@@ -62,7 +62,7 @@ fn a_worker_that_cannot_be_pinned_is_refused() {
     };
     let failure = measure::run("rival", CATALOGUE, &request).unwrap_err();
     assert!(
-        format!("{failure:?}").contains("`start_handler` is no option of"),
+        format!("{failure:?}").contains("`start_handler` is not an option of"),
         "{failure:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Properties of rivals with joins, on which rayon and programs written for it rely.
+//! Properties of rivals with joins on which rayon and programs written for it rely.
 
 #![cfg(feature = "chili")]
 
@@ -20,8 +20,8 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// A tree of joins, with `look` at each second closure: whether it was told that it moved, and
-/// whether it did.
+/// A tree of joins. `look` is called at each second closure with the report whether it moved, and
+/// with the truth.
 fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
     if depth == 0 {
         return;
@@ -41,11 +41,11 @@ fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
 }
 
 #[test]
-fn a_closure_that_moved_to_another_thread_is_told_so_and_no_other() {
+fn a_closure_that_moved_to_another_thread_is_informed_and_no_other() {
     let pool = pool(3);
     let has_moved = AtomicBool::new(false);
     let start = Instant::now();
-    // A heartbeat is due every 100 us at most; one tree takes longer.
+    // A heartbeat comes at least every 100 us; one tree takes longer.
     while !has_moved.load(Relaxed) {
         assert!(
             start.elapsed() < Duration::from_mins(1),

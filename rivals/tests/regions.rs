@@ -1,4 +1,4 @@
-//! Properties of rivals with parallel regions alone, on which programs rely.
+//! Properties of rivals with fork-join regions only, on which programs rely.
 
 #![cfg(not(feature = "chili"))]
 
@@ -44,7 +44,7 @@ fn a_region_runs_once_on_each_of_as_many_threads_as_were_asked_for() {
 }
 
 #[test]
-fn a_region_from_inside_is_one_of_the_pool_that_was_installed() {
+fn a_region_from_a_worker_is_one_of_the_pool_that_was_installed() {
     let (outer, inner) = (pool(2), pool(3));
     let seen = outer.install(|| {
         let inside = inner.install(|| (current_num_threads(), broadcast(|at| at.index())));

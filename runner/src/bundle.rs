@@ -1,7 +1,7 @@
 //! A host's results in one file: its folder of `results/hosts` and the sweeps that its record names.
 //!
-//! The sender looks at what is listed. The receiver trusts nothing: an archive may have been made by
-//! hand.
+//! The sender reads the list of files. The receiver trusts nothing: an archive may have been made
+//! by hand.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ use crate::system::whole_file;
 /// The end of a bundle's name.
 pub const ENDING: &str = ".tar.zst";
 
-/// Name of the file in a host's folder that says what belongs to the host.
+/// Name of the file in a host's folder that lists the host's files and sweeps.
 const RECORD: &str = "record.json";
 
 /// Files of a host.
@@ -30,28 +30,28 @@ const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.to
 /// Files of a sweep; a sweep has its records in one of the last two.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Checksums that bundles had before 2026-12. The checksum of the compressed data stands for them.
+/// Checksums that bundles had before 2026-12. The checksum of the compressed data replaces them.
 const SUMS: &str = "SHA256SUMS";
 
-/// Much more than one host has, in bytes.
+/// Limit of the unpacked size in bytes, far above the size of one host's results.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// The same, in files.
+/// Limit of the number of files, far above the number of one host's files.
 const MOST_FILES: usize = 100;
 
 /// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
 const LONGEST_NAME: usize = 128;
 
-/// How hard to compress: records are compressed already, so more gains nothing.
+/// Compression level: records are compressed already, so a higher one gains nothing.
 const LEVEL: i32 = 10;
 
 /// A step of the work on a host, in the order of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// The doctor's findings, which make times on this host doubtful: `doctor.json`.
+    /// The doctor's findings: conditions that make times on this host doubtful (`doctor.json`).
     Doctor,
-    /// The host's prices, for the machine `here`: `here.toml` and `charges-here.toml`.
+    /// The host's cost parameters, for the machine `here`: `here.toml` and `charges-here.toml`.
     Calibrate,
     /// A sweep of the experiment `validation` on the machine `here`, finished before anything is
     /// measured.
@@ -80,7 +80,7 @@ impl Step {
         }
     }
 
-    /// Whether it leaves a sweep, under whose name it is kept.
+    /// Whether the step leaves a sweep, under whose name it is kept.
     fn is_sweep(self) -> bool {
         !matches!(self, Self::Doctor | Self::Calibrate | Self::Report)
     }
@@ -94,7 +94,7 @@ pub struct Done {
     pub step: Step,
     /// Name of the sweep or of the files that it made.
     pub made: String,
-    /// How long it took in the call that ended it.
+    /// Duration of the step, in the call that finished it.
     pub seconds: u64,
 }
 
@@ -114,7 +114,7 @@ pub struct Record {
     pub cpus: usize,
     /// Whether a hypervisor runs beneath; null if the host does not show it.
     pub is_virtual: Option<bool>,
-    /// Whether all was made tiny, to try the command out: times mean nothing.
+    /// Whether all sizes were tiny, to try the command out: then times mean nothing.
     pub is_quick: bool,
     /// RFC 3339, UTC.
     pub begun_at: String,
@@ -144,7 +144,7 @@ impl Record {
         check_schema(&text, || path.display().to_string())?;
         let record: Self = serde_json::from_str(&text).map_err(|error| {
             Stop::BadInput(format!(
-                "{}: {error}; it is no record of `cargo runner on-this-host`, or one of another version",
+                "{}: {error}; it is not a record of `cargo runner on-this-host`, or one of another version",
                 path.display()
             ))
         })?;
@@ -162,7 +162,7 @@ impl Record {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// Returns the name of what a step made, if it is done.
+    /// Returns the name of a finished step's result.
     pub(crate) fn made(&self, step: Step) -> Option<&str> {
         let done = self.steps.iter().find(|done| done.step == step);
         done.map(|done| done.made.as_str())
@@ -174,7 +174,8 @@ impl Record {
         done.map(|done| done.made.as_str())
     }
 
-    /// Folders of the bundle, seen from the results, the host's own last: with it the host is known.
+    /// Folders of the bundle, seen from the results. The host's own is last: once it exists, the
+    /// host is known.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let sweeps = self.sweeps().map(|name| Path::new("sweeps").join(name));
         sweeps
@@ -267,7 +268,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
         }
         if !is_known(&path) {
             bail!(refused(format!(
-                "`{shown}` is none of the files that `cargo runner on-this-host` packs"
+                "`{shown}` is not one of the files that `cargo runner on-this-host` packs"
             )));
         }
         let place = folder.join(&path);
@@ -293,11 +294,11 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     };
     let Some(record) = record else {
         bail!(refused(format!(
-            "it has not one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
+            "it does not have exactly one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
         )));
     };
-    // Names in a record are as invented as the rest: only folders that were unpacked are meant, and
-    // each once, or it could not be moved.
+    // Names in a record are as untrusted as the rest. Only folders that were unpacked are taken,
+    // and each once, or it could not be moved.
     let named: BTreeSet<PathBuf> = record.folders().into_iter().collect();
     if named.len() < record.folders().len() {
         bail!(refused(format!("its {RECORD} names a sweep twice")));
@@ -305,7 +306,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     if let Some(other) = named.symmetric_difference(&found).next() {
         let other = other.display().to_string();
         bail!(refused(format!(
-            "`{}` is only in the {RECORD} of host {}, or only beside it",
+            "`{}` is only in the {RECORD} of host {}, or only among the files",
             other.escape_debug(),
             record.host.escape_debug()
         )));
@@ -341,10 +342,10 @@ fn is_known(path: &Path) -> bool {
     }
 }
 
-/// Refuses a file that unpacks to more than a host has, or that changes what a terminal shows.
+/// Refuses a file that unpacks to more than a host has, or that contains control characters.
 ///
 /// # Errors
-/// The fault, in words.
+/// The fault, as a sentence.
 pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let mut text = String::new();
     let opened = trials_file::Text::open(file);
@@ -409,7 +410,7 @@ mod tests {
         }
     }
 
-    /// Why an archive of single entries is refused, which no runner writes.
+    /// Why an archive of these entries is refused; no runner writes such an archive.
     fn refused(entries: &[(&str, EntryType, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let mut tar = Builder::new(Vec::new());
@@ -494,7 +495,10 @@ mod tests {
             "results/FINDINGS.md",
         ] {
             let error = refused(&[(path, EntryType::Regular, "")]);
-            assert!(error.contains(&format!("`{path}` is none of")), "{error}");
+            assert!(
+                error.contains(&format!("`{path}` is not one of")),
+                "{error}"
+            );
         }
         let long = format!("hosts/{}/record.json", "a".repeat(200));
         assert!(!is_known(Path::new(&long)));
@@ -509,7 +513,10 @@ mod tests {
             (vec![(own.0, own.1, "{}")], "schema"),
             (vec![(own.0, own.1, "{}")], ": hosts/1a2b3c/record.json: "),
             (vec![(own.0, own.1, "{}")], "nothing was taken"),
-            (vec![("sweeps/a/host.json", own.1, "")], "not one host"),
+            (
+                vec![("sweeps/a/host.json", own.1, "")],
+                "not have exactly one host",
+            ),
             (vec![(own.0, own.1, &*twice)], "names a sweep twice"),
             (
                 vec![own, sweep(PACKED), sweep(PACKED_BEFORE)],
@@ -519,7 +526,10 @@ mod tests {
                 vec![("hosts/b/record.json", own.1, own.2)],
                 "is only in the record.json of host 1a2b3c",
             ),
-            (vec![own, ("hosts/b/here.toml", own.1, "")], "not one host"),
+            (
+                vec![own, ("hosts/b/here.toml", own.1, "")],
+                "not have exactly one host",
+            ),
             (
                 vec![own, ("sweeps/other/host.json", own.1, "")],
                 "`sweeps/2026-a-sweep` is only in",

@@ -1,4 +1,5 @@
-//! The list of commands; each file of `commands` has one's arguments, help text and run.
+//! The list of commands. Each file of `commands` has the arguments, help text and run of one
+//! command.
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -35,38 +36,38 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
-    /// Measure branches from anywhere against the first one named
+    /// Compare branches named on the command line with the first one
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
-    /// Measure everything that others want to know of this host, in about an hour, and pack it into
-    /// one file
+    /// Measure what the project collects from each host, in about an hour, and pack it into one
+    /// file
     #[command(after_help = on_this_host::HELP)]
     OnThisHost(on_this_host::OnThisHostArgs),
-    /// Merge the shards of one plan into a sweep, or take what another host sent
+    /// Merge the shards of one plan into a sweep, or add the results that another host sent
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
     /// Record what a program of yours does on its pool, in a file that `show` reads
     #[command(after_help = record::HELP)]
     Record(record::RecordArgs),
-    /// Print the table of a sweep again, or what a recording tells
+    /// Print the table of a sweep again, or the contents of a recording
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
     /// Set aside broken lines of a sweep, so that it can be resumed
     #[command(after_help = repair::HELP)]
     Repair(repair::RepairArgs),
-    /// Record one run of a workload, print what it tells, and draw its timeline
+    /// Record one run of a workload, print tables of it, and draw its timeline
     #[command(after_help = trace::HELP)]
     Trace(trace::TraceArgs),
     /// Show the CPU frequency, fix it by hand, restore the original settings
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
-    /// Check whether this host is fit to measure, and name the remedies
+    /// Check whether this host is fit to measure, and list remedies
     #[command(after_help = doctor::HELP)]
     Doctor(doctor::DoctorArgs),
     /// Draw a sweep: figures, tables and one page that shows them
     #[command(after_help = report::HELP)]
     Report(report::ReportArgs),
-    /// Measure what this host and work on it cost, for the simulated machine `here`
+    /// Measure the cost parameters of this host, for the simulated machine `here`
     #[command(after_help = calibrate::HELP)]
     Calibrate(calibrate::CalibrateArgs),
     /// Predict times of this host by simulation, measure them, and compare
@@ -77,9 +78,9 @@ enum Command {
     Analysis(analysis::AnalysisArgs),
 }
 
-/// The command line, without options in help texts that their command refuses.
+/// The command line. Options that a command refuses do not appear in its help text.
 fn command() -> clap::Command {
-    // The branches of a comparison are its words.
+    // `compare` takes its branches as arguments, not as an option.
     let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));
     validate::REFUSED.iter().fold(
         Cli::command().mut_subcommand("compare", hidden),
@@ -91,7 +92,7 @@ fn command() -> clap::Command {
     )
 }
 
-/// Parses the command line and does what it says.
+/// Parses the command line and runs the command.
 ///
 /// # Errors
 /// Any error that stops a command; [`crate::exit::exit_of`] gives its exit code.
@@ -132,8 +133,8 @@ mod tests {
         command().debug_assert();
     }
 
-    /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they
-    /// printed.
+    /// All texts of the analysis that a reader sees, by file. A notebook's text is its cells and
+    /// their output.
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
         let in_folder = |folder| {
@@ -161,7 +162,8 @@ mod tests {
         files.filter_map(text).collect()
     }
 
-    /// All strings in a value, those of one list joined: a notebook keeps the lines of a text so.
+    /// All strings in a value. The strings of one list are joined, since a notebook keeps a text as
+    /// a list of lines.
     fn lines_of(value: &serde_json::Value) -> String {
         match value {
             serde_json::Value::String(text) => text.clone(),
@@ -180,7 +182,7 @@ mod tests {
         for (path, text) in texts_of_the_analysis() {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
-                // A report may fill in any word for a placeholder.
+                // A report may put any word in place of a placeholder.
                 let words = command
                     .split_whitespace()
                     .map(|word| if word.contains('{') { "word" } else { word });

@@ -1,4 +1,4 @@
-//! The exit code of an error, whichever part of the runner it is from.
+//! The exit code of an error from any part of the runner.
 
 use std::io::Error;
 
@@ -6,8 +6,8 @@ use crate::config::ConfigError;
 use crate::record::trials_file::BrokenLine;
 use crate::stop::{Exit, Stop, is_no_file_of_text};
 
-/// Returns the exit code of an error. An unclassified error is a failing machine (disk,
-/// permissions): 4; unless a file was read, and is not the text that it should be.
+/// Returns the exit code of an error. An unclassified error means a failing machine (disk,
+/// permissions): 4. The exception is a file that could be read but has the wrong content.
 #[must_use]
 pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.is::<ConfigError>() || error.is::<BrokenLine>() {
@@ -22,8 +22,8 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Whether the cause is a path that names no file of text: other bytes, a folder, or links that
-/// lead in a circle.
+/// Whether the cause is a path that is not a text file: other bytes, a folder, or links in a
+/// circle.
 fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause
         .downcast_ref::<Error>()

@@ -1,12 +1,12 @@
 //! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency
 //! modes.
 //!
-//! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
+//! The binary only calls [`cli`]; `README.md` describes the method.
 
-// They panic on a full disk and on a closed pipe: [`text`] does not.
+// These macros panic on a full disk and on a closed pipe; the functions of [`text`] do not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-/// [`text::words::tell`] of what `format!` makes of its arguments.
+/// Calls [`text::words::tell`] with the formatted arguments.
 macro_rules! tell {
     ($($words:tt)*) => { $crate::text::words::tell(&format!($($words)*)) };
 }

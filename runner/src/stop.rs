@@ -1,30 +1,30 @@
-//! Why the runner stops, and the exit code that tells a script so.
+//! Reasons why the runner stops, and the exit code of each for scripts.
 
 use std::io::{Error, ErrorKind};
 
 use rustix::io::Errno;
 
-/// How a command ended; scripts tell the causes apart by the number.
+/// How a command ended. Scripts distinguish the causes by the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything asked for was done.
+    /// Everything that was requested was done.
     Good,
     /// The sweep ran to its end, but at least one trial failed.
     TrialsFailed,
     /// The command line or a file written by hand is wrong.
     BadInput,
-    /// A branch could not be built, or its binary is not what was asked for.
+    /// A branch could not be built, or its binary is not as requested.
     BuildFailed,
-    /// This machine, or its state, does not allow what was asked.
+    /// This machine, or its state, does not allow the request.
     HostNotFit,
     /// Ctrl-C or a termination signal.
     Interrupted,
-    /// A program that the runner only passes on to ended with this code.
+    /// A program that the runner called ended with this code.
     PassedOn(u8),
 }
 
 impl Exit {
-    /// The number given to the shell.
+    /// The exit code for the shell.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -42,7 +42,7 @@ impl Exit {
 /// An error that knows its exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// Exit 2: what was asked for does not exist or contradicts itself.
+    /// Exit 2: the requested thing does not exist or contradicts itself.
     #[error("{0}")]
     BadInput(String),
     /// Exit 3: no trustworthy binary.
@@ -56,7 +56,7 @@ pub enum Stop {
     Interrupted(String),
 }
 
-/// Whether a path names no file of text: other bytes, a folder, or links that lead in a circle.
+/// Whether a path is not a text file: other bytes, a folder, or links in a circle.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,
@@ -67,7 +67,7 @@ pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     kinds.contains(&error.kind()) || is_circle
 }
 
-/// Whether a command only stopped because its standard output was closed.
+/// Whether a command stopped only because its standard output was closed.
 #[must_use]
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is_it = |error: &Error| error.kind() == ErrorKind::BrokenPipe;

@@ -2,7 +2,7 @@
 use rayon_core::{ThreadPool, instrument};
 use workloads::observer::{Counts, NamedCounts, Observer};
 
-/// The fork, asked in the words of the workloads.
+/// The fork's counts, in the types of the workloads.
 struct Fork;
 
 impl Observer for Fork {

@@ -1,8 +1,7 @@
-//! The published packages' own tests, run on the fork: the proof that it is rayon-core.
+//! The published packages' own tests, run on the fork, which must pass them like rayon-core.
 //!
-//! Their files are those that Cargo keeps of the published packages. They are copied under
-//! `target/`, unmodified, into a workspace that is given the fork; nothing of them is in this
-//! repository.
+//! Cargo keeps these files with the published packages. They are copied under `target/`,
+//! unmodified, into a workspace that uses the fork; this repository contains none of them.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -26,7 +25,7 @@ use crate::variants::{Variant, Variants};
 pub(crate) struct Options {
     #[command(flatten)]
     variants: Variants,
-    /// The packages whose tests to run, in any version of `rayon` and of `rayon-core`.
+    /// The packages whose tests run, in any version of `rayon` and of `rayon-core`.
     #[arg(
         long = "package",
         value_name = "NAME@VERSION",
@@ -34,7 +33,7 @@ pub(crate) struct Options {
         default_values = ["rayon@1.11.0", "rayon@1.12.0", "rayon-core@1.13.0"]
     )]
     packages: Vec<Package>,
-    /// Run again what has passed before with the same compiler and the same sources of the fork.
+    /// Run tests again that passed before with the same compiler and the same sources of the fork.
     #[arg(long)]
     fresh: bool,
 }
@@ -49,26 +48,27 @@ struct Package {
 const RAYON: &str = "rayon";
 const RAYON_CORE: &str = "rayon-core";
 
-/// One kind of tests of one package, ready to be run.
+/// One kind of tests of one package, ready to run.
 struct Suite {
     title: String,
     folder: PathBuf,
-    /// The arguments by which Cargo chooses them.
+    /// The arguments that select it in Cargo.
     targets: &'static [&'static str],
 }
 
 const OF_RAYON: &[(&str, &[&str])] = &[("tests", &["--lib", "--tests"]), (EXAMPLES, &[])];
 
-/// Documentation tests, which are a part of the sources: those of rayon-core cannot run on others.
+/// Documentation tests are a part of the sources, so those of rayon-core cannot run on another
+/// crate.
 const EXAMPLES: &str = "doctests";
 
 const OF_RAYON_CORE: &[(&str, &[&str])] = &[
     ("tests", &["--test", "*"]),
-    // They stand in files of their own.
+    // They are in separate files.
     ("unit tests", &["--lib"]),
 ];
 
-/// The two private functions of rayon-core that its unit tests call, as a program can write them.
+/// The two private functions of rayon-core that its unit tests call, written with public functions.
 const PRIVATE: &str = "
 #[cfg(test)]
 mod unwind {
@@ -85,7 +85,7 @@ mod registry {
 }
 ";
 
-/// Runs all tests of the packages on every variant asked for.
+/// Runs all tests of the packages on every requested variant.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let _lock = alone(sh, "conformance")?;
     let suites = suites(sh, &options.packages)?;
@@ -96,8 +96,8 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_all(sh, &all.collect::<Vec<_>>(), options.fresh)
 }
 
-/// Runs the tests that every change must pass: those of the newest of each package. Rayon's take
-/// long to compile, so that they run on the last of `variants` alone.
+/// Runs the tests that every change must pass: those of the newest version of each package. Rayon's
+/// tests take long to compile, so they run only on the last of `variants`.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "conformance")?;
     let newest = ["rayon-core@1.13.0", "rayon@1.12.0"].map(str::parse::<Package>);
@@ -114,8 +114,8 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     run_all(sh, &all, true)
 }
 
-/// Runs each suite on its variant, to the end, and says how many tests passed. Unless `fresh`,
-/// leaves out what has passed on the same sources, so that an interrupted run continues.
+/// Runs each suite on its variant, to the end, and prints how many tests passed. Unless `fresh`,
+/// leaves out suites that passed on the same sources, so that an interrupted run continues.
 fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
     const READ: [&str; 3] = [
         "rayon-fork/Cargo.toml",
@@ -147,7 +147,7 @@ fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
     Ok(())
 }
 
-/// Fetches the packages and sets their tests up to run on the fork.
+/// Fetches the packages and prepares their tests to run on the fork.
 fn suites(sh: &Shell, packages: &[Package]) -> Result<Vec<Suite>> {
     let mut suites = Vec::new();
     for Package { name, version } in packages {
@@ -201,13 +201,13 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     let mut manifest = fork::manifest_in(sh, folder)?;
     manifest.insert("patch".into(), fork::patch(sh).into());
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
-    // The package's own lock file pins the published rayon-core, which would switch the patch off.
+    // The package's own lock file pins the published rayon-core, which would disable the patch.
     sh.remove_path(folder.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// A package that has nothing but the tests of the published one, with its edition, features and
-/// dependencies. To the unit tests its root looks like that of rayon-core.
+/// A package with only the tests of the published one, and its edition, features and dependencies.
+/// For the unit tests, its root looks like that of rayon-core.
 fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     let folder = sh.current_dir().join("target").join(place);
     copy_folder(&published.join("tests"), &folder.join("tests"), |_| None)?;
@@ -240,8 +240,8 @@ fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     package.write()
 }
 
-/// Unit tests without those that check by a private field of a pool that its workers end. The
-/// fork's own tests of how pools end check that.
+/// Returns unit tests without those that read a private field of a pool to check that its workers
+/// end. The fork's own tests of how pools end check that.
 fn without_tests_of_fields(text: &str) -> String {
     let mut items: Vec<&str> = text.split_inclusive("\n}\n").collect();
     items.retain(|item| !item.contains("pool.registry"));
@@ -263,13 +263,13 @@ fn unit_tests(sh: &Shell, sources: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Suite {
-    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not end
-    /// by itself counts as one failure; one that does not compile is an error.
+    /// Runs the suite on `variant` and prints the failed tests on stderr. A test program that does
+    /// not end by itself counts as one failure; one that does not compile is an error.
     fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
-        // One folder for all: what does not depend on the variant is built once.
+        // One folder for all variants: code that does not depend on the variant is built once.
         let target = sh.current_dir().join("target/conformance/build");
         let _target = sh.push_env("CARGO_TARGET_DIR", target);
-        // Many builds that are run once: debug info and incremental state would only cost time.
+        // Many builds that each run once: debug info and incremental state would only cost time.
         let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
         let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
         let _dir = sh.push_dir(&self.folder);

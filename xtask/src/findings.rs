@@ -1,5 +1,5 @@
-//! Tests of the programs in `findings/`, which stand outside the workspace. Each must build without
-//! lints and run to its end. Each proposal there must fit upstream.
+//! Tests of the programs in `findings/`, which are outside the workspace. Each must pass the lints
+//! and run to its end. Each proposal there must fit upstream.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 use crate::shell::step;
 use crate::upstream;
 
-/// The workspace's lints, as far as they can find something in a small program.
+/// The workspace's lints that can find something in a small program.
 const LINTS: [&str; 5] = [
     "-Dwarnings",
     "-Wmissing_docs",
@@ -34,7 +34,7 @@ const REFUSED: [&[&str]; 6] = [
 
 /// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
-    // Theirs are all the same dependencies.
+    // They all have the same dependencies.
     let target = sh.current_dir().join("target/findings");
     let _target = sh.push_env("CARGO_TARGET_DIR", &target);
     for name in programs(sh)? {
@@ -50,7 +50,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         let code = output.status.code();
         ensure!(
             code.is_some_and(|code| EXIT_CODES.contains(&code)),
-            "findings/{name}: {}, which its README does not know\n{}{}",
+            "findings/{name}: {}, which its README does not list\n{}{}",
             output.status,
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn each_program_is_short_enough_to_be_read_at_once() {
-        /// In the default format, which breaks more lines than a wide page: a maintainer reads five
-        /// minutes.
+        /// Lines in the default format, which breaks more lines than a wide page: a maintainer
+        /// reads a program in five minutes.
         const MOST: usize = 200;
         let sh = at_root().unwrap();
         for name in programs(&sh).unwrap() {

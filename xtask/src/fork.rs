@@ -6,10 +6,10 @@ use anyhow::{Context as _, Result};
 use toml::Table;
 use xshell::{Cmd, Shell, cmd};
 
-/// The version whose interface the fork has, and that it is compared with.
+/// The published version with the fork's interface, with which the fork is compared.
 pub(crate) const PUBLISHED: &str = "1.13.0";
 
-/// Where the fork's package is.
+/// The folder of the fork's package.
 pub(crate) fn folder(sh: &Shell) -> PathBuf {
     sh.current_dir().join("rayon-fork")
 }
@@ -32,7 +32,7 @@ pub(crate) fn path(sh: &Shell) -> Table {
     Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())])
 }
 
-/// `[patch]` with the fork in the place of rayon-core.
+/// `[patch]` that replaces rayon-core by the fork.
 pub(crate) fn patch(sh: &Shell) -> Table {
     let fork = Table::from_iter([("rayon-core".to_owned(), path(sh).into())]);
     Table::from_iter([("crates-io".to_owned(), fork.into())])
@@ -49,9 +49,9 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
     Ok((tree, is_fork))
 }
 
-/// The examples in the documentation of what `test` tests, as one program instead of one for each,
-/// which takes a fraction of the time. Each still runs in a process of its own. Newer editions do
-/// so without asking; for older ones, stable compilers do not know the flag.
+/// Merges the documentation examples of the `test` command into one program, which takes a fraction
+/// of the time. Each still runs in a process of its own. Newer editions do so by default; for older
+/// ones, stable compilers do not know the flag.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
     test.arg("--doc")
         .env("RUSTC_BOOTSTRAP", "1")

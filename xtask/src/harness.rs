@@ -1,4 +1,4 @@
-//! Tests of others, run by Cargo: whether they compile, and how many passed.
+//! Tests of other packages, run by Cargo: whether they compile, and how many passed.
 
 use std::fmt;
 
@@ -47,14 +47,14 @@ impl fmt::Display for Counts {
 /// Builds tests first, so that a compile error is not reported as a failed test.
 ///
 /// # Errors
-/// [`Stop::BuildFailed`], after cargo's words on stderr.
+/// [`Stop::BuildFailed`], after cargo's output on stderr.
 pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
     let output = tests.quiet().ignore_status().output()?;
     if output.status.success() {
         return Ok(());
     }
     eprintln!("{}", String::from_utf8_lossy(&output.stderr).trim_end());
-    Err(Stop::BuildFailed(format!("{what} does not compile; cargo's words are above")).into())
+    Err(Stop::BuildFailed(format!("{what} does not compile; cargo's output is above")).into())
 }
 
 /// The outcome of tests that compile.

@@ -1,8 +1,9 @@
-//! Steps in two lanes, each step a process of its own, and a table of the time that each took.
+//! Runs steps in two lanes, each step a process of its own, and prints a table of the time that
+//! each took.
 //!
-//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on.
-//! Steps of the first lane build in the checkout's target folder, which Cargo lets one build at a
-//! time have; those of the second elsewhere, or in it for a moment.
+//! If one lane compiles with one CPU, or waits, as tests do, the other lane uses the CPUs. Steps of
+//! the first lane build in the checkout's target folder, which Cargo gives to one build at a time.
+//! Steps of the second lane build elsewhere, or only briefly in that folder.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -29,7 +30,7 @@ struct Took {
     cpu_s: f64,
 }
 
-/// A step that goes on.
+/// A running step.
 struct RunningStep {
     step: Step,
     lane: usize,
@@ -42,12 +43,12 @@ impl Step {
         Self(words.into_iter().map(str::to_owned).collect())
     }
 
-    /// As people type it behind `cargo xtask`.
+    /// The step as people type it after `cargo xtask`.
     pub(crate) fn name(&self) -> String {
         self.0.join(" ")
     }
 
-    /// Begins it; its output goes to a file.
+    /// Starts it; its output goes to a file.
     fn begin(self, folder: &Path, lane: usize) -> Result<(i32, RunningStep)> {
         let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
         let file = File::create(&log).with_context(|| log.display().to_string())?;
@@ -74,8 +75,8 @@ impl Step {
     }
 }
 
-/// Runs each lane's steps one after the other, beside the other lane's, until one fails. Shows the
-/// output of a step at its end.
+/// Runs the steps of each lane one after the other, both lanes side by side, until a step fails.
+/// Shows the output of a step at its end.
 pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     let folder = sh.current_dir().join("target/steps");
     sh.create_dir(&folder)?;
@@ -137,7 +138,7 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
-/// Which process ended, with which code.
+/// The process that ended, and its exit code.
 fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     match status {
         WaitStatus::Exited(id, code) => Some((id.as_raw(), code)),
@@ -146,12 +147,9 @@ fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     }
 }
 
-/// The cause that the step's exit code tells, if it tells one.
+/// The cause that the step's exit code means, if it means one.
 fn failed(step: &Step, code: i32) -> anyhow::Error {
-    let why = format!(
-        "`cargo xtask {}` failed; what it said is above",
-        step.name()
-    );
+    let why = format!("`cargo xtask {}` failed; its output is above", step.name());
     match code {
         2 => Stop::BadInput(why).into(),
         3 => Stop::BuildFailed(why).into(),

@@ -1,4 +1,4 @@
-//! Reads lock files, and finds the packages that one has and another lacks, rayon-core aside.
+//! Reads lock files, and finds the packages that one has and another lacks, except rayon-core.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use toml::Table;
 use xshell::Shell;
 
-/// Names and versions; a package may be there in several.
+/// Names and versions; a package may be there in several versions.
 pub(crate) type Locked = BTreeSet<(String, String)>;
 
 /// Reads the names and versions of the packages in the lock file of `folder`.

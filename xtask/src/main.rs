@@ -1,4 +1,5 @@
-//! The checks that a change of this repository must pass, by name, and commands to run each alone.
+//! The checks that a change of this repository must pass, by name, and commands that run one of
+//! them.
 
 mod conformance;
 mod dependency;
@@ -52,102 +53,103 @@ struct Cli {
 #[derive(Subcommand)]
 enum Task {
     /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals,
-    /// findings, runner and analysis.
+    /// findings, runner and analysis
     Test {
-        /// Only these parts (default: all, and `services` only if they changed).
+        /// Run only these parts (default: all, and `services` only if they changed)
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
-        /// The long form: test the fork on every variant, not on `packed`, `champion` and the few
-        /// builds of the rest.
+        /// Test the fork on every variant, not only on `packed`, `champion` and a few builds with
+        /// the other features; takes long
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
-        /// Run parts again that passed before and whose files are as they were.
+        /// Also run parts that passed before and whose files have not changed
         #[arg(long)]
         force: bool,
         #[command(flatten)]
         variants: Variants,
     },
-    /// Check formats, lints and documentation: quick, before a commit.
+    /// Check formats, lints and documentation: quick, before a commit
     Check {
-        /// The long form: lint the fork on every variant, not on the builds of `ci` alone.
+        /// Lint the fork on every variant, not only on the builds of `ci`; takes long
         #[arg(long)]
         all_variants: bool,
     },
     /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every
-    /// variant.
+    /// variant
     ///
-    /// The tests come from the registry; none is in this repository. All of them take an hour or
-    /// two and 4 GB below target/conformance. An interrupted run continues where it stopped.
+    /// The tests come from the registry; this repository contains none of them. All of them take an
+    /// hour or two and 4 GB below target/conformance. An interrupted run continues where it
+    /// stopped.
     Conformance(conformance::Options),
-    /// Apply our proposals to rayon-core, run its own tests with each, and write them as patches.
+    /// Apply our proposals to rayon-core, run its own tests with each, and write them as patches
     ///
-    /// A proposal is `findings/NAME/edits.toml`: lines of upstream's files, and our text. The patch
-    /// is target/upstream/NAME.patch, with a commit's message, for `git apply` in the tree; the
-    /// edited copy stays in target/upstream/NAME. Needs the registry.
+    /// A proposal is `findings/NAME/edits.toml`: line numbers of upstream's files, and our text.
+    /// The patch is target/upstream/NAME.patch, with a commit message, for `git apply` in the tree.
+    /// The edited copy stays in target/upstream/NAME. Needs the registry.
     ///
-    /// Ends with 1 if one of upstream's tests fails, and with 3 if the result does not compile.
-    /// Ends with 2 if a file of the tree is not the one that the edits were written for.
+    /// Exit codes: 1 if one of upstream's tests fails, 3 if the result does not compile. Exit code
+    /// 2: a file of the tree differs from the one for the edits.
     Upstream(upstream::Options),
-    /// Run the deep set of model checks of the sleep protocol.
+    /// Run the deep set of model checks of the sleep protocol
     Models,
-    /// Compare the stack of nested joins, scopes, installs and spawns with the published crate.
+    /// Compare the stack of nested joins, scopes, installs and spawns with the published crate
     ///
-    /// On every variant, in release and debug builds. Fails if a variant takes more.
+    /// Runs on every variant, in release and debug builds. Fails if a variant takes more.
     Stack {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Run the fork's tests under Miri, with a nightly compiler; by default on two variants.
+    /// Run the fork's tests under Miri, with a nightly compiler; by default on two variants
     Miri {
-        /// Schedules per test: Miri's random choices begin with the seeds 0, 1, ….
+        /// Schedules per test: Miri's random choices begin with the seeds 0, 1, …
         #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
         seeds: u32,
         #[command(flatten)]
         variants: Variants,
-        /// Only tests whose name contains one of these (default: all).
+        /// Only tests whose name contains one of these (default: all)
         names: Vec<String>,
     },
     /// Run the fork's tests under the thread sanitizer, with a nightly compiler; by default on two
-    /// variants.
+    /// variants
     Tsan {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Try the analysis on synthetic sweeps of known truth.
+    /// Test the analysis on synthetic sweeps with known truth
     ///
-    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are
-    /// recommended. Fails if a target is missed. All cases take some ten minutes on two CPUs.
-    /// `cargo xtask test` tries fewer sweeps.
+    /// Prints how often intervals cover the truth, test results are wrong, effects are found and
+    /// branches are recommended. Fails if a target is missed. All cases take some ten minutes on
+    /// two CPUs. `cargo xtask test` uses fewer sweeps.
     Truth {
-        /// Synthetic sweeps of each case.
+        /// Synthetic sweeps of each case
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
         sweeps: u32,
-        /// Only these cases; an unknown name lists them (default: all).
+        /// Only these cases; an unknown name lists them (default: all)
         cases: Vec<String>,
     },
-    /// Kill the runner at every step of a change of the CPU frequency, and sweeps at random
-    /// moments.
+    /// Kill the runner at every step of a change of the CPU frequency, and kill sweeps at random
+    /// moments
     ///
     /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
     Faults,
-    /// Copy the fork alone, without this workspace, into a new folder for a program of yours.
+    /// Copy only the fork, without this workspace, into a new folder for a program of yours
     ///
     /// Prints the lines for its `Cargo.toml`.
     Vendor {
-        /// The folder to make.
+        /// The folder to make
         folder: PathBuf,
     },
-    /// Run what continuous integration runs: `check`, and all parts of `test`, whatever passed
-    /// before.
+    /// Run what continuous integration runs: `check`, and all parts of `test`, whether or not they
+    /// passed before
     ///
-    /// In two lanes. Ends with a table of the seconds of each step.
+    /// Runs two lanes of steps side by side. Ends with a table of the seconds of each step.
     Ci,
 }
 
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of our output has enough of it: `… | head` is no failure.
+        // The reader closed the pipe, as in `… | head`: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&format!("error: {error:#}"));
@@ -156,8 +158,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit codes are the runner's: 2 for bad input, 3 for a failed build, 4 for a host that is not
-/// fit, 130 for an interrupt. Any other error is a check that failed.
+/// The exit codes are the runner's: 2 for bad input, 3 for a failed build, 4 for an unfit host, 130
+/// for an interrupt. Any other error is a check that failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
     if is_classified {
@@ -212,10 +214,10 @@ fn run(task: Task) -> Result<()> {
     }
 }
 
-/// Those parts that build in the checkout's target folder for long, in their order.
+/// The parts that build for long in the checkout's target folder, in their order.
 const FIRST_LANE: [Part; 4] = [Part::Fork, Part::Workloads, Part::Services, Part::Runner];
 
-/// The others: together they take about as long.
+/// The other parts; together they take about as long.
 const SECOND_LANE: [Part; 8] = [
     Part::Analysis,
     Part::Simulated,
@@ -247,7 +249,7 @@ fn test(
     }
 }
 
-/// Those parts that are asked for and have to run.
+/// The requested parts that must run.
 fn due(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Result<Vec<Part>> {
     let mut due = Vec::new();
     for &part in Part::value_variants() {
@@ -262,14 +264,14 @@ fn due(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Resu
         if is_forced || !part.stamp(sh, variants)?.is_valid() {
             due.push(part);
         } else {
-            let same = "passed before, and nothing that it reads has changed; --force runs it";
+            let same = "passed before, and its files have not changed; --force runs it";
             eprintln!("── {}: {same}", part.name());
         }
     }
     Ok(due)
 }
 
-/// Each part a command of this program.
+/// Makes each part a command of this program.
 fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 2] {
     let step = |part: &&Part| {
         let name = part.name();

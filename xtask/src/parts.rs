@@ -10,11 +10,11 @@ use crate::variants::Variant;
 /// A part of the test suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// The fork: `packed`, `champion`, and builds that have every other feature among them.
+    /// The fork: `packed`, `champion`, and builds that together have every other feature.
     Fork,
-    /// The fork in a stranger's program: lock file, oldest compiler.
+    /// The fork in a user's program: lock file, oldest compiler.
     Dependency,
-    /// The fork's stack beside the published crate's, on `packed` and `champion`.
+    /// The fork's stack compared with the published crate's, on `packed` and `champion`.
     Stack,
     /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on the
     /// latter.
@@ -25,14 +25,14 @@ pub(crate) enum Part {
     Simulated,
     /// The measured programs, on `packed` and `champion`.
     Workloads,
-    /// The services among them, which are many: only if they changed, or if asked for, as the next
-    /// two.
+    /// The services, which are many. This part and the next two run only if their files changed, or
+    /// if they are requested.
     Services,
-    /// Other crates' pools under programs written for rayon.
+    /// Programs written for rayon, on other crates' pools.
     Rivals,
     /// The programs for maintainers of rayon.
     Findings,
-    /// The sweep tool and this one.
+    /// The runner and this program.
     Runner,
     /// The Python package and its notebooks.
     Analysis,
@@ -49,7 +49,7 @@ const SHARED: [&str; 6] = [
 ];
 
 impl Part {
-    /// As on the command line.
+    /// Its name on the command line.
     pub(crate) fn name(self) -> String {
         let name = self
             .to_possible_value()
@@ -57,7 +57,7 @@ impl Part {
         name.unwrap_or_default()
     }
 
-    /// Files and folders of the checkout that the part reads beside [`SHARED`].
+    /// Files and folders of the checkout that the part reads in addition to [`SHARED`].
     fn reads(self) -> &'static [&'static str] {
         match self {
             Self::Fork | Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
@@ -83,12 +83,12 @@ impl Part {
                 "runner/src/build/edits",
                 "rustfmt.toml",
             ],
-            // Sweeps from end to end, what documents say of them, and commands that documents name.
+            // Sweeps from end to end, sentences of documents about them, and commands in documents.
             Self::Runner | Self::Analysis => &["."],
         }
     }
 
-    /// Why the part need not run unless it is asked for by name.
+    /// Why the part need not run unless it is requested by name.
     pub(crate) fn is_left_out(self, sh: &Shell) -> Option<String> {
         let places = match self {
             Self::Services => &["workloads"][..],
@@ -102,7 +102,7 @@ impl Part {
         })
     }
 
-    /// The stamp of this part for the files, the compiler and the variants as they are now.
+    /// The stamp of this part for the current files, compiler and variants.
     pub(crate) fn stamp(self, sh: &Shell, variants: &[Variant]) -> Result<Stamp> {
         Stamp::of(
             sh,
@@ -114,7 +114,7 @@ impl Part {
 }
 
 /// Whether a file at `places` differs from the point where the branch left `origin/HEAD`. On that
-/// branch itself, compares with the commit before. True if Git does not tell.
+/// branch itself, compares with the previous commit. True if Git cannot tell.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));

@@ -12,9 +12,9 @@ use crate::shell::step;
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
-    // Small frames: more threads would mostly wait for each other.
+    // Frames are small: more threads would mostly wait for each other.
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
-    // The tests of a file share what they read and drew.
+    // The tests of a file share the data that they read and the figures that they drew.
     let two = ["--numprocesses", "2", "--dist", "loadfile"];
     set_up_browser(sh, &python)?;
     step(
@@ -26,7 +26,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     )
 }
 
-/// Fetches what drives a browser, for the tests of the page, where there is a Chromium to drive.
+/// Fetches the driver of a browser for the tests of the page, if there is a Chromium.
 fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let is_there = |name| {
@@ -37,7 +37,7 @@ fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
             .is_ok()
     };
     if !NAMES.into_iter().any(is_there) {
-        eprintln!("no Chromium, so the page is not opened in a browser: `apt install chromium`");
+        eprintln!("no Chromium, so the page is not tested in a browser: `apt install chromium`");
         return Ok(());
     }
     let install = ["-m", "pip", "install", "--quiet", "--require-hashes"];
@@ -81,7 +81,7 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// The analysis, ready to run. Sets Python up first if it has to, and says so.
+/// Returns the analysis, ready to run. First sets up Python if necessary, and says so.
 pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
     Ok(Analysis(Python::set_up(&sh.current_dir())?))
 }
@@ -89,7 +89,7 @@ pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
 pub(crate) struct Analysis(Python);
 
 impl Analysis {
-    /// Returns the table of builds that ran in turns; `runs` is a file of JSON lines.
+    /// Returns the table of builds that ran in alternation; `runs` is a file of JSON lines.
     pub(crate) fn turns(&self, sh: &Shell, runs: &Path) -> Result<String> {
         let _path = sh.push_env("PYTHONPATH", "analysis/src");
         let python = self.0.interpreter();

@@ -9,7 +9,7 @@ use xshell::Shell;
 
 use crate::scratch::Scratch;
 
-/// Where Cargo keeps the package's sources; fetches them if it has not yet.
+/// Returns the folder in which Cargo keeps the package's sources; fetches them if necessary.
 pub(crate) fn sources(sh: &Shell, name: &str, version: &str) -> Result<PathBuf> {
     let dependency = Table::from_iter([(name.to_owned(), format!("={version}").into())]);
     let manifest = Table::from_iter([("dependencies".to_owned(), dependency.into())]);

@@ -7,17 +7,17 @@ use xshell::{Cmd, Shell, cmd};
 use crate::shell::step;
 use crate::variants::Variant;
 
-/// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names another one for all else.
+/// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names the compiler for
+/// everything else.
 const TOOLCHAIN: &str = "nightly";
 
-/// Miri interprets the standard library, and the sanitizer needs it compiled anew: both from
-/// source.
+/// Miri interprets the standard library, and the sanitizer must compile it again: both from source.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Miri's flags, and why.
+/// Miri's flags, with reasons.
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
@@ -38,8 +38,9 @@ struct MiriTarget {
 const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget {
         target: &["--lib"],
-        // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and
-        // pools of 65 535 workers, for every variant, would take longer than all the rest.
+        // These tests count on one thread, without `unsafe`, so Miri can find nothing. Long
+        // histories and pools of 65 535 workers, for every variant, would take longer than all the
+        // rest.
         skip: &["sleep::counters"],
     },
     MiriTarget {
@@ -50,7 +51,7 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
         target: &["--test", "stress"],
         skip: &[],
     },
-    // Every public item's example: short programs, and each of them alone with its global pool.
+    // Every public item's example: short programs, each alone with its global pool.
     MiriTarget {
         target: &["--doc"],
         skip: &[],
@@ -90,7 +91,7 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let suppressions = sh.current_dir().join("rayon-fork/tsan-suppressions.txt");
     let options = format!("halt_on_error=1 suppressions='{}'", suppressions.display());
     let _options = sh.push_env("TSAN_OPTIONS", options);
-    // Other flags and another standard library than every other build.
+    // The flags and the standard library differ from those of every other build.
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/tsan"));
     for variant in variants {
         let features = variant.features();
@@ -113,8 +114,8 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
                 "--test",
                 "stress",
             ])
-            // The sanitizer ends a copy of a process with threads when that starts threads of its
-            // own.
+            // The sanitizer ends a forked child of a process with threads when that child starts
+            // threads of its own.
             .args(["--", "--skip", "a_fork_may_build_pools_of_its_own"]);
         step(&format!("thread sanitizer, {}", variant.name()), test)?;
     }
@@ -123,7 +124,7 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
 
 /// A command of the nightly Cargo.
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
-    // This very program runs under another Cargo, which says so in `CARGO`; Miri would call that.
+    // This program runs under another Cargo, which sets `CARGO`; Miri would call that.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")
 }
 
@@ -144,7 +145,7 @@ fn prove_installed(sh: &Shell) -> Result<()> {
     refuse_without_components(&installed)
 }
 
-/// The list of rustup names some components with their platform.
+/// The list of rustup shows some components with their platform.
 fn refuse_without_components(installed: &str) -> Result<()> {
     let lacks = |component: &&str| {
         let mut rests = installed

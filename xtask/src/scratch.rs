@@ -1,5 +1,5 @@
-//! Packages that tasks write below `target/`: each stands alone, as a program of somebody else
-//! does, with the rayon-core that the task gives it.
+//! Packages that tasks write below `target/`. Each is independent, like a user's program, and has
+//! the rayon-core that the task gives it.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ pub(crate) struct Scratch<'s> {
     pub(crate) manifest: Table,
 }
 
-/// Which rayon-core a package depends on.
+/// The rayon-core on which a package depends.
 #[derive(Clone, Copy)]
 pub(crate) enum Core<'v> {
-    /// The published one whose interface the fork has.
+    /// The published one with the fork's interface.
     Published,
-    /// The fork, with these features, commas between.
+    /// The fork with these features, separated by commas.
     Fork(&'v str),
 }
 
@@ -45,8 +45,8 @@ impl Core<'_> {
 }
 
 impl<'s> Scratch<'s> {
-    /// A package in `target/PLACE`, whose manifest has `more` beside a name and a workspace of its
-    /// own.
+    /// A package in `target/PLACE`, whose manifest has `more` in addition to a name and a workspace
+    /// of its own.
     pub(crate) fn new(sh: &'s Shell, place: &str, more: Table) -> Self {
         let mut manifest = toml::toml! {
             package = { name = "scratch", version = "0.0.0", edition = "2021" }
@@ -65,7 +65,7 @@ impl<'s> Scratch<'s> {
         }
     }
 
-    /// Lets it depend on that rayon-core.
+    /// Makes it depend on that rayon-core.
     pub(crate) fn on(mut self, core: Core<'_>) -> Self {
         let core = core.dependency(self.sh);
         let dependencies = self

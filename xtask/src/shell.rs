@@ -1,4 +1,4 @@
-//! A shell at the root of the checkout, and one step of a task in it.
+//! A shell at the root of the checkout, and a step of a task in it.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,15 +20,15 @@ pub(crate) fn at_root() -> Result<Shell> {
     Ok(sh)
 }
 
-/// Keeps other runs of a task from the folder `target/NAME`, which each of them makes anew, until the
-/// result is dropped.
+/// Keeps other runs of a task from the folder `target/NAME` until the result is dropped, since each
+/// run makes the folder anew.
 pub(crate) fn alone(sh: &Shell, name: &str) -> Result<File> {
     let folder = sh.current_dir().join("target").join(name);
     let does = format!("works in {}", folder.display());
     lock::wait(&folder.with_extension("lock"), &does)
 }
 
-/// Runs `command` under a heading, and says how long it took.
+/// Runs `command` under a heading, and prints how long it took.
 pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     eprintln!("── {title}");
     let (start, before) = (Instant::now(), cpu_seconds_of_children()?);
@@ -44,7 +44,7 @@ pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Of those that have ended and were waited for, and of theirs.
+/// CPU time of children that have ended and were waited for, and of their children.
 pub(crate) fn cpu_seconds_of_children() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;

@@ -1,5 +1,5 @@
-//! The fork on simulated machines: it goes there as every branch does, and its tests of behaviour
-//! with it.
+//! Runs the fork on simulated machines: it is rewritten as every branch is, together with its tests
+//! of behaviour.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +14,14 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::Variant;
 
-/// It asks for a stack that the host cannot have, and simulated threads all have the same.
+/// This test requests a stack that the host cannot have, and all simulated threads have the same
+/// stack.
 const LEFT_OUT: [&str; 2] = [
     "--skip",
     "a_scoped_pool_whose_threads_cannot_start_is_an_error",
 ];
 
-/// Runs the tests of the pool and of its behaviour on `variants`, of which the first counts.
+/// Runs the tests of the pool and of its behaviour on `variants`; the first one must run there.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let root = sh.current_dir();
     let _lock = alone(sh, "simulated-tests")?;
@@ -31,7 +32,7 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "CARGO_ENCODED_RUSTFLAGS",
         "--cfg=manycore\x1f--cap-lints=allow",
     );
-    // Pools of default size leave cores to other threads of a test.
+    // With this default, pools leave cores to other threads of a test.
     let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
     for (i, variant) in variants.iter().enumerate() {
         let mut features = variant.features_of("rayon-core");
@@ -57,7 +58,7 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
             features = { instrument = ["rayon-core/instrument"] }
             dependencies = { rayon-core = "1" }
             test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
-            // The tests are short: to compile them better would cost more than it saves.
+            // The tests are short: better optimization would cost more than it saves.
             profile = { release = { opt-level = 1, codegen-units = 1, package = { scratch = { opt-level = 0 } } } }
         },
     );
@@ -88,7 +89,7 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
     Ok(package)
 }
 
-/// Adds where the simulated machine is, and the rewritten crates.
+/// Adds the path of the simulated machine, and the rewritten crates.
 fn add_paths(manifest: &mut Table, root: &Path, rewritten: &[Rewritten]) -> Result<()> {
     let path = |inside: &str| {
         let path = Value::String(root.join(inside).display().to_string());

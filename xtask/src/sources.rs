@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::variants::Variant;
 
-/// Beginnings of the names of variables that change a build, or the duration of its tests.
+/// Prefixes of variables that change a build, or the duration of its tests.
 const VARIABLES: [&str; 5] = [
     "CARGO_PROFILE_",
     "FORK_",
@@ -47,20 +47,20 @@ pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     variables.sort();
     variables.hash(&mut hasher);
     for file in files.split_terminator('\0') {
-        // A file that was deleted and is still listed has no content.
+        // A deleted file that is still listed has no content.
         (file, fs::read(sh.current_dir().join(file)).ok()).hash(&mut hasher);
     }
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Whether one part of the tests passed on the files that it reads, as they are now.
+/// Whether one part of the tests passed on the current files.
 pub(crate) struct Stamp {
     file: PathBuf,
     now: String,
 }
 
 impl Stamp {
-    /// The stamp of the part called `name`, which reads `places` and is run on `variants`.
+    /// The stamp of the part called `name`, which reads `places` and runs on `variants`.
     pub(crate) fn of(
         sh: &Shell,
         name: &str,
@@ -75,13 +75,13 @@ impl Stamp {
         })
     }
 
-    /// Whether the part passed on the same.
+    /// Whether the part passed on the same files, compiler and variants.
     pub(crate) fn is_valid(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|then| then == self.now)
     }
 
-    /// Notes that the part passed on the files as they were when the stamp was made. A file that
-    /// was edited since makes the part run again.
+    /// Records that the part passed on the files as they were when the stamp was made. If a file
+    /// was edited since, the part runs again.
     pub(crate) fn set(&self, sh: &Shell) -> Result<()> {
         Ok(sh.write_file(&self.file, &self.now)?)
     }

@@ -1,4 +1,4 @@
-//! The steps of each task: its parts in their order, up to the first failure.
+//! The steps of each task, in their order, up to the first failure.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
@@ -13,7 +13,7 @@ use crate::shell::step;
 use crate::simulated;
 use crate::variants::Variant;
 
-/// How far the model checker goes.
+/// The bounds of the model checker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Bounds that finish within a minute or two.
@@ -22,10 +22,10 @@ pub(crate) enum Depth {
     Deep,
 }
 
-/// Runs one part of the test suite on the fork's builds `variants`, of which the first two are
-/// those that README names.
+/// Runs one part of the test suite on the fork's builds `variants`. The first two are those that
+/// README names.
 pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
-    // Parts that take long for a build run on these variants alone.
+    // Parts with long builds run only on these variants.
     let named = &variants[..variants.len().min(2)];
     match part {
         Part::Fork => fork(sh, variants),
@@ -45,7 +45,7 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {
-            // The tests' builds run for a moment, so optimization would cost more than it saves.
+            // The tests' builds run only briefly, so optimization would cost more than it saves.
             // Their sweeps are small, so more threads of the analysis would mostly wait for each
             // other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
@@ -60,7 +60,7 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
     }
 }
 
-/// The simulated machines, and the fork on them, `variants`.
+/// The simulated machines, and the fork on them, with `variants`.
 fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages =
         ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
@@ -71,12 +71,13 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Tests each rival alone, as a program has only one: programs written for rayon must build with it
-/// and give right answers. It is a workspace of its own, so its format and lints are checked here.
+/// Tests each rival by itself, as a program has only one: programs written for rayon must build
+/// with it and give right answers. Rivals are a workspace of their own, so their format and lints
+/// are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // Of those with regions alone, one stands for the file that they share.
+    // Of the rivals that only have fork-join regions, one represents the shared file.
     let targets: [(&str, Option<&[&str]>); 3] = [
         ("chili", Some(&[])),
         ("fork-union", Some(&["--tests"])),
@@ -95,7 +96,7 @@ fn rivals(sh: &Shell) -> Result<()> {
 }
 
 /// The workloads' own tests, and the answers of each on every variant. `cargo runner sweep
-/// --experiment answers` is for all branches, as they are measured.
+/// --experiment answers` checks all branches as they are measured.
 fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages = ["--package", "protocol", "--package", "workloads"];
     step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
@@ -115,10 +116,10 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
 }
 
 /// Runs the fork's tests. Only the first variant runs the tests that no variant can change:
-/// interface, compile errors, examples in the documentation. Builds that count run those of what a
-/// pool does, and not those of whole processes.
+/// interface, compile errors, examples in the documentation. Builds that count events run the tests
+/// of a pool's behaviour, and not those of whole processes.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    // Many builds that are run once: incremental state would only cost time.
+    // Many builds that each run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
@@ -157,7 +158,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of what `test` does on one kind of host.
+/// The long form of tests that `test` runs on one kind of host.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
@@ -190,13 +191,13 @@ fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
 
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
-    // Their modules are declared by a build script, which the formatter does not run.
+    // A build script declares their modules, which the formatter does not see.
     let kinds = workloads_programs(sh)?;
     step(
         "format of workloads",
         cmd!(sh, "rustfmt --check --edition 2024 {kinds...}"),
     )?;
-    // Not by RUSTFLAGS, with which everything would be compiled anew.
+    // Not with RUSTFLAGS, which would compile everything anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
     step(
@@ -206,7 +207,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The workspace itself has the first variant. Tests are the same on others, but for these.
+    // The workspace itself has the first variant. On other variants only these tests differ.
     for variant in variants.iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let mut targets = vec!["--lib"];
@@ -220,7 +221,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         );
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
-    // Of what people outside this checkout call.
+    // Documentation of the items that people outside this checkout call.
     let documented = ["--package", "rayon-core", "--features", "instrument,record"];
     let doc = cmd!(sh, "cargo doc --quiet --no-deps {documented...}");
     step("documentation of the fork", doc)?;
@@ -245,13 +246,13 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     ];
     let mut models = cmd!(sh, "cargo {test...} {packages...} models");
     if depth == Depth::Deep {
-        // Larger bounds; every verdict is printed with the executions it took.
+        // Larger bounds; every model's result is printed with the number of executions.
         models = models
             .env("FORK_LOOM_DEEP", "1")
             .args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks: two at a time would have the kernel stop each other for
-        // half of what they take.
+        // Each execution maps new stacks. Two at a time would block each other in the kernel for
+        // half of their time.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)

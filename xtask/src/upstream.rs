@@ -1,7 +1,7 @@
 //! Proposals to upstream. Applies `findings/*/edits.toml` to the published rayon-core or to a
 //! checkout of rayon, runs its own tests, and writes the patch.
 //!
-//! Nothing of upstream is in this repository: the sources are those that Cargo keeps, or the
+//! This repository contains nothing of upstream: the sources are those that Cargo keeps, or the
 //! user's, and are copied below `target/`.
 
 use std::collections::BTreeSet;
@@ -24,25 +24,25 @@ use crate::shell::{alone, step};
 
 mod demo;
 
-/// The release that each proposal has a script for.
+/// The release for which each proposal has an edit script.
 const RELEASE: &str = "1.13.0";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Folders of `findings/` that have an `edits.toml`. Without one, lists them.
+    /// Folders of `findings/` that have an `edits.toml`. Without names, lists them.
     names: Vec<String>,
-    /// A checkout of rayon, or the folder of a rayon-core, in place of the published crate. A copy is
-    /// edited, of the whole workspace if there is one.
+    /// A checkout of rayon, or the folder of a rayon-core, instead of the published crate. Edits a
+    /// copy, of the whole workspace if there is one.
     #[arg(long, value_name = "RAYON", requires = "names")]
     tree: Option<PathBuf>,
     /// Only write the patch: compile and test nothing.
     #[arg(long, requires = "names")]
     skip_tests: bool,
-    /// Also apply the patch to RAYON itself, if all went well.
+    /// Also apply the patch to RAYON itself, if everything passes.
     #[arg(long, requires = "tree")]
     apply: bool,
-    /// Run rayon-demo's own benchmarks before and after each proposal, in turns. Print each change
-    /// with its 95 % interval. `--demo=life,noop` runs only these.
+    /// Run rayon-demo's own benchmarks before and after each proposal, in alternation. Print each
+    /// change with its 95 % interval. `--demo=life,noop` runs only these.
     #[arg(
         long,
         requires = "tree",
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     )]
     #[arg(num_args = 0..=1, require_equals = true, value_parser = demo::names())]
     demo: Option<Vec<String>>,
-    /// How often each benchmark runs with each build: more turns detect smaller changes.
+    /// Runs of each benchmark with each build: more runs detect smaller changes.
     #[arg(long, requires = "demo", default_value_t = demo::TURNS, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
 }
@@ -89,7 +89,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let mut first = Ok(());
     for name in &options.names {
         let tried = try_out(sh, name, source.as_ref(), options);
-        // One that does not fit says nothing of the others.
+        // If one does not fit, the others are still applied.
         if let (Err(error), true) = (&tried, first.is_err()) {
             eprintln!("error: {error:#}");
         }
@@ -101,12 +101,12 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 /// Applies one proposal to a copy, runs upstream's tests on that, and writes the patch.
 ///
 /// # Errors
-/// That tell apart a proposal that does not fit ([`Stop::BadInput`]), one that does not compile
+/// Distinct errors for a proposal that does not fit ([`Stop::BadInput`]), one that does not compile
 /// ([`Stop::BuildFailed`]), and one with which tests fail.
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) -> Result<()> {
     let shown = format!("target/upstream/{name}.patch");
     let file = sh.current_dir().join(&shown);
-    // No patch of an earlier run stays if this one fails.
+    // If this fails, no patch of an earlier run must remain.
     sh.remove_path(&file)?;
     let edited = edited(sh, name, source)?;
     if !options.skip_tests {
@@ -123,7 +123,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     let mut out = std::io::stdout().lock();
     let told = writeln!(out, "{shown}").and_then(|()| out.flush());
     match told {
-        // A reader may have closed the pipe, having read enough.
+        // A reader may have closed the pipe.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Stop::HostNotFit(format!(
             "standard output cannot be written: {error}; make room, or name another place; \
              {shown} is written"
@@ -136,7 +136,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
 /// Applies a patch to the user's own tree.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if Git refuses; the tree is then as it was.
+/// [`Stop::BadInput`] if Git refuses; the tree is then unchanged.
 fn apply(sh: &Shell, root: &Path, patch: &Path) -> Result<()> {
     let git = cmd!(sh, "git -C {root} apply {patch}").quiet();
     git.run().map_err(|error| {
@@ -149,7 +149,8 @@ fn apply(sh: &Shell, root: &Path, patch: &Path) -> Result<()> {
     })
 }
 
-/// Runs upstream's unit and integration tests; of rayon's workspace, its demo is built, too.
+/// Runs upstream's unit and integration tests; if the tree is rayon's workspace, also builds its
+/// demo.
 fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     let checkout = sh.current_dir();
     let shown = copy.krate.strip_prefix(&checkout).unwrap_or(&copy.krate);
@@ -170,7 +171,7 @@ fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     );
     ensure!(
         !has_died,
-        "{name}: a program of upstream's tests died; its last words are above"
+        "{name}: a program of upstream's tests died; its last output is above"
     );
     ensure!(counts.passed > 0, "{name}: upstream has no test there");
     if copy.root.join(DEMO).is_dir() {
@@ -197,7 +198,8 @@ struct Edited {
 }
 
 impl Edited {
-    /// A commit's message and the difference, as `git apply` takes it in the tree's root.
+    /// A commit message and the difference, in the form that `git apply` accepts in the tree's
+    /// root.
     fn patch(&self) -> Result<String> {
         let Edits {
             change, message, ..
@@ -215,16 +217,16 @@ impl Edited {
     }
 }
 
-/// A rayon-core, and the folder of which it needs all: its workspace, or itself.
+/// A rayon-core, and the folder that it needs as a whole: its workspace, or itself.
 #[derive(Debug, PartialEq, Eq)]
 struct Sources {
     root: PathBuf,
     krate: PathBuf,
 }
 
-/// The rayon-core in the folder that was typed, or in the folder `rayon-core` there, with its workspace.
+/// The rayon-core in the typed folder, or in the folder `rayon-core` there, with its workspace.
 fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
-    // As typed, wherever the shell is.
+    // A typed path starts from the user's folder, not from the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let inner = tree.join("rayon-core");
     let is_rayon = here.join(&inner).join("Cargo.toml").is_file();
@@ -275,10 +277,10 @@ fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
     Ok(Sources { root, krate })
 }
 
-/// Where copies with edits are made.
+/// The folder of copies with edits.
 const MADE: &str = "target/upstream";
 
-/// Keeps others from `target/upstream`, which each of them makes anew.
+/// Locks `target/upstream`, which each run makes anew.
 fn lock(sh: &Shell) -> Result<File> {
     alone(sh, "upstream")
 }
@@ -303,7 +305,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
              that stay: leave these out of it"
         );
         let _target = shared_target(sh);
-        // Or the checkout's own would count.
+        // Otherwise the checkout's own settings would count.
         sh.write_file(copy.root.join("rustfmt.toml"), "")?;
         let _dir = sh.push_dir(copy.krate);
         step(
@@ -316,7 +318,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// One folder for all: what rayon-core needs is built once.
+/// One folder for all: the dependencies of rayon-core are built once.
 fn shared_target(sh: &Shell) -> PushEnv<'_> {
     sh.push_env(
         "CARGO_TARGET_DIR",
@@ -497,7 +499,7 @@ mod tests {
             matches!(error.downcast_ref(), Some(Stop::BadInput(_))),
             "{error}"
         );
-        let shown = format!("findings/{name}/edits.toml: no script fits ");
+        let shown = format!("findings/{name}/edits.toml: the edits fit no version of ");
         assert!(error.to_string().starts_with(&shown), "{error}");
 
         let _dir = sh.push_dir(folder.path().join("rayon-core"));
@@ -508,7 +510,7 @@ mod tests {
         );
         assert_eq!(
             error.to_string(),
-            "the tree does not compile; cargo's words are above"
+            "the tree does not compile; cargo's output is above"
         );
     }
 
@@ -530,7 +532,7 @@ mod tests {
             let edits = Edits::read(&file, "edits.toml").unwrap();
             edits.copy(&source.root, &source.krate, to.path())
         };
-        // The refusal says what is there.
+        // The refusal names the actual hash.
         let refused = copy("0").unwrap_err().to_string();
         let found = refused.split_once("has sha256 ").unwrap().1;
         let changed = copy(found.split_once(',').unwrap().0).unwrap();
@@ -592,7 +594,7 @@ mod tests {
 
     #[test]
     fn each_proposal_has_scripts_for_the_release_and_main_a_message_and_a_release_note() {
-        /// As git's own conventions have it.
+        /// Follows Git's own conventions.
         const WIDEST: usize = 72;
         let sh = at_root().unwrap();
         let readme = sh.read_file("findings/README.md").unwrap();

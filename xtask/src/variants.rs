@@ -7,7 +7,7 @@ use runner::config::checkout::Checkout;
 use runner::config::{Branch, Config, Features, Source};
 use runner::stop::Stop;
 
-/// Which variants a task runs on.
+/// The variants on which a task runs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, such as `split,no-jec`, or by a branch of the fork, such as
@@ -20,24 +20,24 @@ pub(crate) struct Variants {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     features: Vec<String>,
-    /// Whether it counts what the scheduler does.
+    /// Whether it counts scheduler events.
     is_instrumented: bool,
 }
 
 impl Variants {
-    /// The variants to run on: those asked for, or else the long form's, `packed` and `champion`
-    /// first.
+    /// The variants to run on: the requested ones, otherwise those of the long form, `packed` and
+    /// `champion` first.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         self.chosen_or(tested)
     }
 
-    /// As [`Self::chosen`], but of all variants only the builds of continuous integration.
+    /// Like [`Self::chosen`], but the default is the builds of continuous integration.
     pub(crate) fn chosen_or_of_ci(&self) -> Result<Vec<Variant>> {
         self.chosen_or(of_ci)
     }
 
-    /// As [`Self::chosen`], but of all variants only `packed` and `champion`: for tasks that take
-    /// long per variant.
+    /// Like [`Self::chosen`], but the default is `packed` and `champion`: for tasks that take long
+    /// per variant.
     pub(crate) fn chosen_or_named(&self) -> Result<Vec<Variant>> {
         self.chosen_or(|| named().into())
     }
@@ -59,7 +59,7 @@ impl Variants {
         chosen.collect()
     }
 
-    /// The options that ask for the same.
+    /// The options that request the same variants.
     pub(crate) fn words(&self) -> Vec<String> {
         self.asked
             .iter()
@@ -100,7 +100,7 @@ impl Variant {
         })
     }
 
-    /// As Cargo's `--features` wants it; may be empty.
+    /// Its features in the form of Cargo's `--features`; may be empty.
     pub(crate) fn features(&self) -> String {
         // The tests never start a recording, so `record` changes no more than `instrument` does.
         let instrument = self.is_instrumented.then_some("instrument,record");
@@ -112,7 +112,7 @@ impl Variant {
             .join(",")
     }
 
-    /// The arguments that choose it where `package` is not the only one that is built.
+    /// The arguments that select it if `package` is not the only one that is built.
     pub(crate) fn features_of(&self, package: &str) -> Vec<String> {
         let features = self.features();
         let names = features.split(',').filter(|name| !name.is_empty());
@@ -121,12 +121,12 @@ impl Variant {
             .collect()
     }
 
-    /// Whether it counts what the scheduler does.
+    /// Whether it counts scheduler events.
     pub(crate) fn is_instrumented(&self) -> bool {
         self.is_instrumented
     }
 
-    /// The same, and it counts what the scheduler does.
+    /// The same variant, which also counts scheduler events.
     fn instrumented(self) -> Self {
         Self {
             is_instrumented: true,
@@ -134,7 +134,7 @@ impl Variant {
         }
     }
 
-    /// For people.
+    /// Its name for people.
     pub(crate) fn name(&self) -> String {
         let is_champion = self.features.iter().eq(&Features::of_the_fork().champion);
         let name = match self.features.as_slice() {
@@ -155,19 +155,19 @@ fn default_layout() -> &'static str {
     &Features::of_the_fork().counter_layouts[0]
 }
 
-/// All features but the one without effect.
+/// All features except the one without effect.
 fn single_features() -> Vec<&'static str> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
     names.filter(|&name| name != default_layout()).collect()
 }
 
-/// The builds that README names, in the order in which everything is run on them.
+/// The builds that README names, in the order in which everything runs on them.
 pub(crate) fn named() -> [Variant; 2] {
     [BTreeSet::new(), Features::of_the_fork().champion.clone()].map(Variant::of)
 }
 
-/// The long form: [`named`], every combination of the study's features that can be compiled, small
-/// ones first, each further feature alone, and what counts.
+/// The long form: [`named`], every valid combination of the study's features, small ones first,
+/// each further feature alone, and the builds that count events.
 fn tested() -> Vec<Variant> {
     let features = Features::of_the_fork();
     let mut sets: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
@@ -187,7 +187,7 @@ fn tested() -> Vec<Variant> {
     named().into_iter().chain(sets).chain(counting).collect()
 }
 
-/// The builds of continuous integration: [`named`], and the rest.
+/// The builds of continuous integration: [`named`], and the instrumented ones.
 pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }

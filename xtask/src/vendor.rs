@@ -1,4 +1,4 @@
-//! The fork alone, for a program that shall have it without this workspace.
+//! Copies the fork for a program that uses it without this workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use xshell::{Shell, cmd};
 /// needs.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if something is in the folder.
+/// [`Stop::BadInput`] if the folder is not empty.
 pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
-    // As typed, wherever the shell is.
+    // A typed path starts from the user's folder, not from the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let to = here.join(typed);
     let is_free = sh.read_dir(&to).map_or(!to.exists(), |it| it.is_empty());
     ensure!(
         is_free,
         Stop::BadInput(format!(
-            "{}: something is there already; name a new folder, or an empty one",
+            "{}: the folder is not empty; name a new folder, or an empty one",
             typed.display()
         ))
     );

@@ -1,6 +1,6 @@
-//! Imports go one way, and paths through them are short. Files of a crate do not import each other
-//! in a circle. The exceptions are two files of one folder, or a file and one in the folder of its
-//! name. The largest crate has few public entries.
+//! Checks that imports go one way, and that paths through them are short. Files of a crate do not
+//! import each other in a circle. Allowed are circles of two files of one folder, or of a file and
+//! one in the folder of its name. The largest crate has few public entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,18 +10,18 @@ use std::process::Command;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 
-/// The way to a module or to what it defines: `commands`, `show`, `Table`.
+/// The path of a module or of an item in it: `commands`, `show`, `Table`.
 type Way = Vec<String>;
 
 /// The names by which a file refers to others.
 #[derive(Default)]
 struct File {
     path: PathBuf,
-    /// Modules that it declares, but for tests.
+    /// Modules that it declares, except those for tests.
     children: Vec<String>,
-    /// Names that it only hands on (`pub use`), and where they come from.
+    /// Names that it re-exports (`pub use`), and their origins.
     handed_on: BTreeMap<String, Way>,
-    /// Ways that it names, as they are written.
+    /// Paths that it names, as they are written.
     named: Vec<Way>,
     /// The number of `mod x { … }` around the item that is visited.
     inside: usize,
@@ -44,7 +44,7 @@ impl File {
         })
     }
 
-    /// A way as seen from the file: `super` of a module inside it is the file itself.
+    /// A path as seen from the file: `super` of a module inside it is the file itself.
     fn outside(&self, mut way: Way) -> Way {
         for _ in 0..self.inside {
             match way.first().map(String::as_str) {
@@ -126,7 +126,8 @@ impl<'ast> Visit<'ast> for File {
     }
 }
 
-/// Modules beside the file at `path`, but for those that it `declares`: its build script does.
+/// Modules beside the file at `path`, except those that it `declares`: its build script declares
+/// them.
 fn beside(path: &Path, declares: &[String]) -> Vec<String> {
     let entries = fs::read_dir(path.with_file_name("")).unwrap().flatten();
     let module = |entry: fs::DirEntry| Some(entry.path().file_stem()?.to_str()?.to_owned());
@@ -174,7 +175,7 @@ impl Crate {
         Self(files)
     }
 
-    /// The file that defines the item `way` of `module`, if it is of this crate.
+    /// The file that defines the item `way` of `module`, if it is in this crate.
     fn resolved(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (first, rest) = way.split_first()?;
         match first.as_str() {
@@ -206,7 +207,7 @@ impl Crate {
             return self.walked(&[module, std::slice::from_ref(first)].concat(), rest);
         }
         match file.handed_on.get(first) {
-            // `pub use crate_of_that_name` leads out.
+            // `pub use crate_of_that_name` leads out of the crate.
             Some(from) if from.first() != Some(first) => {
                 self.resolved(module, &[from, rest].concat())
             }
@@ -231,7 +232,8 @@ impl Crate {
 
 type Imports<'a> = BTreeSet<(&'a Path, &'a Path)>;
 
-/// All that a file leads to, import by import; `imported` has what each file imports itself.
+/// All files that a file leads to, import by import; `imported` has the direct imports of each
+/// file.
 fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> BTreeSet<&'a Path> {
     let (mut reached, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(file) = left.pop() {
@@ -241,8 +243,8 @@ fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> 
     reached
 }
 
-/// The circles in a crate that are larger than two files of one folder, each as the imports that
-/// make it.
+/// The circles in a crate that are larger than two files of one folder, each as a list of its
+/// imports.
 fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
@@ -320,7 +322,7 @@ const EXCUSED: [&str; 21] = [
     "rayon-fork/src/spawn.rs",
     "rayon-fork/src/thread_builder.rs",
     "rayon-fork/src/thread_pool.rs",
-    // The same interface, on pools of others.
+    // The same interface, on other crates' pools.
     "rivals/src/broadcast.rs",
     "rivals/src/lib.rs",
     "rivals/src/missing.rs",
@@ -344,7 +346,8 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     );
 }
 
-/// Imports against the order in which the rows of `map` name the folders and files of `source`.
+/// Imports that contradict the order in which the rows of `map` name the folders and files of
+/// `source`.
 fn against_the_map(map: &str, source: &Path) -> Vec<String> {
     let row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
     let order: Vec<String> = map.lines().filter_map(row).collect();

@@ -2,18 +2,18 @@
 //! `alloc` begin with `cores_std` instead, which has the same names. Paths to `rustix` lead to the
 //! part of it that `cores_std` has.
 //!
-//! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where
-//! it is.
+//! The rewriter works on tokens, so it rewrites macros but not comments; every line keeps its
+//! number.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// Where paths lead.
+/// The crate to which rewritten paths lead.
 const FACADE: &str = "::cores_std";
 
-/// Words after which a path may begin with `::`: others are a part of the path.
+/// Words after which a path may begin with `::`; after any other word, `::` continues a path.
 const BEFORE_PATHS: &[&str] = &[
     "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match",
     "move", "mut", "pub", "ref", "return", "static", "type", "unsafe", "use", "where", "while",
@@ -28,18 +28,18 @@ pub struct Fault {
     pub why: String,
 }
 
-/// A token, as far as it matters here.
+/// A token, with what the rewriter needs of it.
 enum Token {
     Word(String),
     Mark(char),
     Other,
 }
 
-/// The text, rewritten. `has_alloc` says whether `alloc` is a crate in it, which it is where one
+/// Returns the rewritten text. `has_alloc` says whether the name `alloc` is a crate, because one
 /// file of the crate says `extern crate alloc`.
 ///
 /// # Errors
-/// With the first place that cannot be rewritten.
+/// The first place that cannot be rewritten.
 pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
@@ -49,7 +49,7 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     };
     let is_mark =
         |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
-    // A visit to an `UnsafeCell` has its price, so that it is none of a constant's steps.
+    // A visit to an `UnsafeCell` has a cost, so a function with one cannot be `const`.
     let has_cells = (0..tokens.len()).any(|i| word(i) == "UnsafeCell");
     let visits = |i: usize| {
         let follows = |span: &Span| text[span.byte_range().end..].starts_with("()");
@@ -81,7 +81,7 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
                     return Err(Fault {
                         line: span.start().line,
                         why: format!(
-                            "`{name}` gets another name; write paths that begin with `{name}::`"
+                            "`{name}` is renamed or imported; write paths that begin with `{name}::`"
                         ),
                     });
                 }
@@ -123,11 +123,11 @@ const CALLS: [(&str, &[&str]); 2] = [
     ("Spawn", &["spawn", "spawn_fifo"]),
 ];
 
-/// The text of a file of a pool, whose public functions that begin a job first charge their own
-/// instructions. One that calls another such function leaves that to it.
+/// Returns the text of a file of a pool, whose public functions that begin a job first add the cost
+/// of their own instructions. A function that calls another such function leaves that to the other.
 ///
 /// # Errors
-/// If it is no Rust.
+/// If it is not Rust.
 pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
@@ -176,11 +176,11 @@ pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// The text of a file of tests, each of which gives its body to the function `on`, as in
+/// Returns the text of a file of tests. Each test passes its body to the function `on`, as in
 /// `on("name", || { … })`.
 ///
 /// # Errors
-/// If it is no Rust.
+/// If it is not Rust.
 pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     let mut after = String::with_capacity(text.len());
     let (mut copied, mut is_test, mut name) = (0, false, None);
@@ -215,8 +215,8 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an
-/// atomic or a lock. The place of the call then stands for the access.
+/// Whether token `i` is the `#[inline]` of a function that does little more than one access to an
+/// atomic or a lock. Then the access is attributed to the caller's line.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
     const ACCESSES: [&str; 9] = [
         ".load(",
@@ -236,7 +236,7 @@ fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
     let Some(rest) = rest.strip_prefix(']') else {
         return false;
     };
-    // The function ends where a brace stands as far to the right as the attribute.
+    // The function ends at a brace with the indentation of the attribute.
     let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
     let right = line.len() - line.trim_start().len();
     let Some(end) = rest.find(&format!("\n{}}}", &line[..right])) else {
@@ -251,7 +251,7 @@ fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
 /// Whether the file says `extern crate alloc`.
 ///
 /// # Errors
-/// If it is no Rust.
+/// If it is not Rust.
 pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
@@ -267,11 +267,11 @@ pub fn has_alloc(text: &str) -> Result<bool, Fault> {
 fn parsed(text: &str) -> Result<TokenStream, Fault> {
     text.parse::<TokenStream>().map_err(|error| Fault {
         line: error.span().start().line,
-        why: format!("no Rust: {error}; mend it, or take it away if no module needs it"),
+        why: format!("not Rust: {error}; mend it, or delete the file if no module needs it"),
     })
 }
 
-/// All tokens in the order of the text, those in brackets too.
+/// All tokens in the order of the text, including those in brackets.
 fn flatten(stream: TokenStream, tokens: &mut Vec<(Token, Span)>) {
     for tree in stream {
         match tree {
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_only_passes_an_access_on_is_told_by_its_caller() {
+    fn a_method_that_only_passes_an_access_on_is_reported_by_its_caller() {
         let method =
             |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
         let short = method("        self.0.store(1, Relaxed);");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_function_that_begins_a_job_charges_its_instructions_once() {
+    fn a_public_function_that_begins_a_job_adds_its_instructions_once() {
         let charge = |call| {
             format!(
                 " ::cores_std::manycore::own_instructions(::cores_std::manycore::Call::{call});"
@@ -450,6 +450,6 @@ mod tests {
             );
         }
         let fault = rewritten("fn f() {\n    )\n}", false).unwrap_err();
-        assert!(fault.why.contains("no Rust"), "{fault:?}");
+        assert!(fault.why.contains("not Rust"), "{fault:?}");
     }
 }

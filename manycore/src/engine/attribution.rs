@@ -1,4 +1,4 @@
-//! Where time went: by thread and kind, and by line of source.
+//! Attributes time to threads and kinds of activity, and to lines of source.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -10,25 +10,25 @@ use crate::machine::Picoseconds;
 /// An activity on which a thread spends time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spending {
-    /// Work that was charged ([`crate::work`]).
+    /// Work whose cost the program adds ([`crate::work`]).
     Work,
     /// Accesses that hit, and fences, outside a search.
     Jobs,
-    /// The same in a search for work: from a hint that the core spins, or a yield, until work is
-    /// charged.
+    /// The same in a search for work. A search lasts from a spin hint or a yield until the program
+    /// adds the cost of work.
     Search,
     /// Waiting for lines, and for stores to leave the buffer.
     Lines,
-    /// System calls, and from one thread to the next on a core.
+    /// System calls, and switches from one thread to the next on a core.
     System,
-    /// From a wake-up until it runs, and waiting for a core that another has.
+    /// From a wake-up until the thread runs, and waiting for a core that another thread has.
     Waking,
     /// Blocked, or sleeping for a time.
     Asleep,
 }
 
 impl Spending {
-    /// All, in the order in which they are reported.
+    /// All kinds, in the order in which they are reported.
     pub const ALL: [Self; 7] = [
         Self::Work,
         Self::Jobs,
@@ -65,7 +65,7 @@ impl Spent {
         self.0[spending as usize]
     }
 
-    /// All time in which it had a core.
+    /// All time in which the thread had a core.
     #[must_use]
     pub fn cpu(&self) -> Picoseconds {
         let not = self.on(Spending::Asleep) + self.on(Spending::Waking);
@@ -87,9 +87,9 @@ impl Spent {
 /// The thing for which a line of source waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedFor {
-    /// A line of memory, and where that was last written; `None` if it never was.
+    /// A line of memory, and the source line that last wrote it; `None` if it was never written.
     Line(Option<&'static Location<'static>>),
-    /// A lock, blocked, until it ran again.
+    /// A lock: blocked until it ran again.
     Lock,
     /// A system call that wakes others.
     Wake,
@@ -98,23 +98,24 @@ pub enum WaitedFor {
 /// A line of source that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Where it is.
+    /// The place in the source.
     pub at: &'static Location<'static>,
     /// The thing for which it waited.
     pub on: WaitedFor,
-    /// How often: transfers of a line, times that it blocked, or calls.
+    /// How often it happened: transfers of a line, times that it blocked, or calls.
     pub times: u64,
-    /// How long that took, all threads together: of a line, queueing for it, and the transfer.
+    /// The duration, summed over all threads. For a line of memory: queueing for it, and the
+    /// transfer.
     pub waited: Picoseconds,
 }
 
-/// Places are compared by their address: the same place has one in a program.
+/// Places are compared by their address: one place has one address in a program.
 fn address(place: &'static Location<'static>) -> usize {
     std::ptr::from_ref(place) as usize
 }
 
 impl WaitedFor {
-    /// Tells kinds and places apart; no place has so low an address.
+    /// Distinguishes the kinds from places; no place has so low an address.
     fn key(self) -> usize {
         match self {
             Self::Line(None) => 0,
@@ -125,7 +126,7 @@ impl WaitedFor {
     }
 }
 
-/// Waits by place and what was waited for.
+/// Waits by source line and by the thing that was waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     pairs: FxHashMap<(usize, usize), Wait>,
@@ -150,7 +151,7 @@ impl Waits {
         wait.waited += waited;
     }
 
-    /// One of the waits that were added takes `more`.
+    /// Extends one of the waits that were added before.
     pub(crate) fn lengthen(
         &mut self,
         at: &'static Location<'static>,
@@ -162,7 +163,7 @@ impl Waits {
         }
     }
 
-    /// All, the longest first; ties by place.
+    /// All waits, the longest first; ties by place.
     pub(crate) fn sorted(&self) -> Vec<Wait> {
         let name = |place: &Location<'static>| (place.file(), place.line(), place.column());
         let what = |on: WaitedFor| match on {
@@ -170,7 +171,7 @@ impl Waits {
             WaitedFor::Lock => (1, None),
             WaitedFor::Wake => (2, None),
         };
-        // A place has several addresses where its code was compiled more than once.
+        // A place has several addresses if its code was compiled more than once.
         let mut by_name = BTreeMap::new();
         for wait in self.pairs.values() {
             let same = by_name

@@ -1,4 +1,4 @@
-//! Which thread is the earliest: a tournament of keys, each a clock and a thread's number.
+//! Finds the earliest thread: a tournament of keys, each a clock and a thread's number.
 
 use crate::machine::Picoseconds;
 
@@ -14,7 +14,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// The latest clock that a key holds.
 pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
-/// Clock before number, so that ties go to the smaller number.
+/// The clock is in the upper bits, so that ties go to the smaller number.
 pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
     debug_assert!(
         clock < 1 << (u64::BITS - THREAD_BITS),
@@ -28,8 +28,8 @@ pub(crate) fn thread_of(key: u64) -> usize {
     (key & ((1 << THREAD_BITS) - 1)) as usize
 }
 
-/// A complete binary tree whose leaves are the threads' keys, and each other node the smaller of
-/// its two children.
+/// A complete binary tree whose leaves are the threads' keys. Each other node is the smaller of its
+/// two children.
 #[derive(Debug)]
 pub(crate) struct Earliest {
     /// The root is at 1, the children of `i` at `2 * i` and `2 * i + 1`.
@@ -53,7 +53,7 @@ impl Earliest {
         self.nodes[1]
     }
 
-    /// Gives `thread` a key, or takes it out by [`NEVER`].
+    /// Gives `thread` a key, or removes it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, thread: usize, key: u64) {
         if thread >= self.leaves {
@@ -90,7 +90,7 @@ mod tests {
         fn the_root_is_the_smallest_key(
             steps in prop::collection::vec((0..37_usize, prop::option::of(0..1000_u64)), 1..200)
         ) {
-            // It grows as far as it must.
+            // The tree grows as far as necessary.
             let mut tournament = Earliest::new(5);
             let mut keys = [NEVER; 37];
             for (thread, clock) in steps {

@@ -1,4 +1,4 @@
-//! Cache lines: the cores that have them, and until when they are on their way.
+//! Cache lines: the cores that have them, and the end of each transfer.
 
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -46,24 +46,23 @@ pub(crate) struct Line {
     owner: u32,
     /// Whether any core has it.
     is_cached: bool,
-    /// When a core can have it that is the last to ask.
+    /// The time at which a core at the end of the queue can have it.
     pub(crate) free_at: Picoseconds,
-    /// Where it was last written.
+    /// The source line that last wrote it.
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns of the core that has the line and of those before it in its cluster, then of all
-    /// that wait for it, in the order in which they get it. Empty where the order is that of
-    /// asking.
+    /// The turns in the order in which cores get the line. First come the core that has it and
+    /// earlier ones in its cluster, then all cores that wait for it. Empty if that is the order of
+    /// the requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
 
-/// From where a core gets a line that it does not have as it needs it.
+/// The source of a line that a core does not have in the state that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
-    /// The nearest holder of a line that is read, the farthest of one that is written; `None` if it
-    /// is in no cache.
+    /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
-    /// Other cores that lose it.
+    /// Number of other cores that lose it.
     pub(crate) losers: u64,
     /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
     /// one another.
@@ -84,7 +83,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// No lines yet, of a machine with these cores: siblings have theirs together.
+    /// Lines of a machine with these cores, none touched yet. Hardware threads of one core share
+    /// its lines.
     pub(crate) fn new(topology: &Topology) -> Self {
         let cores = topology.cores();
         let words = cores.div_ceil(64);
@@ -131,8 +131,8 @@ impl Lines {
         &mut self.all[number]
     }
 
-    /// Returns the transfer that `core` needs for `access`; `None` if it has the line as it needs
-    /// it.
+    /// Returns the transfer that `core` needs for `access`; `None` if it has the line in the state
+    /// that it needs.
     #[inline]
     pub(crate) fn miss(&self, number: usize, core: usize, access: Access) -> Option<Miss> {
         let line = &self.all[number];
@@ -192,12 +192,12 @@ impl Lines {
         self.neighbours[one][0][other / 64] >> (other % 64) & 1 == 1
     }
 
-    /// The place in line `number`'s turns at which `core` may go before some that asked earlier,
-    /// and whether the line is then in its own cache; `None` if it goes last.
+    /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
+    /// if it goes last. Also whether the line is then in the core's own cache.
     ///
-    /// A core goes behind its own operations (its sibling's are its own), unless these are `run`
-    /// in a row already. Otherwise it goes behind those of its cluster, unless `run` cores of the
-    /// cluster have it in a row.
+    /// A core goes behind its own operations (including its sibling's), unless `run` of them
+    /// already follow each other. Otherwise it goes behind the operations of its cluster, unless
+    /// `run` cores of the cluster follow each other.
     fn place(&self, number: usize, core: usize, run: usize) -> Option<(usize, bool)> {
         let turns = &self.all[number].turns;
         let mut operations = 0;
@@ -218,7 +218,7 @@ impl Lines {
                 return Some((i + 1, true));
             }
             let is_last = self.are_near(core, turn.core) && !self.are_near(core, after);
-            // Behind its own, it would only be one of these again.
+            // Behind its own operations, it would only extend that sequence.
             if is_last && turn.core != core && cores < run && of_cluster.is_none() {
                 of_cluster = Some((i + 1, false));
             }
@@ -229,7 +229,7 @@ impl Lines {
         of_cluster
     }
 
-    /// Forgets turns that are over, and do not count for the core that has the line now.
+    /// Removes turns that are over and do not count for the core that now has the line.
     fn forget(&mut self, number: usize, now: Picoseconds) {
         let turns = &self.all[number].turns;
         let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
@@ -245,9 +245,10 @@ impl Lines {
         self.all[number].turns.drain(..over);
     }
 
-    /// Lets `core` have line `number` before some that asked earlier, if it may: returns when it
-    /// has the line, and its ticket. `time` is what a transfer in its cluster takes, of which no
-    /// other core can have the line for `kept`; `held` is how long its own operation keeps the line.
+    /// Lets `core` have line `number` before earlier requests, if it may; returns the time when it
+    /// has the line, and its ticket. `time` is the duration of a transfer in its cluster, and
+    /// `kept` the part in which no other core can have the line. `held` is how long its own
+    /// operation keeps the line.
     pub(crate) fn squeeze_in(
         &mut self,
         number: usize,
@@ -299,8 +300,8 @@ impl Lines {
         line.tickets
     }
 
-    /// When `core` has line `number`, which is on its way to it, and the ticket of that turn; `None`
-    /// if it has it, or did not ask.
+    /// The time when `core` has line `number`, which is on its way to it, and the ticket of that
+    /// turn. `None` if it has the line, or did not request it.
     pub(crate) fn on_its_way(
         &self,
         number: usize,
@@ -321,7 +322,7 @@ impl Lines {
         }
     }
 
-    /// When the core with this ticket has line `number`; `None` if it has had it.
+    /// The time when the core with this ticket has line `number`; `None` if its turn is over.
     pub(crate) fn turn(&self, number: usize, ticket: u64) -> Option<Picoseconds> {
         let turns = &self.all[number].turns;
         turns
@@ -368,7 +369,7 @@ impl Lines {
         }
     }
 
-    /// From now on `core` has the line: alone if it writes, beside the others if it reads.
+    /// From now on `core` has the line: alone if it writes, together with the others if it reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let line = &mut self.all[number];
@@ -432,7 +433,7 @@ mod tests {
         assert_eq!(from(&lines, 5, Access::Load), Some(Distance::Cluster));
         let miss = lines.miss(line, 1, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 2));
-        // A sharer that writes still has to tell the others.
+        // A sharer that writes must still invalidate the others.
         let miss = lines.miss(line, 4, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 1));
     }

@@ -1,7 +1,8 @@
-//! The simulation itself: threads take turns in the order of their clocks, and pay.
+//! The simulation itself: threads take turns in the order of their clocks, and each operation adds
+//! its cost to a clock.
 //!
-//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. It
-//! is reached by raw pointer: a reference to it must not live while another thread runs.
+//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. The
+//! state is reached by a raw pointer: a reference to it must not live while another thread runs.
 
 pub(crate) mod attribution;
 mod earliest;
@@ -51,17 +52,17 @@ pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
 }
 
-/// The state of a thread, as far as it concerns other threads.
+/// The state of a thread, for other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is none: its place is free for a new one.
+    /// There is no thread: its place is free for a new one.
     Free,
     /// It has a core, and takes turns.
     Awake,
-    /// Blocked until another thread wakes it, or its time is up if it has a clock in the
-    /// tournament.
+    /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
+    /// blocked for a limited time.
     Blocked,
-    /// Until its time is up.
+    /// Sleeping for a given time.
     Sleeping,
     /// It has a core, and takes a turn when its clock is reached.
     Waking,
@@ -69,16 +70,16 @@ enum State {
     Queued,
 }
 
-/// Where a thread blocks.
+/// A blocked thread's queue and time.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     since: Picoseconds,
-    /// At which address it waits to be woken.
+    /// The address at which it waits to be woken.
     address: usize,
     at: &'static Location<'static>,
 }
 
-/// A thread-local value, and whether dropping it does something.
+/// A thread-local value, and whether it has a destructor.
 pub(crate) type Value = (Box<dyn Any>, bool);
 
 /// The state of a thread-local value in one thread.
@@ -94,15 +95,15 @@ enum Local {
 /// A thread.
 struct Thread {
     state: State,
-    /// Where it runs, or ran last.
+    /// The core where it runs, or ran last.
     core: usize,
-    /// Its clock while it is not the one that runs; if it waits for a core, since when.
+    /// Its clock while it does not run. If it waits for a core, the start of that wait.
     clock: Picoseconds,
     /// The thread's handle on its own coroutine; null before the first step.
     yielder: *const Yielder<(), ()>,
     spent: Spent,
     is_searching: bool,
-    /// Time of its next accesses that the core overlaps with others.
+    /// The part of the time of its next accesses that the core overlaps with others.
     overlapped: Picoseconds,
     /// Work and bytes that do not fill a piece yet.
     unmoved: (Picoseconds, u64),
@@ -135,50 +136,50 @@ impl Thread {
     }
 }
 
-/// A core, as the operating system sees one: of a core with two hardware threads, each of them,
-/// with its own number.
+/// A core as the operating system sees it: each hardware thread of a physical core is one, with its
+/// own number.
 #[derive(Default)]
 struct Core {
-    /// The thread that has it.
+    /// The thread that runs on it.
     thread: Option<usize>,
-    /// Threads that wait for it, first come first.
+    /// Threads that wait for it, first come, first served.
     queue: VecDeque<usize>,
-    /// Since when its thread has it, or it has none.
+    /// The time since its thread has it, or since it is free.
     since: Picoseconds,
-    /// Whether it counts among those of its socket that run.
+    /// Whether it counts among the running cores of its socket.
     is_counted: bool,
-    /// When each buffered store will be done, oldest first.
+    /// The times at which buffered stores will be done, oldest first.
     stores: VecDeque<Picoseconds>,
 }
 
-/// A core's prices at the frequency of the moment, and as its sibling lets it be.
+/// A core's costs at the current frequency and with the current state of its sibling.
 #[derive(Clone, Copy, Debug, Default)]
-struct CorePrices {
+struct CoreCosts {
     hit: Picoseconds,
     read_modify_write: Picoseconds,
     fence: Picoseconds,
     pause: Picoseconds,
     allocation: Picoseconds,
-    /// The frequency over the reference.
+    /// The frequency divided by the reference frequency.
     speed: f64,
-    /// A byte to or from memory: a frequency does not change that, a sibling does.
+    /// The time of a byte to or from memory. It depends on the sibling, but not on the frequency.
     byte: f64,
 }
 
 struct Socket {
     running: usize,
-    /// The prices of cores whose sibling does not run, and those of others.
-    prices: [CorePrices; 2],
-    /// When its memory will have moved all bytes that were asked for.
+    /// The costs of cores whose sibling does not run, and those of the others.
+    costs: [CoreCosts; 2],
+    /// The time when its memory will have moved all requested bytes.
     memory_free_at: Picoseconds,
 }
 
 /// A line for which a thread waits.
 struct Transfer {
     number: usize,
-    /// Its turn, if others may still go first.
+    /// Its turn, if other cores may still go first.
     ticket: Option<u64>,
-    /// When it has the line.
+    /// The time when it has the line.
     done: Picoseconds,
     at: &'static Location<'static>,
     on: WaitedFor,
@@ -194,23 +195,24 @@ pub(crate) struct Engine {
     /// The core whose cache that core uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
-    prices: CorePrices,
+    costs: CoreCosts,
     earliest: Earliest,
     cores: Vec<Core>,
     threads: Vec<Thread>,
     coroutines: Vec<Option<Box<Step>>>,
-    /// How many threads wait for a core, and how many there are.
+    /// Number of threads that wait for a core, and number of all threads.
     queued: usize,
     alive: usize,
-    /// When the next heavy fence can begin: the kernel makes one at a time.
+    /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
+    /// at a time.
     heavy_fence_free_at: Picoseconds,
-    /// Where each thread's stack begins and ends, by its upper end.
+    /// The range of each thread's stack, by its upper end.
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
     lines: Lines,
     pub(crate) heap: RunHeap,
     waits: Waits,
-    /// The threads that wait at each address, first come first.
+    /// The threads that wait at each address, first come, first served.
     queues: FxHashMap<usize, VecDeque<usize>>,
     /// The values of the program's statics in this run, by number.
     statics: FxHashMap<usize, &'static dyn Any>,
@@ -233,7 +235,7 @@ impl Engine {
             core: 0,
             cache: 0,
             clock: 0,
-            prices: CorePrices::default(),
+            costs: CoreCosts::default(),
             earliest: Earliest::new(2 * cores),
             cores: (0..cores).map(|_| Core::default()).collect(),
             threads: Vec::new(),
@@ -257,10 +259,10 @@ impl Engine {
             is_over: false,
         };
         for _ in 0..machine.topology.sockets {
-            let prices = engine.core_prices(0);
+            let costs = engine.core_costs(0);
             engine.sockets.push(Socket {
                 running: 0,
-                prices,
+                costs,
                 memory_free_at: 0,
             });
         }
@@ -269,10 +271,7 @@ impl Engine {
 
     /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
-        assert!(
-            running().is_null(),
-            "a simulation runs in another one on this thread"
-        );
+        assert!(running().is_null(), "this thread already runs a simulation");
         self.begin_thread(Some("main".to_owned()), main);
         let engine = ptr::from_mut(&mut self);
         RUNNING.set(engine);
@@ -310,30 +309,30 @@ impl Engine {
         Ok(self)
     }
 
-    /// The clock at the end, accesses that were priced, and turns that cores took.
+    /// The clock at the end, the number of accesses with a cost, and the number of turns.
     pub(crate) fn totals(&self) -> (Picoseconds, u64, u64) {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The prices of a socket's cores while so many of them run: alone on a core, and beside a
-    /// sibling that runs.
-    fn core_prices(&self, running: usize) -> [CorePrices; 2] {
+    /// The costs of a socket's cores while so many of them run: for a core whose sibling is idle,
+    /// and for one whose sibling runs.
+    fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let alone =
             f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
-        let at = |speed: f64, byte: f64| CorePrices {
-            hit: scaled(prices.hit, speed),
-            read_modify_write: scaled(prices.read_modify_write, speed),
-            fence: scaled(prices.fence, speed),
-            pause: scaled(prices.pause, speed),
-            allocation: scaled(prices.allocation, speed),
+        let at = |speed: f64, byte: f64| CoreCosts {
+            hit: scaled(costs.hit, speed),
+            read_modify_write: scaled(costs.read_modify_write, speed),
+            fence: scaled(costs.fence, speed),
+            pause: scaled(costs.pause, speed),
+            allocation: scaled(costs.allocation, speed),
             speed,
             byte,
         };
         [
-            at(alone, prices.byte),
-            at(alone * prices.shared_speed, prices.byte * 2.0),
+            at(alone, costs.byte),
+            at(alone * costs.shared_speed, costs.byte * 2.0),
         ]
     }
 
@@ -366,17 +365,17 @@ impl Engine {
         self.charge(Spending::Lines, until.saturating_sub(self.clock));
     }
 
-    /// How long `miss` takes once the line is to be had.
+    /// How long `miss` takes once the line is available.
     fn transfer_time(&self, miss: Miss) -> Picoseconds {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let from = miss
             .from
-            .map_or(prices.memory, |distance| prices.transfer(distance));
-        from + prices.invalidation * miss.losers.saturating_sub(1)
+            .map_or(costs.memory, |distance| costs.transfer(distance));
+        from + costs.invalidation * miss.losers.saturating_sub(1)
     }
 
-    /// Queues for line `number`; returns when the core will have it, and its ticket, if other cores
-    /// may still go first.
+    /// Queues for line `number`; returns the time when the core will have it, and its ticket, if
+    /// other cores may still go first.
     fn fetch(
         &mut self,
         number: usize,
@@ -384,20 +383,18 @@ impl Engine {
         miss: Miss,
         from: Picoseconds,
     ) -> (Picoseconds, Option<u64>) {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let cache = self.cache;
-        let kept = |time| scaled(time, 1.0 / prices.occupancy);
+        let kept = |time| scaled(time, 1.0 / costs.occupancy);
         let held = match access {
-            Access::ReadModifyWrite => self.prices.read_modify_write,
+            Access::ReadModifyWrite => self.costs.read_modify_write,
             Access::Store | Access::Load => 0,
         };
-        let has_order = miss.is_exclusive && prices.run > 1;
+        let has_order = miss.is_exclusive && costs.run > 1;
         if has_order {
-            let near = prices.transfer_cluster;
+            let near = costs.transfer_cluster;
             let times = (near, kept(near), held);
-            let turn = self
-                .lines
-                .squeeze_in(number, cache, prices.run, from, times);
+            let turn = self.lines.squeeze_in(number, cache, costs.run, from, times);
             if let Some((done, ticket)) = turn {
                 return (done, Some(ticket));
             }
@@ -414,8 +411,8 @@ impl Engine {
         (done, ticket)
     }
 
-    /// Whether cores that were nearer have gone first since the current thread began to `wait`; it
-    /// then waits for these, too.
+    /// Whether nearer cores have gone first since the current thread began to `wait`. It then waits
+    /// for these, too.
     fn is_overtaken(&mut self, wait: &mut Transfer) -> bool {
         let done = wait
             .ticket
@@ -448,10 +445,10 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// Prices an access; if this returns a transfer, the caller must take its turn again before the
-    /// access takes effect, until it is not [overtaken](Self::is_overtaken).
+    /// Adds the cost of an access. If this returns a transfer, the caller must take its turn again
+    /// before the access takes effect, until it is not [overtaken](Self::is_overtaken).
     #[inline]
-    fn price(
+    fn cost(
         &mut self,
         address: usize,
         access: Access,
@@ -472,7 +469,7 @@ impl Engine {
         let on = WaitedFor::Line(self.lines.line(number).written_at);
         let turn = match miss {
             Some(miss) => Some(self.fetch(number, access, miss, begins)),
-            // A sibling has asked for it.
+            // A sibling has already requested it.
             None => self
                 .lines
                 .on_its_way(number, self.cache, begins)
@@ -482,7 +479,7 @@ impl Engine {
             Some((done, _)) if access == Access::Store => {
                 self.cores[self.core].stores.push_back(done);
                 self.waits.add(at, on, 0);
-                self.drain(self.machine.prices.store_buffer, at);
+                self.drain(self.machine.costs.store_buffer, at);
             }
             Some((done, ticket)) => {
                 self.waits.add(at, on, done - self.clock);
@@ -501,14 +498,14 @@ impl Engine {
             self.lines.line(number).written_at = Some(at);
         }
         if access == Access::ReadModifyWrite {
-            let price = self.prices.read_modify_write;
+            let cost = self.costs.read_modify_write;
             if miss.is_none() {
-                let free_at = self.lines.line(number).free_at.max(self.clock) + price;
+                let free_at = self.lines.line(number).free_at.max(self.clock) + cost;
                 self.lines.keep(number, free_at);
             }
-            self.charge_own(price);
+            self.charge_own(cost);
         }
-        self.charge_own(self.prices.hit);
+        self.charge_own(self.costs.hit);
         transfer
     }
 
@@ -520,8 +517,8 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Threads that are still there end with the program, as those of a process do. They neither
-    /// run on nor unwind, because unwinding would run their code.
+    /// Threads that still exist end with the program, as in a process. They do not continue and do
+    /// not unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
             // SAFETY: what lies on these stacks is never reached again: only code on them knows
@@ -531,7 +528,7 @@ impl Drop for Engine {
     }
 }
 
-/// Takes the engine off this thread of the host, however its run ends.
+/// Removes the engine from this thread of the host, however its run ends.
 struct Reset;
 
 impl Drop for Reset {
@@ -540,12 +537,12 @@ impl Drop for Reset {
     }
 }
 
-/// `price` at `speed` times the reference frequency.
+/// `cost` at `speed` times the reference frequency.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "prices are far below 2^52 and not negative"
+    reason = "costs are far below 2^52 and not negative"
 )]
-fn scaled(price: Picoseconds, speed: f64) -> Picoseconds {
-    (price as f64 / speed).round() as Picoseconds
+fn scaled(cost: Picoseconds, speed: f64) -> Picoseconds {
+    (cost as f64 / speed).round() as Picoseconds
 }

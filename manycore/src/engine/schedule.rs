@@ -1,15 +1,13 @@
-//! Which thread has which core, as an operating system decides.
+//! Assigns threads to cores, as an operating system does.
 //!
-//! A thread that becomes able to run gets the core that it had before if that is free, else the
-//! nearest free core. Else it waits for the one that it had. A core that loses its thread takes the
-//! first thread that waits for it, else the first that waits for the core with the longest queue. A
-//! thread gives up its core when it blocks, sleeps or ends. It also does so when another waits for
-//! the core, if it yields or has had the core for a time slice. So no core is idle while a thread
-//! waits.
+//! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
+//! free core. Otherwise it waits for its previous core. A core that loses its thread takes the
+//! first thread of its own queue, otherwise the first of the longest queue. A thread gives up its
+//! core when it blocks, sleeps or ends. It also gives it up if another thread waits for the core,
+//! and it yields or has used its time slice. So no core is idle while a thread waits.
 //!
-//! Where a core has two hardware threads, each counts as a core here. A thread that must go
-//! elsewhere prefers one whose sibling is free, and no thread is moved away from a busy sibling
-//! afterwards.
+//! If a core has two hardware threads, each counts as a core in this file. A thread that must move
+//! prefers one whose sibling is free. No thread is moved away from a busy sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 
@@ -20,7 +18,7 @@ use crate::machine::{FrequencyMode, Picoseconds};
 use crate::stuck::{Stuck, StuckThread};
 
 impl Engine {
-    /// One more core of a socket runs, or one less.
+    /// Counts one more running core of a socket, or one less.
     fn count_running(&mut self, core: usize, is_running: bool) {
         if self.cores[core].is_counted == is_running {
             return;
@@ -39,11 +37,11 @@ impl Engine {
         }
         let running = *running;
         if self.mode == FrequencyMode::Dynamic {
-            self.sockets[socket].prices = self.core_prices(running);
+            self.sockets[socket].costs = self.core_costs(running);
         }
     }
 
-    /// Starts a thread; its number, or `None` if there are too many.
+    /// Starts a thread; returns its number, or `None` if there are too many.
     pub(super) fn begin_thread(
         &mut self,
         name: Option<String>,
@@ -93,7 +91,7 @@ impl Engine {
         Some(number)
     }
 
-    /// The first free core, else the first of those for which the fewest threads wait.
+    /// The first free core, otherwise the first of those with the shortest queue.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
         let fewest = cores.min_by_key(|(number, core)| {
@@ -106,14 +104,14 @@ impl Engine {
         fewest.map_or(0, |(number, _)| number)
     }
 
-    /// Whether a thread has the sibling of `core`.
+    /// Whether the sibling of `core` has a thread.
     fn is_sibling_taken(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
     }
 
-    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes
-    /// what one that works does.
+    /// Whether a thread runs on the sibling of `core`, whatever it does: a spinning thread slows
+    /// the core as much as a working one.
     fn does_sibling_run(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         let thread = sibling.and_then(|sibling| self.cores[sibling].thread);
@@ -167,8 +165,8 @@ impl Engine {
         self.earliest.set(thread, key(until, thread));
     }
 
-    /// The current thread has no core any more; the core goes to the next that waits, if there is
-    /// one.
+    /// Takes the core from the current thread and gives it to the next thread that waits, if there
+    /// is one.
     fn release(&mut self) {
         let core = self.core;
         self.cores[core].thread = None;
@@ -179,7 +177,7 @@ impl Engine {
         };
         self.queued -= 1;
         let from = self.clock.max(self.threads[next].clock);
-        let switch = self.machine.prices.switch;
+        let switch = self.machine.costs.switch;
         self.give(core, next, from);
         let given = &mut self.threads[next];
         given.clock += switch;
@@ -188,7 +186,7 @@ impl Engine {
         self.earliest.set(next, key);
     }
 
-    /// Takes the next thread for `core`: the first in its queue, else the first in the longest
+    /// Finds the next thread for `core`: the first in its queue, otherwise the first in the longest
     /// queue.
     fn next_for(&mut self, core: usize) -> Option<usize> {
         if self.queued == 0 {
@@ -234,9 +232,10 @@ impl Engine {
         }
         let topology = &self.machine.topology;
         self.cache = topology.core_of(self.core);
-        // Whether the sibling runs changes only in turns of others, after which this comes again.
+        // The sibling starts or stops only in turns of other threads, after which this code runs
+        // again.
         let is_shared = self.does_sibling_run(self.core);
-        self.prices = self.sockets[topology.socket_of(self.core)].prices[usize::from(is_shared)];
+        self.costs = self.sockets[topology.socket_of(self.core)].costs[usize::from(is_shared)];
         true
     }
 
@@ -247,7 +246,7 @@ impl Engine {
         self.leave(State::Free);
     }
 
-    /// The current thread gives its core up, and is `state` from now on.
+    /// The current thread gives up its core, and its state becomes `state`.
     pub(super) fn leave(&mut self, state: State) {
         self.threads[self.current].state = state;
         self.threads[self.current].clock = self.clock;
@@ -255,10 +254,10 @@ impl Engine {
     }
 
     /// The current thread goes behind those that wait for its core, if there are any. Unless it
-    /// `yields`, it must also have used its slice. Returns whether it does so.
+    /// `yields`, it must also have used its slice. Returns whether it gave up the core.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
-        let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;
+        let is_over = self.clock.saturating_sub(core.since) >= self.machine.costs.slice;
         if core.queue.is_empty() || !(yields || is_over) {
             return false;
         }
@@ -269,7 +268,7 @@ impl Engine {
         true
     }
 
-    /// Waits for the stores of a core that changes its thread.
+    /// Waits for the stores of a core that switches to another thread.
     fn empty_buffer(&mut self) {
         let last = self.cores[self.core].stores.drain(..).next_back();
         if let Some(until) = last {
@@ -277,7 +276,7 @@ impl Engine {
         }
     }
 
-    /// Describes what each thread waits for, when no thread can go on.
+    /// Lists what each thread waits for, when no thread can continue.
     pub(super) fn stuck(&self) -> Stuck {
         let threads = self.threads.iter().filter_map(|thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
@@ -293,9 +292,9 @@ impl Engine {
         }
     }
 
-    /// How long it takes until `core`, which is free, runs if that begins at `begins`.
+    /// How long `core`, which is free, takes to run a thread, if that begins at `begins`.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
-        let prices = &self.machine.prices;
+        let costs = &self.machine.costs;
         let idle = begins - self.cores[core].since;
         let sibling = self
             .machine
@@ -304,27 +303,26 @@ impl Engine {
             .map(|sibling| &self.cores[sibling]);
         // A core is in deep idle only if both of its hardware threads are.
         let is_kept_awake = sibling.is_some_and(|sibling| {
-            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= prices.deep_after
+            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= costs.deep_after
         });
         let time = match idle {
-            idle if idle <= prices.poll => prices.resume_polling,
-            idle if idle <= prices.deep_after || is_kept_awake => prices.resume,
-            _ => prices.deep_resume,
+            idle if idle <= costs.poll => costs.resume_polling,
+            idle if idle <= costs.deep_after || is_kept_awake => costs.resume,
+            _ => costs.deep_resume,
         };
-        let jitter = prices.jitter * self.random.f64();
+        let jitter = costs.jitter * self.random.f64();
         time + scaled(time, 1.0 / jitter)
     }
 
-    /// The cost of waking `thread`, which the waker pays: less if no core must be interrupted for
-    /// it.
-    pub(super) fn wake_price(&self, thread: usize) -> Picoseconds {
+    /// The cost of waking `thread`, for the waking thread: less if no core must be interrupted.
+    pub(super) fn wake_cost(&self, thread: usize) -> Picoseconds {
         let core = &self.cores[self.core_for(thread)];
-        let polls = self.clock.saturating_sub(core.since) <= self.machine.prices.poll;
-        let prices = &self.machine.prices;
+        let polls = self.clock.saturating_sub(core.since) <= self.machine.costs.poll;
+        let costs = &self.machine.costs;
         if core.thread.is_some() || polls {
-            prices.wake_polling
+            costs.wake_polling
         } else {
-            prices.wake
+            costs.wake
         }
     }
 

@@ -1,5 +1,5 @@
-//! The operations that a thread's code can call. Outside a simulation each of these does nothing
-//! and takes no time.
+//! The operations that a thread's code can call. Outside a simulation each of them does nothing and
+//! takes no time.
 
 use std::any::Any;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use crate::machine::{Call, Picoseconds};
 
 /// Runs `step` on the engine, if there is one.
 ///
-/// `step` must not run code from outside this crate: it could come back here.
+/// `step` must not run code from outside this crate: that code could call this function again.
 #[inline]
 fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     let engine = running();
@@ -51,7 +51,7 @@ pub(crate) fn turn() {
     }
 }
 
-/// Leaves the current thread until the loop of the engine takes it up again.
+/// Leaves the current thread until the engine's loop resumes it.
 fn suspend() {
     if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
         // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long
@@ -60,11 +60,11 @@ fn suspend() {
     }
 }
 
-/// An access to shared memory, which takes effect when this returns.
+/// Makes an access to shared memory, which takes effect when this returns.
 #[inline]
 pub(crate) fn access(address: usize, access: Access, at: &'static Location<'static>) {
     turn();
-    let transfer = on_engine(|engine| engine.price(address, access, at)).flatten();
+    let transfer = on_engine(|engine| engine.cost(address, access, at)).flatten();
     if let Some(mut transfer) = transfer {
         turn();
         while on_engine(|engine| engine.is_overtaken(&mut transfer)) == Some(true) {
@@ -123,20 +123,21 @@ pub(crate) fn take_over(
 pub(crate) fn fence(at: &'static Location<'static>) {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge_own(engine.prices.fence);
+        engine.charge_own(engine.costs.fence);
     });
 }
 
-/// A fence for this core and for all that run; the kernel makes one at a time.
+/// The heavy side of an asymmetric fence, for this core and for all running cores; the kernel
+/// executes one at a time.
 pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     turn();
     on_engine(|engine| {
         engine.drain(0, at);
         let wait = engine.heavy_fence_free_at.saturating_sub(engine.clock);
         engine.charge(Spending::System, wait);
-        let prices = &engine.machine.prices;
-        let (interrupt, per_core) = (prices.interrupt, prices.heavy_fence_per_core);
-        let alone = prices.heavy_fence;
+        let costs = &engine.machine.costs;
+        let (interrupt, per_core) = (costs.interrupt, costs.heavy_fence_per_core);
+        let alone = costs.heavy_fence;
         let current = engine.current;
         let mut others = 0;
         for thread in (0..engine.threads.len()).filter(|thread| *thread != current) {
@@ -155,12 +156,12 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     });
 }
 
-/// The scheduler's own instructions of a call. Time that an earlier call left to overlap is over.
+/// The scheduler's own instructions of a call. Discards the overlap that an earlier call left.
 #[inline]
 pub(crate) fn own_instructions(call: Call) {
     on_engine(|engine| {
         let time = engine.machine.own_instructions.time(call);
-        let magnitude = scaled(time.unsigned_abs(), engine.prices.speed);
+        let magnitude = scaled(time.unsigned_abs(), engine.costs.speed);
         let is_overlap = time < 0;
         engine.threads[engine.current].overlapped = if is_overlap { magnitude } else { 0 };
         if !is_overlap {
@@ -171,13 +172,13 @@ pub(crate) fn own_instructions(call: Call) {
 
 /// A hint that the core spins.
 pub(crate) fn pause() {
-    on_engine(|engine| engine.charge_own(engine.prices.pause));
+    on_engine(|engine| engine.charge_own(engine.costs.pause));
 }
 
-/// A yield: those that wait for this core go first.
+/// A yield: threads that wait for this core go first.
 pub(crate) fn yield_now() {
     let charge = |engine: &mut Engine| {
-        engine.charge(Spending::System, engine.machine.prices.yielding);
+        engine.charge(Spending::System, engine.machine.costs.yielding);
         engine.queued > 0
     };
     if on_engine(charge) == Some(true) {
@@ -188,13 +189,13 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether the code that runs is a thread's, so that its allocations are.
+/// Whether a thread's code runs, so that its allocations use the simulated heap.
 #[inline]
 pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
 }
 
-/// Calls `step` as the host: its allocations are the system's and cost nothing.
+/// Calls `step` as a part of the host: its allocations are the system's and cost nothing.
 pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
@@ -202,7 +203,7 @@ pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls `step` with the heap of the run and the place of the thread.
+/// Calls `step` with the heap of the run and the index of the thread.
 ///
 /// # Panics
 /// Outside a thread's code.
@@ -210,7 +211,7 @@ pub(crate) fn on_heap<R>(step: impl FnOnce(&mut RunHeap, usize) -> R) -> R {
     on_engine(|engine| step(&mut engine.heap, engine.current)).expect("a thread's code runs")
 }
 
-/// Takes the lock of an arena and frees it again; what is done under it is done at once.
+/// Takes the lock of an arena and frees it again; the operation under the lock takes no time.
 #[track_caller]
 pub(crate) fn lock_line(address: usize) {
     access(address, Access::ReadModifyWrite, Location::caller());
@@ -218,14 +219,15 @@ pub(crate) fn lock_line(address: usize) {
 
 /// An allocation, or freeing an object.
 pub(crate) fn allocation() {
-    on_engine(|engine| engine.charge_own(engine.prices.allocation));
+    on_engine(|engine| engine.charge_own(engine.costs.allocation));
 }
 
-/// How many pieces of work a time slice has, after each of which another thread may get the core.
+/// Number of pieces of work in a time slice. After each piece another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads, at the reference frequency: its price
-/// follows whether the sibling runs when it begins. A guess, small beside what waking up takes.
+/// A piece of work on a core with two hardware threads, at the reference frequency. Its cost
+/// depends on whether the sibling runs at its beginning. A guess, small compared with the time of a
+/// wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Work of `time` at the reference frequency.
@@ -235,7 +237,7 @@ pub(crate) fn work(time: Picoseconds) {
         let is_done = on_engine(|engine| {
             engine.threads[engine.current].is_searching = false;
             let is_crowded = engine.alive > engine.cores.len();
-            let piece = engine.machine.prices.slice / PIECES;
+            let piece = engine.machine.costs.slice / PIECES;
             let now = if is_crowded {
                 left.min(piece.max(1))
             } else {
@@ -248,7 +250,7 @@ pub(crate) fn work(time: Picoseconds) {
                 now
             };
             left -= now;
-            let speed = engine.prices.speed;
+            let speed = engine.costs.speed;
             engine.charge(Spending::Work, scaled(now, speed));
             left == 0
         });
@@ -259,10 +261,10 @@ pub(crate) fn work(time: Picoseconds) {
     }
 }
 
-/// Bytes that are moved at once.
+/// Bytes that are moved in one piece.
 pub const PIECE_BYTES: u64 = 4_096;
 
-/// Work of `time` that moves `bytes` between the core and its socket's memory meanwhile.
+/// Work of `time` that meanwhile moves `bytes` between the core and its socket's memory.
 pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
         let thread = &mut engine.threads[engine.current];
@@ -277,10 +279,10 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     turn();
     on_engine(|engine| {
         let (time, bytes) = std::mem::take(&mut engine.threads[engine.current].unmoved);
-        let prices = &engine.machine.prices;
+        let costs = &engine.machine.costs;
         let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
-        let (own, shared) = (time_of(engine.prices.byte), time_of(prices.socket_byte));
-        let worked = scaled(time, engine.prices.speed);
+        let (own, shared) = (time_of(engine.costs.byte), time_of(costs.socket_byte));
+        let worked = scaled(time, engine.costs.speed);
         let socket = engine.machine.topology.socket_of(engine.core);
         let free_at = &mut engine.sockets[socket].memory_free_at;
         *free_at = engine.clock.max(*free_at) + shared;
@@ -289,12 +291,12 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
     });
 }
 
-/// Blocks until woken at `address`, unless `is_due` says no when the core's turn has come.
+/// Blocks until woken at `address`, unless `is_due` returns false when the core's turn has come.
 pub(crate) fn block(address: usize, is_due: impl FnOnce() -> bool, at: &'static Location<'static>) {
     block_for(address, None, is_due, at);
 }
 
-/// [`block`] for so long at most; `false` if the time was up.
+/// [`block`] with a time limit; `false` if the time was up.
 pub(crate) fn block_for(
     address: usize,
     time: Option<Duration>,
@@ -303,7 +305,7 @@ pub(crate) fn block_for(
 ) -> bool {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge(Spending::System, engine.machine.prices.call);
+        engine.charge(Spending::System, engine.machine.costs.call);
     });
     turn();
     if !is_due() {
@@ -311,8 +313,8 @@ pub(crate) fn block_for(
     }
     on_engine(|engine| {
         let thread = engine.current;
-        // From here on it can be woken, and is as soon as it sleeps.
-        engine.charge(Spending::System, engine.machine.prices.block);
+        // From here on it can be woken, even before it sleeps.
+        engine.charge(Spending::System, engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,
             address,
@@ -344,11 +346,11 @@ pub(crate) fn block_for_a_lock(
     });
 }
 
-/// Wakes up to `most` of the threads that are blocked at `address`, one after the other in the
-/// order in which they came.
+/// Wakes up to `most` of the threads that are blocked at `address`, in the order in which they
+/// came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
-    on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.call));
+    on_engine(|engine| engine.charge(Spending::System, engine.machine.costs.call));
     for _ in 0..most {
         turn();
         let is_one = on_engine(|engine| {
@@ -356,8 +358,8 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
                 .queues
                 .get(&address)
                 .and_then(|queue| queue.front().copied())?;
-            let price = engine.wake_price(first);
-            engine.charge(Spending::System, price);
+            let cost = engine.wake_cost(first);
+            engine.charge(Spending::System, cost);
             Some(())
         });
         if is_one.flatten().is_none() {
@@ -381,8 +383,8 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
 pub(crate) fn sleep(time: Duration) -> bool {
     let is_simulated = on_engine(|engine| {
         let time = picoseconds(time);
-        engine.charge(Spending::System, engine.machine.prices.call);
-        engine.charge(Spending::System, engine.machine.prices.block);
+        engine.charge(Spending::System, engine.machine.costs.call);
+        engine.charge(Spending::System, engine.machine.costs.block);
         engine.leave(State::Sleeping);
         let thread = engine.current;
         let sleeping = &mut engine.threads[thread];
@@ -397,17 +399,17 @@ pub(crate) fn sleep(time: Duration) -> bool {
     is_simulated.is_some()
 }
 
-/// Starts a thread; `None` if there are as many as there can be.
+/// Starts a thread; `None` if the machine has no room for another.
 pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
     turn();
     let started = on_engine(|engine| {
-        engine.charge(Spending::System, engine.machine.prices.spawn);
+        engine.charge(Spending::System, engine.machine.costs.spawn);
         engine.begin_thread(name, body)
     });
     started.flatten()
 }
 
-/// The number of the thread that runs; none has 0.
+/// The number of the thread that runs; 0 is never used.
 pub(crate) fn thread_number() -> u64 {
     on_engine(|engine| engine.threads[engine.current].number).unwrap_or(0)
 }
@@ -432,7 +434,7 @@ pub(crate) fn clock() -> Picoseconds {
     on_engine(|engine| engine.clock).unwrap_or(0)
 }
 
-/// A number by the run's seed, another one at each call.
+/// A number from the run's seed, different at each call.
 pub(crate) fn random() -> u64 {
     on_engine(|engine| engine.random.u64(..)).unwrap_or(0)
 }
@@ -442,7 +444,7 @@ pub(crate) fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// Counts the current thread's time as a search for work, from now until it works.
+/// Counts the current thread's time as a search for work, until it adds the cost of work.
 pub(crate) fn begin_search() {
     on_engine(|engine| engine.threads[engine.current].is_searching = true);
 }
@@ -452,8 +454,8 @@ pub(crate) fn threads() -> Option<usize> {
     on_engine(|engine| engine.alive)
 }
 
-/// The place of a thread-local value of the current thread; what `make` makes, if it is not there
-/// yet. Nothing if the thread ends and has dropped it.
+/// The address of a thread-local value of the current thread, which `make` creates at the first
+/// call. `None` if the thread ends and has dropped it.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.threads[engine.current].locals;
@@ -477,7 +479,7 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Takes a thread-local value that is not just memory out of the current thread, which ends.
+/// Removes a thread-local value with a destructor from the current thread, which ends.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;
@@ -502,12 +504,13 @@ pub(crate) fn of_run(
     on_engine(|engine| *engine.statics.entry(number).or_insert_with(make))
 }
 
-/// Accesses so far.
+/// Number of accesses so far.
 pub(crate) fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// Returns the time that each thread spent so far, with earlier threads in the same place.
+/// Returns the time that each thread spent so far; a thread's entry includes earlier threads with
+/// the same index.
 pub(crate) fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
         let clock = engine.clock;
@@ -536,7 +539,7 @@ pub(crate) fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 
-/// A duration in the machine's unit; what does not fit is the longest.
+/// A duration in the machine's unit; a longer one becomes the longest.
 pub(crate) fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::try_from(time.as_nanos()).map_or(Picoseconds::MAX, |ns| ns.saturating_mul(1_000))
 }

@@ -1,4 +1,4 @@
-//! Errors in a machine's file, in the words that were written there.
+//! Errors in a machine's file, with the names that the file uses.
 
 use serde_spanned::Spanned;
 
@@ -7,7 +7,7 @@ use serde_spanned::Spanned;
 pub struct MachineError {
     /// The file, as it was named.
     pub file: String,
-    /// Its line, where one is to blame.
+    /// Its line, if a line is at fault.
     pub line: Option<usize>,
     /// Key, value and remedy.
     pub message: String,
@@ -23,7 +23,7 @@ impl std::fmt::Display for MachineError {
 }
 
 impl MachineError {
-    /// Converts the parser's error about `text`. Messages call that text `file`.
+    /// Converts the parser's error about `text`, which messages call `file`.
     pub(super) fn of_parser(file: &str, text: &str) -> impl Fn(toml::de::Error) -> Self {
         move |error| Self {
             file: file.to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn sourced(
     if source.get_ref().trim().is_empty() {
         return Err(fault(
             source.span().start,
-            format!("source of {of} is empty; write where it is from, or `measured`, or `guess`"),
+            format!("source of {of} is empty; write its source, or `measured`, or `guess`"),
         ));
     }
     Ok(())

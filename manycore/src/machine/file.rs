@@ -1,4 +1,4 @@
-//! `machines/NAME.toml`: a machine as people write it, each price with its source.
+//! `machines/NAME.toml`: a machine as people write it, each cost parameter with its source.
 
 use std::fs;
 use std::io;
@@ -8,22 +8,22 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::costs::CostTables;
 use super::fault::{MachineError, sourced};
 use super::hardware_threads::{Derived, HardwareThreads};
-use super::prices::PriceTables;
 use super::{Frequency, MAX_CORES, Machine, OwnInstructions, Topology};
 
-/// The frequencies that a core may have, in MHz: a value outside is a slip of the unit.
+/// The frequencies that a core may have, in MHz: a value outside means a wrong unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
 
-/// As written.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     title: String,
     topology: TopologyTable,
     frequency: FrequencyTable,
-    price: PriceTables,
+    price: CostTables,
     hardware_threads: Option<HardwareThreads>,
 }
 
@@ -56,11 +56,11 @@ impl Machine {
         Self::read_scaled(path, None)
     }
 
-    /// [`Machine::read`], with one price, by its key, or [`SYSTEM`](super::SYSTEM), so many times as high: as far
-    /// as it may go.
+    /// [`Machine::read`], with one cost parameter multiplied by a factor, up to its limit. The
+    /// parameter is named by its key, or is [`SYSTEM`](super::SYSTEM).
     ///
     /// # Errors
-    /// As [`Machine::read`], and if no price has that key.
+    /// As [`Machine::read`], and if no parameter has that key.
     pub fn read_scaled(path: &Path, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
         let file = path.display().to_string();
         let text = text_of(path).map_err(|error| MachineError {
@@ -106,7 +106,7 @@ impl Machine {
             title: written.title,
             topology,
             frequency: frequency(&written.frequency, &fault)?,
-            prices: written.price.read(scaled, &fault)?,
+            costs: written.price.read(scaled, &fault)?,
             own_instructions: OwnInstructions::default(),
         };
         match written.hardware_threads {
@@ -116,13 +116,12 @@ impl Machine {
     }
 }
 
-/// The text of a file, which may be anything: a pipe would wait for its other end, a device may have
-/// no end.
+/// The text of a file of any kind: a pipe would wait for its other end, a device may have no end.
 pub(super) fn text_of(path: &Path) -> io::Result<String> {
     if fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "no regular file",
+            "not a regular file",
         ));
     }
     fs::read_to_string(path)
@@ -155,7 +154,7 @@ pub(super) fn topology(
         return Err(fault(
             table.sockets.span().start,
             format!(
-                "{} cores in all; a machine has {MAX_CORES} at most",
+                "{} cores in all; a machine has at most {MAX_CORES}",
                 topology.cores()
             ),
         ));
@@ -192,7 +191,7 @@ pub(super) fn frequency(
         return Err(fault(
             table.dynamic.span().start,
             format!(
-                "dynamic: write rows [running cores of the socket, MHz], ascending in cores, from 1 core on, at {} to {} MHz",
+                "dynamic: write rows [running cores of the socket, MHz], ascending in cores, with at least 1 core and {} to {} MHz",
                 MHZ.start(),
                 MHZ.end()
             ),
@@ -205,10 +204,10 @@ pub(super) fn frequency(
     })
 }
 
-/// Checks that a longer distance, or a deeper sleep, takes no less time. Only distances that the
-/// machine has are compared.
+/// Checks that a longer distance, or a deeper sleep, takes at least as much time. Only distances
+/// that the machine has are compared.
 fn ordered(
-    tables: &PriceTables,
+    tables: &CostTables,
     topology: Topology,
     fault: &impl Fn(usize, String) -> MachineError,
 ) -> Result<(), MachineError> {
@@ -244,7 +243,7 @@ fn ordered(
         if value < low {
             return Err(fault(
                 high.value.span().start,
-                format!("{key} = {value}: less than {less} = {low}; write as much or more"),
+                format!("{key} = {value}: less than {less} = {low}; write at least that"),
             ));
         }
     }
@@ -253,7 +252,7 @@ fn ordered(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Prices, SYSTEM};
+    use super::super::{Costs, SYSTEM};
     use super::*;
 
     fn machines() -> std::path::PathBuf {
@@ -272,7 +271,7 @@ mod tests {
         let files: Vec<_> = fs::read_dir(machines())
             .unwrap()
             .map(|it| it.unwrap().path())
-            // A box is ranges of prices, and no machine.
+            // A box consists of ranges, and is not a machine.
             .filter(|it| !it.ends_with("box.toml"))
             .collect();
         assert!(files.len() >= 5, "{files:?}");
@@ -320,15 +319,15 @@ mod tests {
             (with("fixed", "fixed = 1"), "fixed = 1: write MHz, 100 to"),
             (
                 with("dynamic", "dynamic = [[64, 3]]"),
-                "at 100 to 10000 MHz",
+                "at least 1 core and 100 to 10000 MHz",
             ),
             (
                 priced("transfer-socket-ns", "22"),
-                "less than transfer-cluster-ns = 23; write as much",
+                "less than transfer-cluster-ns = 23; write at least",
             ),
             (
                 priced("deep-resume-ns", "2999"),
-                "less than resume-ns = 3000; write as much",
+                "less than resume-ns = 3000; write at least",
             ),
         ] {
             let (line, read) = faulty;
@@ -349,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn one_price_is_scaled_as_far_as_it_may_go() {
+    fn one_cost_is_scaled_as_far_as_it_may_go() {
         let read = |scaled| Machine::parse("m", "m.toml", &example(), scaled);
-        let plain = read(None).unwrap().prices;
-        let doubled = read(Some(("fence-ns", 2.0))).unwrap().prices;
+        let plain = read(None).unwrap().costs;
+        let doubled = read(Some(("fence-ns", 2.0))).unwrap().costs;
         assert_eq!((doubled.fence, doubled.hit), (2 * plain.fence, plain.hit));
-        let both = read(Some((SYSTEM, 2.0))).unwrap().prices;
-        let of = |it: &Prices| {
+        let both = read(Some((SYSTEM, 2.0))).unwrap().costs;
+        let of = |it: &Costs| {
             [
                 it.block,
                 it.wake,
@@ -369,12 +368,13 @@ mod tests {
             (of(&both), both.hit),
             (of(&plain).map(|price| 2 * price), plain.hit)
         );
-        let most = read(Some(("occupancy", 1e3))).unwrap().prices;
+        let most = read(Some(("occupancy", 1e3))).unwrap().costs;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
         assert!(
-            message
-                .contains("fences-ns: no price has this key; known: hit-ns, read-modify-write-ns,"),
+            message.contains(
+                "fences-ns: unknown cost parameter; known: hit-ns, read-modify-write-ns,"
+            ),
             "{message}"
         );
     }

@@ -1,17 +1,17 @@
-//! Two hardware threads a core: what a machine's file says about them, and machines that are
-//! another one with them, or with other cores, frequencies or prices.
+//! Two hardware threads per core: what a machine's file says about them. Also machines that are
+//! based on another one, with such threads, or with other cores, frequencies or cost parameters.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use super::costs::OwnCosts;
 use super::fault::{MachineError, sourced};
 use super::file::{FrequencyTable, TopologyTable, frequency, text_of, topology};
-use super::prices::OwnPrices;
-use super::{MAX_CORES, Machine, Prices, Topology};
+use super::{Costs, MAX_CORES, Machine, Topology};
 
-/// The table `[hardware-threads]`, as written. A machine without it has one a core.
+/// The table `[hardware-threads]`, as written. Without it, a core has one hardware thread.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct HardwareThreads {
@@ -34,7 +34,7 @@ impl HardwareThreads {
             return Err(fault(
                 at,
                 format!(
-                    "per-core = {per_core}: write 2, the only number that is simulated; a machine of one a core has no \
+                    "per-core = {per_core}: write 2, the only number that is simulated; a machine with one thread per core has no \
                      [hardware-threads]"
                 ),
             ));
@@ -44,7 +44,7 @@ impl HardwareThreads {
             return Err(fault(
                 at,
                 format!(
-                    "per-core = {per_core}: {cores} cores; {} at most can have two",
+                    "per-core = {per_core}: {cores} cores; at most {} can have two",
                     MAX_CORES / 2
                 ),
             ));
@@ -54,18 +54,18 @@ impl HardwareThreads {
             return Err(fault(
                 self.shared_speed.span().start,
                 format!(
-                    "shared-speed = {speed}: write 0.5 (two do no more than one alone) to 1 (neither notices the other)"
+                    "shared-speed = {speed}: write 0.5 (two threads together are as fast as one alone) to 1 (each is as fast as alone)"
                 ),
             ));
         }
         machine.topology.hardware_threads = per_core;
-        machine.prices.shared_speed = speed;
+        machine.costs.shared_speed = speed;
         Ok(machine)
     }
 }
 
-/// A machine that has the prices of another one, but for some, and tables of its own: so the prices
-/// are in one place.
+/// A machine with the cost parameters of another one, except some, and tables of its own. Thus
+/// shared cost parameters are in one file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Derived {
@@ -74,7 +74,7 @@ pub(super) struct Derived {
     like: Spanned<String>,
     topology: Option<TopologyTable>,
     frequency: Option<FrequencyTable>,
-    price: Option<Spanned<OwnPrices>>,
+    price: Option<Spanned<OwnCosts>>,
     hardware_threads: Option<HardwareThreads>,
 }
 
@@ -89,7 +89,7 @@ impl Derived {
             .map_err(MachineError::of_parser(file, text))
     }
 
-    /// The machine: its file is at `path` and called `file` in errors.
+    /// The machine: its file is at `path`, and errors call it `file`.
     pub(super) fn machine(
         self,
         name: &str,
@@ -108,7 +108,7 @@ impl Derived {
         let other_text = text_of(&other)
             .map_err(|error| refused(&format!("{other_file} cannot be read: {error}")))?;
         if self::name(&other_text).is_some() {
-            return Err(refused("is like another one itself; name that one"));
+            return Err(refused("has a `like` itself; name that machine"));
         }
         let of_own = self
             .topology
@@ -120,13 +120,13 @@ impl Derived {
             machine.frequency = frequency(&own, &fault)?;
         }
         if let Some(own) = self.price {
-            own.get_ref().replace(&mut machine.prices, scaled, &fault)?;
-            if let Some(why) = disorder(&machine.prices, machine.topology) {
+            own.get_ref().replace(&mut machine.costs, scaled, &fault)?;
+            if let Some(why) = disorder(&machine.costs, machine.topology) {
                 return Err(fault(own.span().start, why));
             }
         }
         if machine.topology.hardware_threads > 1 {
-            return Err(refused("has two hardware threads a core itself"));
+            return Err(refused("already has two hardware threads per core"));
         }
         match self.hardware_threads {
             Some(own) => own.given_to(machine, &fault),
@@ -135,36 +135,36 @@ impl Derived {
     }
 }
 
-/// Which of `prices` is less than that of a shorter distance, or of a lighter sleep.
-fn disorder(prices: &Prices, topology: Topology) -> Option<String> {
+/// The first of `costs` that is less than that of a shorter distance, or of a lighter sleep.
+fn disorder(costs: &Costs, topology: Topology) -> Option<String> {
     let mut transfers = Vec::new();
     for (key, price, is_there) in [
         (
             "transfer-cluster-ns",
-            prices.transfer_cluster,
+            costs.transfer_cluster,
             topology.cores_per_cluster > 1,
         ),
         (
             "transfer-socket-ns",
-            prices.transfer_socket,
+            costs.transfer_socket,
             topology.clusters_per_socket > 1,
         ),
-        ("transfer-far-ns", prices.transfer_far, topology.sockets > 1),
+        ("transfer-far-ns", costs.transfer_far, topology.sockets > 1),
     ] {
         transfers.extend(is_there.then_some((key, price)));
     }
     let resumes = [
-        ("resume-ns", prices.resume),
-        ("deep-resume-ns", prices.deep_resume),
+        ("resume-ns", costs.resume),
+        ("deep-resume-ns", costs.deep_resume),
     ];
     let pairs = transfers.windows(2).chain(resumes.windows(2));
     pairs
         .map(|pair| (pair[0], pair[1]))
         .find(|((_, low), (_, high))| high < low)
-        .map(|((less, _), (key, _))| format!("{key} is less than {less}; write as much or more"))
+        .map(|((less, _), (key, _))| format!("{key} is less than {less}; write at least that"))
 }
 
-/// The machine that the one of `text` is like, if it is like one.
+/// The machine on which the one of `text` is based, if there is one.
 fn name(text: &str) -> Option<String> {
     let table: toml::Table = text.parse().ok()?;
     Some(table.get("like")?.as_str().unwrap_or_default().to_owned())
@@ -175,10 +175,10 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// The file with the prices of the machine at `path`. It is that file, or the file of the
+    /// The file with the cost parameters of the machine at `path`: that file, or the file of the
     /// machine on which it is based.
     #[must_use]
-    pub fn priced_in(path: &Path) -> PathBuf {
+    pub fn costs_file(path: &Path) -> PathBuf {
         let name = text_of(path).ok().and_then(|text| name(&text));
         name.map_or_else(|| path.to_owned(), |name| beside(path, &name))
     }
@@ -212,10 +212,10 @@ mod tests {
             (machine.topology.cores(), machine.topology.cpus()),
             (64, 128)
         );
-        assert!((machine.prices.shared_speed - 0.6).abs() < f64::EPSILON);
+        assert!((machine.costs.shared_speed - 0.6).abs() < f64::EPSILON);
         let other = Machine::read(&machines().join("zen4-64.toml")).unwrap();
         machine.topology.hardware_threads = 1;
-        machine.prices.shared_speed = 1.0;
+        machine.costs.shared_speed = 1.0;
         assert_eq!(
             machine,
             Machine {
@@ -238,7 +238,7 @@ mod tests {
             (machine.topology.cpus(), machine.frequency.fixed_mhz),
             (8, 2000)
         );
-        assert_eq!(machine.prices, other.prices);
+        assert_eq!(machine.costs, other.costs);
         for (old, new, told) in [
             (
                 "clusters-per-socket = 2",
@@ -254,21 +254,21 @@ mod tests {
             let message = read(&own.replacen(old, new, 1)).unwrap_err().to_string();
             assert!(message.starts_with(told), "{message}");
         }
-        // zen4-64 has one socket, and says what a transfer between two would cost.
+        // zen4-64 has one socket, but also has the cost of a transfer between two.
         let two = read(&own.replacen("sockets = 1", "sockets = 2", 1)).unwrap();
         assert_eq!(two.topology.cores(), 16);
     }
 
     #[test]
-    fn a_machine_that_is_like_another_may_have_prices_of_its_own() {
+    fn a_machine_that_is_like_another_may_have_costs_of_its_own() {
         let own = |row: &str| read(&format!("{LIKE}\n[price]\n{row}\n"));
-        let plain = read(LIKE).unwrap().prices;
+        let plain = read(LIKE).unwrap().costs;
         let priced = own("fence-ns = { value = 7, source = \"guess\" }")
             .unwrap()
-            .prices;
+            .costs;
         assert_eq!(priced.fence, 7_000);
         assert_eq!(
-            Prices {
+            Costs {
                 fence: plain.fence,
                 ..priced
             },
@@ -283,7 +283,7 @@ mod tests {
             ("fences-ns = 7", "unknown field `fences-ns`"),
             (
                 "deep-resume-ns = { value = 2, source = \"guess\" }",
-                "deep-resume-ns is less than resume-ns; write as much or more",
+                "deep-resume-ns is less than resume-ns; write at least that",
             ),
         ] {
             let message = own(row).unwrap_err().to_string();
@@ -322,7 +322,7 @@ mod tests {
                 5,
                 "per-core = 2",
                 "per-core = 1",
-                "a machine of one a core has no [hardware-threads]",
+                "a machine with one thread per core has no [hardware-threads]",
             ),
             (6, "0.6", "0.4", "shared-speed = 0.4: write 0.5 "),
             (6, "0.6", "0", "shared-speed = 0: write 0.5 "),
@@ -346,13 +346,13 @@ mod tests {
                 2,
                 "zen4-64",
                 "ice-lake-2x32-smt",
-                "is like another one itself; name that one",
+                "has a `like` itself; name that machine",
             ),
             (
                 5,
                 "zen4-64",
                 "wide-1024",
-                "per-core = 2: 1024 cores; 1023 at most can have two",
+                "per-core = 2: 1024 cores; at most 1023 can have two",
             ),
         ] {
             let message = read(&LIKE.replacen(old, new, 1)).unwrap_err().to_string();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_machine_that_it_is_like_is_told_with_that_ones_file() {
+    fn a_fault_of_the_machine_that_it_is_like_is_reported_with_that_ones_file() {
         let folder = std::env::temp_dir().join(format!("machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
@@ -383,7 +383,7 @@ mod tests {
             "{message}"
         );
         assert_eq!(
-            Machine::priced_in(&folder.join("m.toml")),
+            Machine::costs_file(&folder.join("m.toml")),
             folder.join("zen4-64.toml")
         );
         std::fs::remove_dir_all(folder).unwrap();

@@ -1,41 +1,41 @@
-//! The description of a machine: how its cores lie, what they pay, how fast they run.
+//! The description of a machine: the arrangement of its cores, their costs, and their frequencies.
 //!
 //! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
 
+mod costs;
 mod fault;
 mod file;
 mod hardware_threads;
 mod own;
-mod prices;
 
+pub use costs::{Costs, NANOSECOND, Picoseconds, SYSTEM};
 pub use fault::MachineError;
 pub use own::{Call, OwnInstructions};
-pub use prices::{NANOSECOND, Picoseconds, Prices, SYSTEM};
 
-/// Most CPUs of a machine: what fits beside a clock in a key of 64 bits.
+/// Most CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
 
-/// A machine to simulate: its topology, prices and frequencies, checked.
+/// A machine to simulate: its topology, cost parameters and frequencies, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Its name, as in `machines/NAME.toml`.
     pub name: String,
     /// The machine that it stands for, in one line.
     pub title: String,
-    /// How its cores lie.
+    /// The arrangement of its cores.
     pub topology: Topology,
     /// The cost parameters.
-    pub prices: Prices,
-    /// How fast its cores run.
+    pub costs: Costs,
+    /// The frequencies of its cores.
     pub frequency: Frequency,
-    /// The time that calls of the pool take on it, beside accesses.
+    /// The time of a pool's own instructions on it, in addition to accesses.
     pub own_instructions: OwnInstructions,
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the
-/// first cluster of the first socket first. The operating system runs threads on CPUs: the hardware
-/// threads of the cores. Their numbers are those that Linux gives on x86: first one CPU of each
-/// core, then, in the same order, its sibling.
+/// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
+/// sockets, from the first cluster of the first socket on. The operating system runs threads on
+/// CPUs: the hardware threads of the cores. Their numbers are those that Linux gives on x86: first
+/// one CPU of each core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -85,7 +85,7 @@ impl Topology {
         self.core_of(cpu) / self.cores_per_socket()
     }
 
-    /// How far one CPU is from another.
+    /// The distance of two CPUs.
     #[must_use]
     pub fn distance(&self, one: usize, other: usize) -> Distance {
         let [one, other] = [one, other].map(|cpu| self.core_of(cpu));
@@ -101,7 +101,7 @@ impl Topology {
     }
 }
 
-/// How far one core is from another, in the classes that have prices.
+/// The distance of two cores, in the classes that have cost parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// The same core: siblings have one cache.
@@ -114,8 +114,8 @@ pub enum Distance {
     Far,
 }
 
-impl Prices {
-    /// A line from another core; from the own one, nothing.
+impl Costs {
+    /// The cost of a line from a core at this distance; 0 for the own core.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Picoseconds {
         match distance {
@@ -127,10 +127,10 @@ impl Prices {
     }
 }
 
-/// How fast cores run.
+/// The frequencies of cores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frequency {
-    /// The frequency at which the prices of a core hold, in MHz.
+    /// The frequency at which the cost parameters of a core hold, in MHz.
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
@@ -139,13 +139,13 @@ pub struct Frequency {
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 
-/// Which of a machine's frequencies its cores run at.
+/// The mode of the cores' frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrequencyMode {
-    /// All at the same, always.
+    /// The same on all cores, at all times.
     #[default]
     Fixed,
-    /// The fewer cores of a socket run, the faster they do.
+    /// The fewer cores of a socket run, the higher it is.
     Dynamic,
 }
 
@@ -177,7 +177,7 @@ impl Machine {
                 cores_per_cluster: cores,
                 hardware_threads: 1,
             },
-            prices: Prices::free(),
+            costs: Costs::free(),
             frequency: Frequency {
                 reference_mhz: 1_000,
                 fixed_mhz: 1_000,

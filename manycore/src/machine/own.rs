@@ -1,9 +1,9 @@
-//! A scheduler's own instructions: what a call of its interface takes beside the accesses to shared
-//! memory that it announces.
+//! A scheduler's own instructions: the time of a call of its interface in addition to the accesses
+//! to shared memory that are simulated.
 
 use super::Machine;
 
-/// A call of a pool's interface whose own instructions have a price.
+/// A call of a pool's interface whose own instructions have a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// `join` and `join_context`, with the execution of both closures.
@@ -33,8 +33,8 @@ impl Call {
 }
 
 /// The time of a branch's own instructions by [`Call`], in picoseconds at the machine's reference
-/// frequency. They belong to the branch that runs, so no machine's file has them. Below 0, the core
-/// overlaps accesses of the call that are priced one after the other.
+/// frequency. They belong to the branch that runs, so no machine's file has them. A negative time
+/// means that the core overlaps accesses of the call whose costs are added one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnInstructions([i64; 2]);
 
@@ -48,12 +48,12 @@ impl OwnInstructions {
 }
 
 impl Machine {
-    /// Lets a `call` of the branch that runs take so many cycles of its own: as many times as the
-    /// price `own-instructions` says.
+    /// Sets the cycles of a `call` of the branch that runs, times the cost parameter
+    /// `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
         let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);
         self.own_instructions.0[call as usize] =
-            (picoseconds * self.prices.own_instructions).round() as i64;
+            (picoseconds * self.costs.own_instructions).round() as i64;
     }
 }

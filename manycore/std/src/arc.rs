@@ -9,12 +9,12 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// As the standard library's, but each change of the count has its price. It has no weak twin, is no
-/// receiver of methods, and cannot become an `Arc` of a trait: both are the standard library's
-/// privilege.
+/// Like the standard library's, but each change of the count has a cost. It has no weak pointers.
+/// It cannot be a method's receiver or become an `Arc` of a trait, which are privileges of the
+/// standard library.
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 
-/// Charges a change of the counts, which stand before the value.
+/// Adds the cost of a change of the counts, which are before the value.
 #[track_caller]
 fn change_counts<T: ?Sized>(value: *const T, align: usize) {
     let counts = align.max(2 * size_of::<usize>());
@@ -59,7 +59,7 @@ impl<T> Arc<T> {
         Self(unsafe { sync::Arc::from_raw(value) })
     }
 
-    /// One owner more of the value that [`Self::into_raw`] made a pointer to.
+    /// Adds an owner of the value to which [`Self::into_raw`] made a pointer.
     ///
     /// # Safety
     /// As of the standard library's.
@@ -70,7 +70,7 @@ impl<T> Arc<T> {
         unsafe { sync::Arc::increment_strong_count(value) };
     }
 
-    /// One owner less of it.
+    /// Removes an owner of that value.
     ///
     /// # Safety
     /// As of the standard library's.
@@ -92,7 +92,7 @@ impl<T: ?Sized> Arc<T> {
         unsafe { ptr::read(&raw const this.0) }
     }
 
-    /// Where the value is.
+    /// The value's address.
     #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         this.as_value()

@@ -1,8 +1,7 @@
-//! The standard library's names, of which those that threads share lead to a simulated machine:
-//! what rewritten crates have in place of `std`, `core` and `alloc`.
+//! The names of the standard library. Those that threads share lead to a simulated machine.
+//! Rewritten crates use this crate instead of `std`, `core` and `alloc`.
 //!
-//! Parts that are missing here are not simulated: files, sockets, other processes, the time of day,
-//! assembler.
+//! Missing parts are not simulated: files, sockets, other processes, the time of day, assembler.
 
 mod arc;
 
@@ -10,7 +9,7 @@ pub use std::*;
 
 pub use manycore;
 
-/// No files but a folder: the host's would take none of the machine's time.
+/// Only one folder, no files: access to the host's files would take no time of the machine.
 pub mod fs {
     use std::io;
     use std::path::Path;
@@ -35,7 +34,7 @@ pub mod fs {
     }
 }
 
-/// The part of the crate of that name that a simulated machine answers.
+/// The part of the crate `rustix` that a simulated machine implements.
 pub mod rustix {
     /// System calls about threads.
     pub mod thread {
@@ -46,13 +45,13 @@ pub mod rustix {
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum MembarrierCommand {
-            /// Nothing: every process has it from the start.
+            /// Does nothing: every process may use it from the start.
             RegisterPrivateExpedited,
             /// A fence on all cores that run.
             PrivateExpedited,
         }
 
-        /// Asks for that.
+        /// Registers the process for that.
         ///
         /// # Errors
         /// Never.
@@ -101,20 +100,20 @@ pub mod net {}
 /// No instructions by name: the simulation would not see their accesses to memory.
 pub mod arch {}
 
-/// The end of this process, and no others.
+/// Only the end of this process, no other processes.
 pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
 
-/// The most bytes for which a core pays that takes over an object: of a large one it may touch
-/// little.
+/// The most bytes whose cost a core pays when it takes over an object: of a large object it may
+/// touch only a part.
 const MOST: usize = 256;
 
-/// Boxes, which go from thread to thread as pointers.
+/// Boxes, which pass between threads as pointers.
 pub mod boxed {
     pub use std::boxed::*;
 
-    /// As `Box::from_raw`, paying for the lines of the value.
+    /// Like `Box::from_raw`, but adds the cost of the value's lines.
     ///
     /// # Safety
     /// As there.
@@ -133,8 +132,8 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// As the standard library's, but a visit pays for the lines of the value. A thread that writes
-    /// there tells others so by an atomic, mostly on the same line, which has its own price.
+    /// Like the standard library's, but a visit adds the cost of the value's lines. A thread that
+    /// writes there informs others by an atomic, mostly on the same line, which has its own cost.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -152,7 +151,7 @@ pub mod cell {
     }
 
     impl<T: ?Sized> UnsafeCell<T> {
-        /// Where the value is, which may be read and written there.
+        /// The value's address, for reads and writes.
         #[inline]
         #[track_caller]
         pub fn get(&self) -> *mut T {
@@ -167,7 +166,7 @@ pub mod cell {
             self.0.get_mut()
         }
 
-        /// Where the value is of the cell that is there.
+        /// The address of the value of an existing cell.
         pub const fn raw_get(cell: *const Self) -> *mut T {
             cell as *mut T
         }
@@ -180,11 +179,11 @@ pub mod cell {
     }
 }
 
-/// Pointers, of which volatile ones are those that other threads follow, too.
+/// Pointers. Other threads may also follow volatile ones.
 pub mod ptr {
     pub use std::ptr::*;
 
-    /// As the standard library's, paying for the lines that are read.
+    /// Like the standard library's, but adds the cost of the lines that are read.
     ///
     /// # Safety
     /// As there.
@@ -196,7 +195,7 @@ pub mod ptr {
         unsafe { std::ptr::read_volatile(place) }
     }
 
-    /// As the standard library's, paying for the lines that are written.
+    /// Like the standard library's, but adds the cost of the lines that are written.
     ///
     /// # Safety
     /// As there.
@@ -209,16 +208,16 @@ pub mod ptr {
     }
 }
 
-/// Hashes, which are others in a run with another seed: pools make their random numbers of them.
+/// Hashes, which differ between seeds: pools make their random numbers from them.
 pub mod hash {
     pub use std::hash::*;
 
-    /// As the standard library's, beginning with the run's seed.
+    /// Like the standard library's, but starts with the run's seed.
     #[derive(Clone, Debug)]
     pub struct DefaultHasher(std::hash::DefaultHasher);
 
     impl DefaultHasher {
-        /// A hasher that has seen nothing.
+        /// A hasher without input.
         #[must_use]
         pub fn new() -> Self {
             let mut hasher = std::hash::DefaultHasher::new();
@@ -244,7 +243,7 @@ pub mod hash {
     }
 }
 
-/// Hints, of which spinning takes time.
+/// Hints; a spin hint takes time.
 pub mod hint {
     pub use std::hint::*;
 
@@ -294,7 +293,7 @@ pub mod thread {
     }
 }
 
-/// Extensions of this system's, but for threads, which are none of its own.
+/// Extensions for this system; threads have no system handles.
 pub mod os {
     /// Those of Unix.
     pub mod unix {
@@ -302,7 +301,8 @@ pub mod os {
         pub mod fs {
             /// By numbers.
             pub trait MetadataExt {
-                /// Links to the folder: of itself and from above, and one from each folder in it.
+                /// Number of links to the folder: its own, the one from above, and one from each
+                /// folder in it.
                 fn nlink(&self) -> u64;
             }
 
@@ -313,19 +313,19 @@ pub mod os {
             }
         }
 
-        /// Handles on threads that the system does not know.
+        /// Handles of threads, which the system does not know.
         pub mod thread {
-            /// A number of which there is none.
+            /// The type of a handle; it has no values.
             pub type RawPthread = std::convert::Infallible;
 
-            /// Handles that have one.
+            /// Types with a handle.
             pub trait JoinHandleExt {
                 /// The number.
                 ///
                 /// # Panics
                 /// Always.
                 fn as_pthread_t(&self) -> RawPthread {
-                    panic!("a simulated thread is none of the system's")
+                    panic!("a simulated thread has no handle of the system")
                 }
 
                 /// The number.

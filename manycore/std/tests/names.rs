@@ -1,5 +1,5 @@
-//! The standard library's names, in a rewritten crate, do on a simulated machine what they do in
-//! the standard library.
+//! Names of the standard library behave on a simulated machine, in a rewritten crate, as in the
+//! standard library.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn a_wait_for_a_message_ends_when_its_time_is_up() {
 #[test]
 fn a_barrier_of_all_cores_costs_what_the_machine_says_and_threads_are_folders() {
     let mut machine = Machine::free(2);
-    machine.prices.heavy_fence = 7_000_000;
+    machine.costs.heavy_fence = 7_000_000;
     let body = || {
         let links = || fs::metadata("/proc/self/task").unwrap().nlink();
         let alone = links();
@@ -82,13 +82,13 @@ fn a_barrier_of_all_cores_costs_what_the_machine_says_and_threads_are_folders() 
 #[test]
 fn a_visit_to_a_cell_that_another_core_wrote_pays_for_the_transfer() {
     let mut machine = Machine::free(2);
-    machine.prices.set_transfers(50_000);
+    machine.costs.set_transfers(50_000);
     let visits = |is_other: bool| {
         let body = move || {
             let cell = Box::leak(Box::new(UnsafeCell::new([0u64; 8])));
             let address = std::ptr::from_ref(cell) as usize;
             let visit = move || {
-                // SAFETY: the cell is never freed, and no code makes a reference to what is in it.
+                // SAFETY: the cell is never freed, and no code makes a reference to its content.
                 let _place = unsafe { &*(address as *const UnsafeCell<[u64; 8]>) }.get();
             };
             visit();

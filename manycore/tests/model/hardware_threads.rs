@@ -1,5 +1,5 @@
-//! The slowdown of two hardware threads that share a core, and where threads run when cores have
-//! two.
+//! Tests the slowdown of two hardware threads that share a core, and the placement of threads when
+//! cores have two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 const NS: Picoseconds = 1_000;
 const US: Picoseconds = 1_000 * NS;
 
-/// So many cores of two hardware threads, each of which is half as fast while both run.
+/// A machine of so many cores with two hardware threads, each of which is half as fast while both
+/// run.
 fn machine(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.topology.hardware_threads = 2;
-    machine.prices.shared_speed = 0.5;
+    machine.costs.shared_speed = 0.5;
     machine
 }
 
@@ -28,12 +29,12 @@ fn beside(other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
     beside_from(0, other)
 }
 
-/// The same, where each thread takes so long until it runs.
+/// The same on a machine where each thread takes so long until it runs.
 fn beside_from(wake: Picoseconds, other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
     let mut machine = machine(1);
-    machine.prices.pause = 40 * NS;
-    machine.prices.resume_polling = wake;
-    machine.prices.resume = wake;
+    machine.costs.pause = 40 * NS;
+    machine.costs.resume_polling = wake;
+    machine.costs.resume = wake;
     let (worked, _) = simulate(&machine, || {
         let is_done = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_done);
@@ -49,7 +50,8 @@ fn beside_from(wake: Picoseconds, other: impl FnOnce(Arc<AtomicBool>) + 'static)
     Picoseconds::try_from(worked.as_nanos()).unwrap() * NS
 }
 
-/// Work is priced by the microsecond, so where a sibling begins or ends is as near as that.
+/// Work is simulated in pieces of a microsecond, so the start and end of a sibling have that
+/// precision.
 fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
@@ -107,8 +109,8 @@ fn a_sibling_that_is_being_woken_costs_nothing_before_it_runs() {
 #[test]
 fn siblings_have_one_cache_and_other_cores_have_others() {
     let elapsed = |mut machine: Machine| {
-        machine.prices.set_transfers(50 * NS);
-        machine.prices.hit = NS;
+        machine.costs.set_transfers(50 * NS);
+        machine.costs.hit = NS;
         let body = || {
             #[repr(align(128))]
             struct Word(AtomicUsize);
@@ -124,7 +126,7 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
         simulate(&machine, body).1
     };
     let siblings = elapsed(machine(1));
-    // Each access of the two, twice as long as alone.
+    // Each access of the two takes twice as long as alone.
     assert!(siblings <= 2 * 100 * 2 * NS, "{siblings}");
     let others = elapsed(machine(2));
     assert!(others > 150 * 50 * NS, "{others}");
@@ -133,7 +135,7 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
 #[test]
 fn siblings_share_what_their_core_may_read_from_memory() {
     let mut machine = machine(1);
-    machine.prices.byte = 100.0;
+    machine.costs.byte = 100.0;
     let read = || (0..1_000).for_each(|_| manycore::work_moving(0, 4_096));
     let ((), alone) = simulate(&machine, read);
     let ((), both) = simulate(&machine, move || {
@@ -144,7 +146,7 @@ fn siblings_share_what_their_core_may_read_from_memory() {
     assert!(is_about(both, 2 * alone), "{both}, {alone} alone");
 }
 
-/// Where threads run that all run at once, the first one's place first.
+/// The cores of threads that all run at once, the first thread's first.
 fn places(cores: usize, threads: usize) -> Vec<usize> {
     let body = move || {
         let place = || {
@@ -174,7 +176,7 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
             manycore::current_core()
         });
         manycore::work(US);
-        // It takes the place of the sleeper.
+        // It takes the core of the sleeper.
         let other = thread::spawn(|| {
             manycore::work(100 * US);
             manycore::current_core()
@@ -196,9 +198,9 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
 #[test]
 fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
     let mut machine = machine(1);
-    machine.prices.resume = 3 * US;
-    machine.prices.deep_after = 100 * US;
-    machine.prices.deep_resume = 70 * US;
+    machine.costs.resume = 3 * US;
+    machine.costs.deep_after = 100 * US;
+    machine.costs.deep_resume = 70 * US;
     let ((), elapsed) = simulate(&machine, || {
         let sleeper = thread::spawn(thread::park);
         manycore::work(1_000 * US);
@@ -213,7 +215,7 @@ fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
 fn two_siblings_that_run_are_one_running_core_of_the_socket() {
     let elapsed = |cores: usize| {
         let mut machine = machine(cores);
-        machine.prices.shared_speed = 1.0;
+        machine.costs.shared_speed = 1.0;
         machine.frequency.dynamic_mhz = vec![(1, 2_000), (2, 1_000)];
         let body = || {
             let sibling = thread::spawn(|| manycore::work(300 * US));

@@ -1,4 +1,4 @@
-//! Results that must hold whatever the prices are: limits that theory or plain counting gives.
+//! Results that must hold for all cost parameters: limits from theory or from plain counting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
 }
 
 #[test]
-fn work_alone_takes_what_was_charged() {
+fn work_alone_takes_the_reported_cost() {
     let ((), elapsed) = simulate(&machine(1), || manycore::work(5_000 * NS));
     assert_eq!(elapsed, 5_000 * NS);
 }
@@ -50,12 +50,13 @@ fn threads_on_cores_of_their_own_work_at_the_same_time() {
     assert_eq!(elapsed, 1_000 * NS);
 }
 
-/// Accesses that `threads` threads make to one word, in the time of a transfer of its line.
+/// Number of accesses that `threads` threads make to one word, in the time of a transfer of its
+/// line.
 fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
     let mut machine = machine(threads);
-    machine.prices.set_transfers(50 * NS);
-    machine.prices.hit = NS;
-    machine.prices.occupancy = occupancy;
+    machine.costs.set_transfers(50 * NS);
+    machine.costs.hit = NS;
+    machine.costs.occupancy = occupancy;
     let ((), elapsed) = simulate(&machine, move || {
         let word = Arc::new(Padded::default());
         on_threads(threads, move |_| {
@@ -103,8 +104,8 @@ fn two_words(machine: &Machine, are_apart: bool) -> Picoseconds {
 #[test]
 fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
     let mut machine = machine(2);
-    machine.prices.set_transfers(50 * NS);
-    machine.prices.hit = NS;
+    machine.costs.set_transfers(50 * NS);
+    machine.costs.hit = NS;
     let together = two_words(&machine, false);
     let apart = two_words(&machine, true);
     assert!(together > 190 * 50 * NS, "{together}");
@@ -114,8 +115,8 @@ fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
 #[test]
 fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
     let mut machine = machine(4);
-    machine.prices.set_transfers(50 * NS);
-    machine.prices.hit = NS;
+    machine.costs.set_transfers(50 * NS);
+    machine.costs.hit = NS;
     let ((), elapsed) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         on_threads(4, move |_| {
@@ -130,7 +131,7 @@ fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
 #[test]
 fn a_store_is_buffered_and_a_fence_waits_for_it() {
     let mut machine = machine(2);
-    machine.prices.set_transfers(80 * NS);
+    machine.costs.set_transfers(80 * NS);
     let ((store, with_fence), _) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         let write = |with_fence: bool| {
@@ -157,8 +158,8 @@ fn a_store_is_buffered_and_a_fence_waits_for_it() {
 #[test]
 fn a_buffer_that_is_full_makes_stores_wait() {
     let mut machine = machine(1);
-    machine.prices.memory = 80 * NS;
-    machine.prices.store_buffer = 4;
+    machine.costs.memory = 80 * NS;
+    machine.costs.store_buffer = 4;
     let (waited, _) = simulate(&machine, || {
         let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
         let started = manycore::time::Instant::now();
@@ -173,8 +174,8 @@ fn a_buffer_that_is_full_makes_stores_wait() {
 #[test]
 fn cores_share_the_memory_of_their_socket() {
     let mut machine = machine(8);
-    machine.prices.byte = 100.0;
-    machine.prices.socket_byte = 25.0;
+    machine.costs.byte = 100.0;
+    machine.costs.socket_byte = 25.0;
     for (threads, expected) in [(1, 409.6), (4, 409.6), (8, 819.2)] {
         let ((), elapsed) = simulate(&machine, move || {
             on_threads(threads, |_| {
@@ -193,7 +194,7 @@ fn cores_share_the_memory_of_their_socket() {
 #[test]
 fn work_that_moves_bytes_takes_as_long_as_the_slower_of_the_two() {
     let mut machine = machine(1);
-    machine.prices.byte = 100.0;
+    machine.costs.byte = 100.0;
     for (work_ns, expected_ns) in [(1, 409), (1_000, 1_000)] {
         let ((), elapsed) = simulate(&machine, move || {
             on_threads(1, move |_| manycore::work_moving(work_ns * NS, 4_096));
@@ -214,16 +215,16 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // One thread and the thread that has just started it both run fast; the last of three do not.
+    // One thread and the thread that it has just started both run fast; the last of three does not.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 
 #[test]
 fn time_is_accounted_for_to_the_last_picosecond() {
     let mut machine = machine(3);
-    machine.prices.resume = 3_000 * NS;
-    machine.prices.hit = NS;
-    machine.prices.set_transfers(20 * NS);
+    machine.costs.resume = 3_000 * NS;
+    machine.costs.hit = NS;
+    machine.costs.set_transfers(20 * NS);
     let (spent, elapsed) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         on_threads(3, move |i| {
@@ -240,7 +241,7 @@ fn time_is_accounted_for_to_the_last_picosecond() {
     assert_eq!(spent[3].on(Spending::Asleep), 5_000 * NS);
 }
 
-/// A tree of tasks: its own work, then its children, in any order and at the same time.
+/// A tree of tasks: a task does its own work, and then its children run in any order.
 #[derive(Clone, Debug)]
 struct Task {
     work: Picoseconds,
@@ -332,7 +333,7 @@ proptest! {
 }
 
 /// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
-/// each addition: who added, in the order of the word's values, and the whole time.
+/// each addition. Returns the threads in the order of the word's values, and the whole time.
 fn additions(
     machine: &Machine,
     each: usize,
@@ -359,7 +360,7 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);
     let mut streaks: Vec<usize> = middle.chunk_by(same).map(<[usize]>::len).collect();
-    // The first and the last were cut.
+    // The first and the last group were cut off.
     streaks.pop();
     streaks.drain(..1);
     streaks
@@ -367,9 +368,9 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
 
 fn with_run(cores: usize, run: usize) -> Machine {
     let mut machine = machine(cores);
-    machine.prices.set_transfers(50 * NS);
-    machine.prices.hit = NS;
-    machine.prices.run = run;
+    machine.costs.set_transfers(50 * NS);
+    machine.costs.hit = NS;
+    machine.costs.run = run;
     machine
 }
 
@@ -408,7 +409,7 @@ fn cores_of_a_cluster_have_a_hot_line_before_others_that_asked_earlier() {
         let mut machine = with_run(8, run);
         machine.topology.clusters_per_socket = 2;
         machine.topology.cores_per_cluster = 4;
-        machine.prices.transfer_socket = 100 * NS;
+        machine.costs.transfer_socket = 100 * NS;
         let (adders, _) = additions(&machine, 200, || manycore::random() % (100 * NS));
         let streaks = streaks(&adders, |it| it / 4);
         streaks.iter().sum::<usize>() as f64 / streaks.len() as f64
@@ -444,7 +445,7 @@ fn a_call_takes_the_cycles_of_its_own_instructions() {
     let mut machine = machine(1);
     machine.frequency.reference_mhz = 2_000;
     machine.frequency.fixed_mhz = 1_000;
-    machine.prices.own_instructions = 1.5;
+    machine.costs.own_instructions = 1.5;
     machine.set_own_cycles(manycore::Call::Join, 8.0);
     let ((), elapsed) = simulate(&machine, || {
         manycore::own_instructions(manycore::Call::Join);
@@ -457,7 +458,7 @@ fn a_call_takes_the_cycles_of_its_own_instructions() {
 #[test]
 fn a_call_whose_cycles_are_negative_overlaps_its_own_accesses_and_no_later_call() {
     let mut machine = machine(1);
-    machine.prices.hit = 2 * NS;
+    machine.costs.hit = 2 * NS;
     machine.set_own_cycles(manycore::Call::Join, -3.0);
     let ((), elapsed) = simulate(&machine, || {
         let word = Padded::default();

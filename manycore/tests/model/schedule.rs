@@ -1,4 +1,4 @@
-//! The choice of threads to run when they outnumber the cores, and the cost of waking up.
+//! Tests the choice of threads to run when they outnumber the cores, and the cost of waking up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,8 @@ fn work_on_threads(threads: usize, each: Picoseconds) {
 #[test]
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
-    machine.prices.slice = 10 * US;
-    // Slices differ in where they end, by a quarter of one.
+    machine.costs.slice = 10 * US;
+    // The ends of slices differ by a quarter of a slice.
     let ((), elapsed) = simulate(&machine, || work_on_threads(12, 100 * US));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }
@@ -35,8 +35,8 @@ fn no_core_is_idle_while_a_thread_waits() {
 #[test]
 fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
     let mut machine = Machine::free(1);
-    machine.prices.slice = 10 * US;
-    machine.prices.switch = US;
+    machine.costs.slice = 10 * US;
+    machine.costs.switch = US;
     let (spent, elapsed) = simulate(&machine, || {
         work_on_threads(2, 50 * US);
         manycore::spent()
@@ -56,8 +56,8 @@ fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
 #[test]
 fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_after_its_slice() {
     let mut machine = Machine::free(1);
-    machine.prices.slice = 1_000 * US;
-    machine.prices.hit = NS;
+    machine.costs.slice = 1_000 * US;
+    machine.costs.hit = NS;
     let waiting = |yields: bool| {
         let ((), elapsed) = simulate(&machine, move || {
             let word = Arc::new(AtomicBool::new(false));
@@ -76,8 +76,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again that parked for so long, and the CPU time of all threads
-/// beside their work.
+/// How long a thread takes to run again after it parked for so long. Also the CPU time of all
+/// threads in addition to their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {
@@ -101,11 +101,11 @@ fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picosecon
 #[test]
 fn waking_up_takes_what_the_idle_core_needs_and_none_of_it_is_cpu_time() {
     let mut machine = Machine::free(2);
-    machine.prices.poll = 2 * US;
-    machine.prices.resume_polling = 300 * NS;
-    machine.prices.resume = 3 * US;
-    machine.prices.deep_after = 100 * US;
-    machine.prices.deep_resume = 20 * US;
+    machine.costs.poll = 2 * US;
+    machine.costs.resume_polling = 300 * NS;
+    machine.costs.resume = 3 * US;
+    machine.costs.deep_after = 100 * US;
+    machine.costs.deep_resume = 20 * US;
     assert_eq!(woken_after(&machine, US), (300 * NS, 0));
     assert_eq!(woken_after(&machine, 50 * US), (3 * US, 0));
     assert_eq!(woken_after(&machine, 1_000 * US), (20 * US, 0));
@@ -114,10 +114,10 @@ fn waking_up_takes_what_the_idle_core_needs_and_none_of_it_is_cpu_time() {
 #[test]
 fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobody_waits() {
     let mut machine = Machine::free(2);
-    machine.prices.call = NS;
-    machine.prices.wake_polling = 10 * NS;
-    machine.prices.wake = 100 * NS;
-    machine.prices.poll = 2 * US;
+    machine.costs.call = NS;
+    machine.costs.wake_polling = 10 * NS;
+    machine.costs.wake = 100 * NS;
+    machine.costs.poll = 2 * US;
     // Parking is a call, too; joining wakes no waiting thread.
     let system = |slept| woken_after(&machine, slept).1;
     assert_eq!(system(50 * US) - system(US), 90 * NS);
@@ -128,8 +128,8 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
 #[test]
 fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
     let mut machine = Machine::free(2);
-    machine.prices.wake = 5 * US;
-    machine.prices.resume = 7 * US;
+    machine.costs.wake = 5 * US;
+    machine.costs.resume = 7 * US;
     let ((waits, [holder, waiter]), _) = simulate(&machine, || {
         let lock = Arc::new(Mutex::new(()));
         let other = Arc::clone(&lock);
@@ -148,7 +148,7 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
             .find(|wait| wait.on == on && wait.at.line() == line);
         found.map(|wait| (wait.times, wait.waited))
     };
-    // The thread comes at once, and goes on 5 µs and 7 µs after the lock is free.
+    // The thread comes at once, and continues 5 µs and 7 µs after the lock is free.
     assert_eq!(of(WaitedFor::Wake, holder), Some((1, 5 * US)));
     assert_eq!(of(WaitedFor::Lock, waiter), Some((1, 112 * US)));
 }
@@ -156,7 +156,7 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
 #[test]
 fn heavy_fences_wait_for_each_other() {
     let mut machine = Machine::free(4);
-    machine.prices.heavy_fence = US;
+    machine.costs.heavy_fence = US;
     let ((), elapsed) = simulate(&machine, || {
         let threads: Vec<_> = (0..3)
             .map(|_| thread::spawn(manycore::heavy_fence))

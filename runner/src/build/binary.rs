@@ -18,7 +18,7 @@ const STDERR_LINES: usize = 20;
 /// The same for one that hung: a line for each of its threads, and the pool's state.
 const HANG_LINES: usize = 200;
 
-/// How one trial ended, as seen from outside.
+/// How one trial ended, as the runner sees it.
 #[derive(Clone, Debug)]
 pub struct TrialExit {
     /// Wall time of the whole process.
@@ -32,7 +32,7 @@ pub struct TrialExit {
 pub struct TrialFailure {
     /// Kind of failure.
     pub ending: Ending,
-    /// In words.
+    /// The cause, in a sentence for the user.
     pub reason: String,
     /// End of standard error.
     pub stderr_tail: Option<String>,
@@ -54,8 +54,8 @@ pub struct Subprocesses {
 }
 
 impl Subprocesses {
-    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose
-    /// place is left out of what failing processes print.
+    /// The binaries by branch and link order, and the longest time a trial may take. The checkout's
+    /// path is removed from the output of failing processes.
     pub(crate) fn new(
         binaries: BTreeMap<String, Vec<PathBuf>>,
         limit: Duration,
@@ -97,7 +97,7 @@ impl RunTrial for Subprocesses {
     }
 }
 
-/// Variables of the user's environment that would override the plan, or change times unseen.
+/// Environment variables of the user that would override the plan, or silently change times.
 const NOT_INHERITED: [&str; 10] = [
     "RAYON_NUM_THREADS",
     "RAYON_RS_NUM_CPUS",
@@ -111,12 +111,12 @@ const NOT_INHERITED: [&str; 10] = [
     "MALLOC_CONF",
 ];
 
-/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is
-/// wall time, and CPU time of what runs on a simulated machine.
+/// Starts `binary`, sends `request` and reads the outcome; `None` after an interrupt. `limit` is
+/// wall time, but CPU time for a build that runs on a simulated machine.
 ///
-/// A request that does not say when an iteration hangs gets half the limit. There are two
-/// iterations or more, counting the untimed ones, so one that takes so long would exceed the limit.
-/// Thus the process reports what its threads do before it is killed.
+/// If the request sets no time after which an iteration counts as hung, half the limit is taken. A
+/// trial has at least two iterations, counting untimed ones, so such an iteration would exceed the
+/// limit. The process reports what its threads do before the runner kills it.
 ///
 /// # Panics
 /// Never: a request always has a JSON form.
@@ -125,7 +125,7 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExi
     ask_by(Command::new(binary), request, limit)
 }
 
-/// [`ask`], of a process with variables of its own.
+/// [`ask`], for a command that already has environment variables of its own.
 pub(crate) fn ask_by(
     mut command: Command,
     request: &Request,
@@ -144,7 +144,8 @@ pub(crate) fn ask_by(
     };
     let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
     line.push(b'\n');
-    // Other load on the host must not end a simulation: its CPU time is limited, not its wall time.
+    // Other load on the host must not end a simulation, so its CPU time is limited, not its wall
+    // time.
     let limit = if request.machine.is_some() {
         Limit::Cpu(limit)
     } else {
@@ -205,7 +206,7 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
             let shown: String = last_line.chars().take(200).collect();
             failure(
                 Ending::BadOutput,
-                format!("its last line is no outcome ({error}): {shown:?}"),
+                format!("its last output line is not an outcome ({error}): {shown:?}"),
             )
         })?;
         if outcome.schema != SCHEMA {
@@ -242,7 +243,7 @@ fn how_it_ended(finished: &ProcessExit) -> String {
     match (finished.status.code(), finished.status.signal()) {
         (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
         (Some(code), _) => {
-            format!("ended with exit code {code} and said nothing the protocol knows")
+            format!("ended with exit code {code} without a message of the protocol")
         }
         (None, Some(signal)) => {
             let name = match signal {
@@ -273,7 +274,7 @@ fn error_of(stderr: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Asks a shell script in the place of a workload binary.
+    /// Asks a shell script that takes the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::system::testing::script(folder.path(), script);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_end_without_an_outcome_is_told_apart_with_its_reason() {
+    fn each_way_to_end_without_an_outcome_is_distinguished_with_its_reason() {
         let other_schema = serde_json::json!({
             "schema": SCHEMA + 1,
             "variant": "upstream",
@@ -346,7 +347,7 @@ mod tests {
             assert!(failure.reason.contains(reason), "{}", failure.reason);
             assert_eq!(failure.stderr_tail.unwrap_or_default(), tail, "{script}");
         }
-        // All lines of a report of threads are kept.
+        // All lines of the report on threads are kept.
         let hang = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
         let failure = ask_script(&format!("seq 1 100 >&2; echo '{hang}'; exit 1"));
         assert_eq!(failure.ending, Ending::Hang);

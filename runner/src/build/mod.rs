@@ -37,20 +37,21 @@ use crate::system::whole_file::write_if_changed;
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
 
-/// Builds at the same time: each takes some hundred megabytes on disk and in memory.
+/// Builds that run at the same time: each takes some hundred megabytes on disk and in memory.
 const MOST_AT_ONCE: usize = 4;
 
-/// A binary that has proved what it is.
+/// A binary whose variant was checked.
 #[derive(Clone, Debug)]
 pub struct BranchBuild {
-    /// Copies that later builds do not touch. One has the linker's own layout if no other was
-    /// requested; otherwise there is one for each shuffled layout, by seed from 1 on.
+    /// Copies that later builds do not touch. There is one copy for each shuffled link order, by
+    /// seed from 1 on. If no shuffled order was requested, the only copy has the linker's own
+    /// order.
     pub binaries: Vec<PathBuf>,
-    /// The proof.
+    /// How it was built.
     pub receipt: Provenance,
 }
 
-/// A branch whose workspace is written, and what cargo resolved there.
+/// A branch whose workspace is written, and the packages that cargo resolved there.
 #[derive(Debug)]
 pub struct BuildPlan {
     package: Package,
@@ -59,10 +60,9 @@ pub struct BuildPlan {
     whole: Vec<PathBuf>,
 }
 
-/// Builds branches in shared target folders, so that what they have in common is compiled once in
-/// each.
+/// Builds branches in shared target folders, so that each folder compiles common dependencies once.
 ///
-/// Cargo locks a target folder while it builds there. The largest part of a build is one crate in
+/// Cargo locks a target folder while it builds there. Most of a build's time goes into one crate in
 /// one codegen unit, so a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
@@ -75,7 +75,7 @@ pub struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
-    /// means the linker's own layout.
+    /// means the linker's own order.
     ///
     /// # Errors
     /// If `cargo` or `rustc` cannot be run.
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
         let output = Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
             Stop::HostNotFit(format!(
                 "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
-                     ~/.cargo/bin into PATH. Nothing was built or measured, and sweeps are as they were"
+                     ~/.cargo/bin into PATH. Nothing was built or measured, and no sweep was changed"
             ))
         })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -95,8 +95,8 @@ impl<'a> Builder<'a> {
                 let said = String::from_utf8_lossy(&output.stderr);
                 let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or(text.clone());
                 Stop::HostNotFit(format!(
-                    "`rustc -vV` does not say what it is; it said:\n{said}\n`rustup toolchain install` in this folder \
-                     gets the one of rust-toolchain.toml. Nothing was built or measured, and sweeps are as they were"
+                    "`rustc -vV` names no host; it printed:\n{said}\nRun `rustup toolchain install` in this folder, which \
+                     installs the one of rust-toolchain.toml. Nothing was built or measured, and no sweep was changed"
                 ))
             })?
             .to_owned();
@@ -118,13 +118,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The same with other programs than all workloads without the services.
+    /// The same builder for another set of programs; by default, all workloads without the
+    /// services.
     pub(crate) fn with(mut self, programs: Programs) -> Self {
         self.recipe.programs = programs;
         self
     }
 
-    /// The same for simulated machines; builds are asked who they are on this one.
+    /// The same builder for simulated machines; each build must name its variant on `machine`.
     pub(crate) fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
         if machine.is_some() {
             self.folder = simulated_folder(self.recipe.checkout.root());
@@ -163,20 +164,20 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, and
-    /// compiles the common dependencies of branches again; that pays from two builds in every
-    /// folder on.
+    /// How many of so many builds run at the same time. Each has a target folder of its own, which
+    /// compiles the common dependencies again; that pays from two builds in every folder on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
-    /// The number of the target folder in which a branch was built before.
+    /// The number of the target folder in which the branch was built before.
     pub(crate) fn built_in(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }
 
-    /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
+    /// Digest of the sources of a branch that no version or commit identifies: a working tree, or
+    /// edits.
     fn content(&self, branch: &Branch) -> Option<std::io::Result<String>> {
         match &branch.source {
             Source::Path { path, .. } => {
@@ -189,8 +190,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Digest of the sources that branches share and that a user may be editing, working trees
-    /// included.
+    /// Digest of the sources that branches share and that a user may be editing, including working
+    /// trees.
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
         let [protocol, workloads, services, fork] = [
@@ -242,12 +243,12 @@ impl<'a> Builder<'a> {
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before
-    /// minutes go into compiling it or another.
+    /// Writes a branch's workspace and checks what cargo resolves. That takes a moment, and comes
+    /// before the minutes of compiling any branch.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is
-    /// not taken, with cargo's words; [`Stop::Interrupted`].
+    /// [`Stop::BadInput`] for a source that does not exist; [`Stop::BuildFailed`] with cargo's
+    /// message if cargo does not use the source; [`Stop::Interrupted`].
     pub fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
@@ -272,7 +273,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes
+    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that uses
     /// them.
     fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
         let facade = self.recipe.checkout.root().join("manycore/std");
@@ -292,7 +293,7 @@ impl<'a> Builder<'a> {
         };
         if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
             bail!(Stop::BuildFailed(format!(
-                "branch `{}`: cargo takes no notice of {} in {}",
+                "branch `{}`: cargo ignores {} in {}",
                 branch.name,
                 left.name,
                 left.folder.display()
@@ -301,7 +302,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Copies the release of a branch that is one with edits, and applies them to the copy.
+    /// For a branch that is a release with edits: copies the release and applies the edits to the
+    /// copy.
     fn edit(&self, branch: &Branch) -> Result<()> {
         let (Source::Edited { version, edits }, Some(to)) =
             (&branch.source, self.recipe.folder(&branch.source))
@@ -314,8 +316,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the folder in which cargo keeps a release of a package. Cargo names it only for
-    /// libraries, beside which programs lie.
+    /// Returns the folder in which cargo keeps a release of a package. Cargo names that folder only
+    /// for libraries; a program's folder is beside it.
     fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
         let probe = self
             .folder
@@ -345,12 +347,12 @@ impl<'a> Builder<'a> {
             .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
-    /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is
-    /// built in the target folder of this number; the binary is the same from every folder.
+    /// Builds a branch and checks that the result matches its row in `branches.toml`. A branch that
+    /// was never built is built in target folder `number`; every folder gives the same binary.
     ///
     /// # Errors
-    /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
-    /// [`Stop::Interrupted`].
+    /// [`Stop::BuildFailed`] with the end of the compiler's output, or with what differs from the
+    /// request; [`Stop::Interrupted`].
     pub fn build(
         &self,
         branch: &Branch,
@@ -370,8 +372,8 @@ impl<'a> Builder<'a> {
         }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
         if let Source::Path { .. } = branch.source {
-            // Its dependencies may declare a younger compiler than the pinned one; whether that
-            // builds them shows.
+            // Its dependencies may declare a younger compiler than the pinned one. Whether the
+            // pinned one compiles them, cargo shows.
             arguments.insert(1, "--ignore-rust-version");
         }
         self.cargo(
@@ -391,8 +393,8 @@ impl<'a> Builder<'a> {
             who_are_you(branch, &shuffled, None)?;
             if sha256 == binary_sha256 || layouts_sha256.contains(&sha256) {
                 bail!(Stop::BuildFailed(format!(
-                    "branch `{}`: layout {layout} is no other than one before it, so the linker takes no \
-                     notice of `{SHUFFLE}`; use LLVM's linker, or --layouts 1",
+                    "branch `{}`: link order {layout} equals an earlier one, so the linker ignores \
+                     `{SHUFFLE}`; use LLVM's linker, or --layouts 1",
                     branch.name
                 )));
             }
@@ -434,7 +436,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Where cargo leaves a binary.
+    /// The path of a binary in cargo's target folder.
     fn made(&self, target: usize, branch: &Branch, layout: u32) -> PathBuf {
         self.target(target)
             .join("release")
@@ -450,7 +452,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Vec<u8>> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        // The checkout's own settings and toolchain file apply wherever the target folder lies; a
+        // The checkout's own settings and toolchain file apply wherever the target folder is; a
         // program of the user has settings of its own.
         let of_user = self.folder.join(&branch.name).join(package::OF_USER);
         let settings = if workspace.starts_with(of_user) {
@@ -466,8 +468,8 @@ impl<'a> Builder<'a> {
             .args(&arguments[1..])
             .args(more);
         if self.recipe.is_simulated() {
-            // Copies are called by the crate's own places, and what they warn of is not ours to
-            // mend.
+            // Messages name copies by the crate's own paths. Warnings of foreign crates are not
+            // ours to mend.
             let below = self.folder.join(rewriting::FOLDER);
             let remap = format!(
                 "--remap-path-prefix={}={}",
@@ -490,8 +492,8 @@ impl<'a> Builder<'a> {
             let remedy = if self.recipe.layouts > 0 && output.contains(SHUFFLE) {
                 "\nthe linker cannot shuffle functions: use LLVM's, or --layouts 1"
             } else if output.contains("cores_std") {
-                "\n`cores_std` has the standard library's place on a simulated machine, without files, sockets, other \
-                 processes, the time of day and assembler; put what needs them behind `#[cfg(not(manycore))]`"
+                "\n`cores_std` replaces the standard library on a simulated machine; it has no files, sockets, other \
+                 processes, time of day or assembler; put code that needs them behind `#[cfg(not(manycore))]`"
             } else {
                 ""
             };
@@ -511,11 +513,12 @@ impl<'a> Builder<'a> {
     fn metadata(&self, branch: &Branch, workspace: &Path) -> Result<Metadata> {
         let arguments = ["metadata", "--format-version=1", "--filter-platform"];
         let json = self.cargo(branch, workspace, &arguments, &[self.host_triple.as_ref()])?;
-        serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
+        serde_json::from_slice(&json)
+            .context("the output of `cargo metadata` is not in a form that this runner can read")
     }
 
-    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored
-    /// (wrong version, wrong name) is found here: Cargo itself only warns.
+    /// Returns the rayon-core that was linked, if it is the requested one. This finds a patch that
+    /// Cargo ignored (wrong version, wrong name), about which Cargo only warns.
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let mut found: Vec<&Package> = metadata
             .packages
@@ -539,9 +542,9 @@ impl<'a> Builder<'a> {
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
         if !strayed.is_empty() {
             bail!(Stop::BuildFailed(format!(
-                "branch `{}`: cargo chose other versions than the checkout's Cargo.lock: {}; \
+                "branch `{}`: cargo chose versions that differ from the checkout's Cargo.lock: {}; \
                  run `cargo update -p NAME --precise VERSION` in the checkout, or undo the change \
-                 that asks for them",
+                 that requires them",
                 branch.name,
                 strayed.join(", ")
             )));
@@ -639,8 +642,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Copies the binary away under its digest: a build that a user starts during a sweep must not
-    /// change the binaries of the sweep.
+    /// Copies the binary to a name made of its digest. Thus a build that a user starts during a
+    /// sweep does not change the binaries of the sweep.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
         let bytes =
             fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
@@ -648,7 +651,7 @@ impl<'a> Builder<'a> {
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        // Without the branch's name: a program's path lies on its stack, and paths of different
+        // The name has no branch in it. A program's path lies on its stack, and paths of different
         // lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
@@ -677,7 +680,7 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
 
-/// Returns the error message if cargo's output means that a release or a commit does not exist.
+/// Returns the error message if cargo's output says that a release or a commit does not exist.
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {
@@ -708,18 +711,18 @@ fn missing(branch: &Branch, output: &str) -> Option<String> {
     }
 }
 
-/// The edits in a file, as seen from `config_folder`, if they are for this release.
+/// Reads the edits in a file, seen from `config_folder`, if they support this release.
 fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> {
     let read = Edits::read(&config_folder.join(edits), &edits.display().to_string())?;
     read.expect(version)?;
     Ok(read)
 }
 
-/// Checks that a `path` source is there and is rayon-core, in clearer words than cargo's, and that
-/// edits are well formed. Both start from `config_folder`.
+/// Checks that a `path` source exists and is rayon-core, with clearer messages than cargo's, and
+/// that edits are well formed. Both paths start from `config_folder`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] with what is there instead, and the remedy.
+/// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.
 pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     if let Source::Edited { version, edits } = &branch.source {
         return edits_of(config_folder, version, edits).map(drop);
@@ -782,7 +785,7 @@ fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<Stri
     }
 }
 
-/// The features of rayon-core that are on, which must be those asked for.
+/// The features of rayon-core that are on, which must be the requested ones.
 fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
     let nodes = metadata
         .resolve
@@ -796,7 +799,8 @@ fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Resul
         .unwrap_or_default();
     let asked = branch.source.features();
     let is_as_asked = match &branch.source {
-        // Each feature changes the scheduler, so a build with one more feature is another branch.
+        // Each feature changes the scheduler, so a build with one more feature would be another
+        // branch.
         Source::Fork { .. } => on == with_implied(&asked, package),
         _ => on.is_superset(&asked),
     };

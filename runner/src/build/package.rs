@@ -1,5 +1,5 @@
-//! The package of a whole program: which one `compare --program` means, and a copy for each branch,
-//! which takes the branch's rayon-core. Nothing is written into the package's own folder.
+//! The package of a whole program: finds the one that `compare --program` names, and makes a copy
+//! for each branch, with the branch's rayon-core. Nothing is written into the package's own folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,19 +17,19 @@ use crate::config::{Branch, Features, Source, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// Folder of a branch in which the copies of the user's packages are.
+/// In the folder of a branch: the folder of the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
-/// The same of the packages that the checkout lists.
+/// The same for the packages that the checkout lists.
 const LISTED: &str = "programs";
 
 /// Lines of cargo's output shown when it does not understand a package.
 const STDERR_LINES: usize = 10;
 
-/// The program that `--program`, `--bin` and the words after `--` mean.
+/// Finds the program that `--program`, `--bin` and the words after `--` name.
 ///
 /// # Errors
-/// [`Stop::BadInput`] that says what is there instead.
+/// [`Stop::BadInput`] that describes the wrong content of the folder.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -60,7 +60,7 @@ pub(crate) fn find(
     let home = package
         .manifest_path
         .parent()
-        .context("a manifest is in a folder")?;
+        .context("the manifest's path has no parent folder")?;
     Ok(WholeProgram::of_user(
         name,
         package.name.to_string(),
@@ -70,7 +70,7 @@ pub(crate) fn find(
     ))
 }
 
-/// The package and the binary that are meant; or why none is.
+/// Returns the package and the binary that are meant, or the reason why there is no such binary.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());
@@ -96,7 +96,7 @@ fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package,
     }
 }
 
-/// Asks cargo about a package and its workspace, but not about their dependencies: so cargo writes
+/// Asks cargo about a package and its workspace, without their dependencies, so that cargo writes
 /// no lock file.
 fn described(folder: &Path) -> Result<Metadata> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -110,7 +110,8 @@ fn described(folder: &Path) -> Result<Metadata> {
         let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or_default();
         bail!("cargo cannot read the package:\n{said}");
     }
-    serde_json::from_slice(&output.stdout).context("`cargo metadata` cannot be understood")
+    serde_json::from_slice(&output.stdout)
+        .context("the output of `cargo metadata` is not in a form that this runner can read")
 }
 
 /// The folders that a program is built from: its workspace, and those of path dependencies beside
@@ -121,7 +122,7 @@ struct Tree {
     base: PathBuf,
     /// The program's workspace, seen from `base`.
     workspace: PathBuf,
-    /// All workspaces, seen from `base`, outer ones first.
+    /// All workspaces, seen from `base`, outer ones before inner ones.
     parts: Vec<PathBuf>,
 }
 
@@ -207,8 +208,8 @@ impl OwnCore {
     }
 }
 
-/// Copies the package of a program, which is in `home`, for a branch, and has the copy take the
-/// branch's rayon-core. `folder` is that of all branches.
+/// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
+/// branch's rayon-core. `folder` is the folder of all branches.
 pub(super) fn copy(
     recipe: &Recipe<'_>,
     folder: &Path,
@@ -254,7 +255,7 @@ pub(super) fn copy(
         );
         texts.push((place, text));
     }
-    // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
+    // Cargo adapts the lock file; while its inputs do not change, cargo keeps it.
     let is_adapted = texts.iter().all(|(place, text)| {
         fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
     });
@@ -280,9 +281,10 @@ pub(super) fn copy(
     })
 }
 
-/// Lets a package depend on the rayon-core of `ours`, the manifest of a branch, with its features;
-/// whether it did so before. Of the package's own features for rayon-core those leave that choose
-/// a variant of the fork: a program that already uses `champion` is compared with other pools, too.
+/// Makes a package depend on the rayon-core of `ours`, the manifest of a branch, with its features.
+/// Returns whether the package did so before. Removes the package's own features of rayon-core that
+/// choose a variant of the fork, since a program that uses `champion` is compared with other pools,
+/// too.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest
@@ -333,7 +335,7 @@ fn patch(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Whether the program is linked with rayon-core, apart from what this runner lets it depend on.
+/// Whether the program is linked with rayon-core, apart from the dependency that this runner adds.
 pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
     let is_root = |it: &&Package| it.source.is_none() && *it.name == program.package;

@@ -1,4 +1,4 @@
-//! Which program is meant, and what it is built from.
+//! Tests which program is meant, and which folders it is built from.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The manifest of a package without dependencies, and more.
+/// The manifest of a package without dependencies, followed by `more`.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
 }
@@ -34,38 +34,42 @@ fn found(folder: &Path, binary: Option<&str>) -> Result<String, String> {
 #[test]
 fn the_only_binary_is_meant_or_the_default_one_or_that_which_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let told = |binary| found(folder.path(), binary);
-    assert!(told(None).unwrap_err().contains("there is no Cargo.toml"));
+    let found_as = |binary| found(folder.path(), binary);
+    assert!(
+        found_as(None)
+            .unwrap_err()
+            .contains("there is no Cargo.toml")
+    );
     write(
         folder.path(),
         &[("Cargo.toml", &manifest("mine", "")), ("src/lib.rs", "")],
     );
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .contains("no package there has a binary")
     );
     write(folder.path(), &[("src/main.rs", "fn main() {}")]);
-    assert_eq!(told(None).unwrap(), "mine of mine");
-    // A workload has that name.
+    assert_eq!(found_as(None).unwrap(), "mine of mine");
+    // A workload is also called `tsp`.
     write(folder.path(), &[("src/bin/tsp.rs", "fn main() {}")]);
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .ends_with("several binaries; name one by --bin: `mine`, `tsp`")
     );
-    assert_eq!(told(Some("tsp")).unwrap(), "my-tsp of mine");
+    assert_eq!(found_as(Some("tsp")).unwrap(), "my-tsp of mine");
     assert!(
-        told(Some("tps"))
+        found_as(Some("tps"))
             .unwrap_err()
             .contains("no binary `tps`; known: `mine`, `tsp`")
     );
     let default = manifest("mine", "default-run = \"tsp\"\n");
     write(folder.path(), &[("Cargo.toml", &default)]);
-    assert_eq!(told(None).unwrap(), "my-tsp of mine");
+    assert_eq!(found_as(None).unwrap(), "my-tsp of mine");
     write(folder.path(), &[("Cargo.toml", "[package]\nname = 1\n")]);
     assert!(
-        told(None)
+        found_as(None)
             .unwrap_err()
             .contains("cargo cannot read the package")
     );
@@ -112,7 +116,8 @@ fn path_dependencies_beside_the_workspace_are_copied_with_it_and_nothing_is_writ
     );
 }
 
-/// Whether a program is linked with rayon-core, of edges from package to package and their kinds.
+/// Whether a program is linked with rayon-core, for a graph of edges from package to package with
+/// their kinds.
 fn is_used(is_direct: bool, edges: &[(&str, &str, Option<&str>)]) -> bool {
     let names = ["mine", "rayon", "rayon-core"];
     let package = |name: &&str| {

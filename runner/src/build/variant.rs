@@ -1,4 +1,4 @@
-//! Asks a freshly built binary who it is, before anything it says is trusted.
+//! Checks the variant that a freshly built binary names, before the runner trusts its output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::system::interrupt;
 use crate::system::subprocess;
 use crate::system::subprocess::Limit;
 
-/// Time for the tiny request.
+/// Time limit for the tiny request.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// Returns the words with which a branch's binary must name its variant.
@@ -43,8 +43,8 @@ pub(crate) fn who_are_you(
 ) -> Result<String> {
     let request = Request {
         machine: machine.cloned(),
-        // No program runs on every rival: some have no joins, others no broadcast. A pool starts on
-        // each.
+        // No program runs on every compared pool: some have no joins, others no broadcast. Each of
+        // these programs starts a pool.
         prepare_only: !branch.source.is_instrumented(),
         ..smallest_request()
     };
@@ -56,7 +56,7 @@ pub(crate) fn who_are_you(
             .map(|tail| format!(":\n{tail}"))
             .unwrap_or_default();
         Stop::BuildFailed(format!(
-            "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
+            "branch `{}` was built, but does not name its variant: {}: {}{tail}",
             branch.name, failure.ending, failure.reason
         ))
     })?;
@@ -65,7 +65,7 @@ pub(crate) fn who_are_you(
     if said != expected {
         let expected: Vec<String> = expected.into_iter().collect();
         bail!(Stop::BuildFailed(format!(
-            "branch `{}`: the binary says it is `{}`, but its row asks for {}",
+            "branch `{}`: the binary says it is `{}`, but its row requests {}",
             branch.name,
             outcome.variant,
             expected.join("+")
@@ -79,15 +79,15 @@ pub(crate) fn who_are_you(
                 "counted nothing although it is built to; is the feature `instrument` still in \
                  rayon-fork/Cargo.toml?"
             } else {
-                "counts events, so its times would be worth nothing"
+                "counts events, so its times would mean nothing"
             }
         )));
     }
     Ok(outcome.variant)
 }
 
-/// Asks a binary for its workloads, which must be those of the files that plans are made from, as
-/// far as it is built with them.
+/// Reads the list of workloads from a binary. The list must equal that of the files that plans are
+/// made from, for the workloads that the binary is built with.
 pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs) -> Result<()> {
     let ended = subprocess::run(
         Command::new(binary).args(["list", "--json"]),
@@ -119,7 +119,7 @@ pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs
     )))
 }
 
-/// Descriptions as they are written, by name; none of what is no catalogue.
+/// Descriptions as they are written, by name; empty if the text is not a catalogue.
 fn by_name(text: &[u8]) -> BTreeMap<String, serde_json::Value> {
     let all: Vec<serde_json::Value> = serde_json::from_slice(text).unwrap_or_default();
     let named = |it: serde_json::Value| Some((it.get("name")?.as_str()?.to_owned(), it));

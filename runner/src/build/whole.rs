@@ -1,5 +1,5 @@
-//! Whole programs, of the registry or of the user. Each is built with one branch's rayon-core, and
-//! otherwise as its package says: with its own lock file and release profile.
+//! Builds whole programs, from the registry or from the user. Each uses one branch's rayon-core;
+//! otherwise its package decides, with its own lock file and release profile.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -15,11 +15,11 @@ use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
 use crate::stop::Stop;
 
-/// The program that links in all layouts.
+/// The linker program that links every link order.
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Copies the package of each whole program for a branch, and checks that cargo takes the
+    /// Copies the package of each whole program for a branch, and checks that cargo uses the
     /// branch's rayon-core there and that the program uses it. Returns the copies' folders.
     pub(super) fn prepare_whole(&self, branch: &Branch) -> Result<Vec<PathBuf>> {
         let programs = self.recipe.programs.whole();
@@ -36,7 +36,7 @@ impl Builder<'_> {
                 if !package::uses_rayon(program, copied.is_direct, &metadata) {
                     bail!(Stop::BadInput(format!(
                         "--program: `{}` does not use rayon-core, so every branch would be the same program; \
-                         `cargo tree -i rayon-core` in its folder shows what would",
+                         `cargo tree -i rayon-core` in its folder shows which crates use it",
                         program.binary
                     )));
                 }
@@ -52,7 +52,8 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The folder of a program's package: the user's, cargo's of a release, or the checkout's.
+    /// The folder of a program's package: the user's, cargo's folder of a release, or the
+    /// checkout's.
     fn home(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
         match (&program.folder, &program.version) {
             (Some(folder), _) => Ok(folder.clone()),
@@ -64,8 +65,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds the whole programs of a branch, whose packages are in `folders`, in each of its
-    /// layouts, and says where they are: a [`WholeBuilds`] in JSON.
+    /// Builds the whole programs of a branch, whose packages are in `folders`, in each link order.
+    /// Returns their paths: a [`WholeBuilds`] in JSON.
     pub(super) fn build_whole(
         &self,
         branch: &Branch,
@@ -116,7 +117,7 @@ impl Builder<'_> {
         Ok(serde_json::to_string(&built)?)
     }
 
-    /// The folder of the linker that makes so many layouts of a program, and of the shuffled
+    /// The folder of the linker that makes so many link orders of a program, and of the shuffled
     /// binaries by their seeds. The number is in its name: cargo links again if the linker's path
     /// changes.
     fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
@@ -125,8 +126,9 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links the compiled program once more for each layout. To
-/// compile a program again for each, optimized as a whole, took most of the time.
+/// Writes a linker into `folder` that links the compiled program once for each link order.
+/// Compiling the program again for each, with whole-program optimization, would take most of the
+/// time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

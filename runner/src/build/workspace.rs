@@ -23,31 +23,33 @@ use crate::config::{Branch, Source, git};
 use crate::system::digest::{self, Id};
 use crate::system::whole_file::{self, write_if_changed};
 
-/// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
+/// The option of LLVM's linker that shuffles sections; a seed gives the same order on every
+/// machine.
 pub(super) const SHUFFLE: &str = "--shuffle-sections";
 
-/// Folders of the crates that programs are made of.
+/// Folders of the crates that provide the programs.
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
 pub(super) const WHOLE: &str = "workloads/programs";
 
-/// Beside the program of a branch: where its whole programs are.
+/// File beside the program of a branch that lists its whole programs.
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
-/// The inputs from which a branch's workspace is made.
+/// Inputs of a branch's workspace.
 #[derive(Debug)]
 pub(super) struct Recipe<'a> {
     /// The checkout that holds `workloads/` and `rayon-fork/`.
     pub checkout: &'a Checkout,
     /// Folder that relative `path` sources start from.
     pub config_folder: &'a Path,
-    /// Shuffled layouts of each binary, beside the one that the linker gives by itself.
+    /// Number of shuffled link orders of each binary, beside the one that the linker gives by
+    /// itself.
     pub layouts: u32,
     /// The programs that it is built with.
     pub programs: Programs,
     /// Folder for published crates with edits.
     pub edited: PathBuf,
-    /// The simulated machine on which builds are asked who they are, if they are for such machines.
+    /// The simulated machine on which builds name their variant, if they are for such machines.
     pub machine: Option<MachineRequest>,
 }
 
@@ -62,8 +64,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in a layout: 0 is the linker's own, others are shuffled with that
-    /// seed.
+    /// The binary of a branch in a link order: 0 is the linker's own; the others are shuffled with
+    /// that seed.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -71,7 +73,8 @@ impl Recipe<'_> {
         }
     }
 
-    /// Shuffled layouts of a branch: none of an instrumented or simulated one, which no host times.
+    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated one, which no
+    /// host times.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0
@@ -80,7 +83,7 @@ impl Recipe<'_> {
         }
     }
 
-    /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
+    /// Folder of the rayon-core that a branch patches in; `None` for registry and Git sources.
     pub(super) fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
@@ -94,9 +97,9 @@ impl Recipe<'_> {
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place
-    /// of their originals. Files that are right already keep their time stamps, so that cargo
-    /// rebuilds only what changed.
+    /// Writes or refreshes the workspace in `folder`, which uses the `rewritten` crates in place of
+    /// their originals. A file that already has the right content keeps its time stamp, so that
+    /// cargo rebuilds only what changed.
     ///
     /// # Errors
     /// If a file of the checkout cannot be read or one of the workspace not written.
@@ -129,8 +132,8 @@ impl Recipe<'_> {
             write_if_changed(&shuffle, self.shuffling_program(branch))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
-        // Cargo adapts the copied lock file to this workspace; copying it again each time would
-        // make it ask the registry each time.
+        // Cargo adapts the copied lock file to this workspace. Copying it again each time would
+        // make cargo query the registry each time.
         let stamp = digest::of_bytes(root_lock.as_bytes());
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
@@ -141,8 +144,8 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's. Cargo adds what a working tree needs
-    /// beside it.
+    /// The lock file that cargo starts from: the checkout's. Cargo adds the packages that only a
+    /// working tree needs.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -153,8 +156,9 @@ impl Recipe<'_> {
         )?)
     }
 
-    /// The package that holds the programs, its folder in the checkout, and its features. Services
-    /// have the other workloads in them, whole programs the study's, and are called the same.
+    /// The package that holds the programs, its folder in the checkout, and its features. The
+    /// services' package contains the other workloads, and that of whole programs contains the
+    /// study's.
     pub(super) fn programs(&self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[]),
@@ -172,7 +176,7 @@ impl Recipe<'_> {
         let root = self.checkout.root();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
-            // The patch decides; whether it was taken is checked after the build.
+            // The patch decides; a check after the build shows whether cargo used it.
             _ => "1".to_owned(),
         };
         let (package, folder, features) = self.programs();
@@ -187,7 +191,8 @@ impl Recipe<'_> {
                 "publish": false,
             },
             "dependencies": {
-                // Without its command line: a measured binary gets its requests from the runner.
+                // The command line is left out: a measured binary gets its requests from the
+                // runner.
                 "workloads": {
                     "package": package,
                     "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),
@@ -222,10 +227,11 @@ impl Recipe<'_> {
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
-    /// A build script that has the linker put the functions of each layout in an order of its own.
+    /// A build script that makes the linker put the functions of each link order in an order of its
+    /// own.
     ///
-    /// The place of a function decides which branches share a predictor's entry, and which lines of
-    /// code share a cache set. That alone changes the speed of equal builds by some per cent.
+    /// A function's address decides which branches share a predictor entry, and which lines of code
+    /// share a cache set. That alone changes the speed of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let mut program = "// Written by `cargo runner`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
@@ -242,7 +248,7 @@ impl Recipe<'_> {
         program
     }
 
-    /// `[profile.release]` of the checkout: the one place where it is decided.
+    /// `[profile.release]` of the checkout, the only definition of the profile.
     ///
     /// # Errors
     /// If the checkout's `Cargo.toml` cannot be read.
@@ -265,14 +271,14 @@ pub(super) fn shuffling(seed: u32) -> String {
     format!("-Wl,{SHUFFLE}=.text*={seed}")
 }
 
-/// The program of an instrumented branch: it also tells what its rayon-core counted.
+/// The program of an instrumented branch: it also reports the counts of its rayon-core.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
 /// An addition for programs on simulated machines: a heap that decides which objects share a line.
 const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
-/// The program of a branch: it says what its rayon-core is, and runs the workloads.
+/// The program of a branch: it names its rayon-core, and runs the workloads.
 fn main_program(source: &Source, programs: Programs) -> String {
     if source.is_instrumented() {
         return INSTRUMENTED_PROGRAM.to_owned();
@@ -280,7 +286,7 @@ fn main_program(source: &Source, programs: Programs) -> String {
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
         // Other sources cannot name their variant; the runner checks the version that cargo
-        // resolved. The import keeps the dependency that selects its features in use.
+        // resolved. The import keeps the dependency in use that selects its features.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -294,7 +300,7 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
-/// The parts of a lock file that are read.
+/// The parts of a lock file that are used.
 #[derive(Deserialize)]
 struct Lock {
     package: Vec<Locked>,
@@ -307,18 +313,17 @@ struct Locked {
     source: Option<String>,
 }
 
-/// Registry packages whose version in a branch's lock file is none of those in the one that cargo
-/// started from: `name version` each. rayon-core itself is left out, being what is under
-/// comparison.
+/// Registry packages whose version in a branch's lock file is not in the file that cargo started
+/// from, each as `name version`. Leaves out rayon-core itself, which is under comparison.
 ///
 /// # Errors
-/// If the branch's file cannot be read, or one of the two is no lock file.
+/// If the branch's file cannot be read, or one of the two is not a lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = fs::read_to_string(branch_lock)
         .with_context(|| format!("{} cannot be read", branch_lock.display()))?;
     let parse = |text: &str| {
         toml::from_str::<Lock>(text)
-            .with_context(|| format!("{} is no lock file", branch_lock.display()))
+            .with_context(|| format!("{} is not a lock file", branch_lock.display()))
     };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in parse(lock)?.package {

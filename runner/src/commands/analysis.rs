@@ -29,7 +29,7 @@ Example:
 
 pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     let root = project.checkout.root();
-    // Notebooks alone are run by what the checks need, too.
+    // Running notebooks needs the libraries of the checks, too.
     let is_notebooks = arguments
         .arguments
         .first()
@@ -58,7 +58,7 @@ pub(super) fn table_as_data(python: &Python, sweep: &SweepDir) -> Result<Value> 
             serde_json::from_slice(&output.stdout).context("the analysis printed no JSON")
         }
         _ => bail!(Stop::HostNotFit(
-            "the analysis failed, as it says above".to_owned()
+            "the analysis failed; its message is above".to_owned()
         )),
     }
 }
@@ -72,7 +72,7 @@ fn table(python: &Python, sweep: &SweepDir, format: Format) -> Command {
     command
 }
 
-/// Its output goes straight through, and Ctrl-C reaches it as it reaches us.
+/// Runs the command. Its output goes straight through, and Ctrl-C reaches it as it reaches us.
 pub(super) fn wait(command: &mut Command) -> Result<Exit> {
     ended(command.status().context("Python cannot be run")?)
 }
@@ -83,7 +83,7 @@ fn ended(status: ExitStatus) -> Result<Exit> {
         (Some(code), _) => Ok(Exit::PassedOn(u8::try_from(code).unwrap_or(1))),
         (None, Some(2 | 15)) => bail!(Stop::Interrupted("interrupted".to_owned())),
         (None, signal) => bail!(Stop::HostNotFit(format!(
-            "the analysis was killed by signal {}{}; the sweep is untouched",
+            "the analysis was killed by signal {}{}; the sweep is unchanged",
             signal.unwrap_or_default(),
             if signal == Some(9) {
                 " (the kernel does this when memory runs out)"
@@ -100,7 +100,7 @@ mod tests {
     use crate::exit::exit_of;
 
     #[test]
-    fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {
+    fn an_analysis_that_is_killed_is_distinguished_from_an_interrupted_one() {
         let with_signal = |signal| ended(ExitStatus::from_raw(signal)).unwrap_err();
         assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
         let killed = with_signal(9);

@@ -1,5 +1,5 @@
-//! `calibrate`: measures this host as a simulated machine, and what the units of work take that
-//! workloads charge there.
+//! `calibrate`: measures the cost parameters of this host as a simulated machine, and the costs of
+//! the units of work that workloads report there.
 
 mod own;
 
@@ -31,11 +31,11 @@ use crate::text::table::print;
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Measure the prices of work alone, for this file, such as workloads/charges.toml, which all
-    /// shipped machines take
+    /// Measure only the costs of work and write them to this file, such as workloads/charges.toml,
+    /// which all shipped machines use
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Measure the own instructions of these branches alone, such as `master,champion`, or `all`,
+    /// Measure only the own instructions of these branches, such as `master,champion`, or `all`,
     /// for the machine `here`, or for the file of `--output`
     #[arg(long, value_name = "BRANCHES")]
     own_instructions: Option<String>,
@@ -43,13 +43,13 @@ pub(crate) struct CalibrateArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Measures also what a unit of
-each workload's work costs, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates
-this host. Both files are of this host alone and not in the repository. Measure while nothing
+Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one \
+unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates \
+this host. Both files hold for this host alone and are not in the repository. Run it while nothing \
 else runs.
 
-A join and a spawn also take instructions that are no access to shared memory. They are measured by branch, on one
-thread: the time of a program of joins, or of spawns, less that of its sequential version, and less what the simulated
+A join and a spawn also execute instructions that do not access shared memory. They are measured for each branch on one \
+thread: the time of a program of joins, or of spawns, minus that of its sequential version, minus what the simulated \
 machine `here` predicts.
 
 Examples:
@@ -58,28 +58,29 @@ Examples:
 
 const HEADER: &str = "\
 # The cost of each unit of work on a simulated machine: nanoseconds of one core at the machine's reference
-# frequency. `cargo runner calibrate` writes such files; `cargo runner list workloads` tells which unit each workload
-# charges.
+# frequency. `cargo runner calibrate` writes such files; `cargo runner list workloads` shows the unit of each
+# workload.
 ";
 
-/// With how much care the work of each workload is measured.
+/// The effort with which the work of each workload is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precision {
     processes: u32,
-    /// Of each process.
+    /// Iterations of each process.
     iterations: u32,
-    /// Whether sizes are `tiny`, of the study's programs alone: a moment, to try the command out.
+    /// Whether sizes are `tiny`, of the study's programs alone: takes a moment, to try the command
+    /// out.
     is_tiny: bool,
 }
 
 impl Precision {
-    /// For prices that mean something.
+    /// For costs that mean something.
     pub(super) const WHOLE: Self = Self {
         processes: 3,
         iterations: 5,
         is_tiny: false,
     };
-    /// For prices that mean nothing.
+    /// For costs that mean nothing.
     pub(super) const QUICK: Self = Self {
         processes: 1,
         iterations: 1,
@@ -101,11 +102,11 @@ impl Precision {
 /// Which of its iterations stands for a workload.
 #[derive(Clone, Copy)]
 enum Of {
-    /// The fastest run: other work of the host only slows a run down. For machines that are not
-    /// this host.
+    /// The fastest run: other work of the host only slows a run down. Used for machines that are
+    /// not this host.
     Fastest,
-    /// The one in the middle: trials of this host, whose time is a median too, meet what else it
-    /// does.
+    /// The median run: the trials of this host, whose time is also a median, meet the same other
+    /// work of the host.
     Usual,
 }
 
@@ -128,7 +129,8 @@ impl Of {
     }
 }
 
-/// The price with which units are counted. High, so that no other limit of the machine is reached.
+/// The cost of one unit in runs that count units. It is high, so that no other limit of the machine
+/// is reached.
 const COUNTING_NS: f64 = 100.0;
 
 /// Longest time of a process.
@@ -142,7 +144,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// The sequential program, on the host or on a machine.
+    /// The request for the sequential program, on the host or on a machine.
     fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
             size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
@@ -194,7 +196,7 @@ pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result
     )
 }
 
-/// The least price that the file's four digits can tell.
+/// The smallest cost that the file's four digits can express.
 const LEAST_NS: f64 = 0.0001;
 
 /// Measures the units of work.
@@ -218,7 +220,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         own_cycles: BTreeMap::new(),
         scaled: None,
     };
-    // Before minutes go into builds.
+    // Checked before minutes go into builds.
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();
@@ -235,7 +237,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         for _ in 0..care.processes {
             times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
         }
-        // A run that is over before the clock's next tick takes none, and no price may be 0.
+        // A run that ends before the clock's next tick takes no time, but no cost may be 0.
         let ns = (of.pick(times) as f64 / charged).max(LEAST_NS);
         let busy = while_busy(&host);
         let Unit { name, workload, .. } = unit;
@@ -252,18 +254,19 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Each unit once, with a workload among the programs that charges it.
+/// Each unit once, with one of the workloads that report it.
 fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
-    for workload in machines::marked().filter(|it| programs.has(&it.name)) {
+    for workload in machines::supported().filter(|it| programs.has(&it.name)) {
         let Some(name) = workload.charge.as_deref() else {
             continue;
         };
-        // Of workloads that share a unit, the one that does nothing else.
+        // If workloads share a unit, takes the one that does nothing else.
         if name == "steps" && workload.name != "grain" {
             continue;
         }
-        // The machine charges for memory itself, so this must be the time of sums in a cache.
+        // The machine adds the cost of memory accesses itself, so this must be the time of sums in
+        // a cache.
         let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
@@ -287,19 +290,19 @@ fn binary(
     let mut built = builds::all(&builder, std::slice::from_ref(branch))?;
     let built = built
         .remove(&branch.name)
-        .context("a build that did not fail gives a binary")?;
+        .context("the build succeeded, but gave no binary")?;
     Ok(built.binaries[0].clone())
 }
 
 fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
     let Some(ended) = binary::ask(binary, request, LIMIT) else {
         bail!(Stop::Interrupted(
-            "interrupted; the prices are as they were".to_owned()
+            "interrupted; the cost parameters are unchanged".to_owned()
         ));
     };
     ended.result.map_err(|failure| {
         Stop::HostNotFit(format!(
-            "{}: {}: {}; the prices are as they were",
+            "{}: {}: {}; the cost parameters are unchanged",
             request.workload, failure.ending, failure.reason
         ))
         .into()
@@ -314,7 +317,7 @@ fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
         .map(|it| it.user_ns + it.system_ns)
 }
 
-/// Units that an iteration charged, from the time that they took.
+/// The units that an iteration reported, computed from the time that they took.
 fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     let spent = outcome
         .simulated
@@ -327,7 +330,7 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     spent.copied().unwrap_or_default() as f64 / iterations / slower / COUNTING_NS
 }
 
-/// Returns the remark for a cost's source if other programs use the CPUs, too.
+/// Returns the remark for a cost's source if other programs also use the CPUs.
 fn while_busy(host: &Host) -> &'static str {
     // This program is one.
     if host.load().is_ok_and(|load| load > 1.5) {
@@ -351,12 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_that_is_charged_is_measured_once() {
+    fn every_unit_that_is_reported_is_measured_once() {
         let measured: Vec<&str> = units(Programs::Workloads)
             .iter()
             .map(|unit| unit.name)
             .collect();
-        for workload in machines::marked() {
+        for workload in machines::supported() {
             let times = measured
                 .iter()
                 .filter(|name| Some(**name) == workload.charge.as_deref())

@@ -1,4 +1,4 @@
-//! `compare`: a sweep of branches that are named on the command line, and a page for a pull
+//! `compare`: a sweep of branches that are named on the command line, and a text for a pull
 //! request.
 
 use std::path::PathBuf;
@@ -23,8 +23,7 @@ pub(crate) struct CompareArgs {
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
-    /// rayon. It is copied, built with each branch, and runs in that folder with the words after
-    /// `--`
+    /// rayon. It is copied and built with each branch. It runs in DIR with the arguments after `--`
     #[arg(long, value_name = "DIR", value_parser = folder,
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
@@ -52,9 +51,9 @@ Examples:
   cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
       under a name of your own, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
-      the same on 64 simulated cores, with the lines of source that wait
+      the same on 64 simulated cores, with the source lines at which threads wait
   cargo runner compare master path:../rayon/rayon-core --box --workloads packets,fib-join
-      on which share of 60 simulated machines the tree is faster, and which price turns that
+      on which share of 60 simulated machines the tree is faster, and which cost parameter flips the sign
   cargo runner compare packed split-counters fork:split,push-fence
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
@@ -64,15 +63,15 @@ Examples:
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
-Of a program (--program) each trial is one run. Each branch is compiled once, and linked 7 times with its functions in
-another order. That makes 21 runs: 7 of each branch, and 7 of the first under a second name as A/A control. It runs on
-as many threads as there are CPUs; a run may take 5 minutes. Other options: --threads 1,2 --trials 15 --timeout 3600.
-It has to end by itself, with exit code 0, and its standard input is empty. Nothing is written into its
-folder, unless the program does so. It is built by this checkout's compiler, with its own lock file and profile.
+With --program, each trial is one run of the program. Each branch is compiled once and linked 7 times, each time with \
+its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the first branch as A/A control. The \
+program uses as many threads as there are CPUs, and a run may take 5 minutes. To change that: --threads 1,2 --trials 15 \
+--timeout 3600. The program must end by itself with exit code 0; its standard input is empty. The runner writes nothing \
+into its folder. The program is built by this checkout's compiler, with its own lock file and profile.
 
-A sweep like any other (see `sweep --help`). The analysis prints the table and what is significant; it needs Python 3.11 or newer.";
+The result is a sweep like any other (see `sweep --help`). The analysis prints the table and the significant differences; it needs Python 3.11 or newer.";
 
-/// Seconds that a run of a program may take twice: half of them and it hangs.
+/// Time limit of a run in seconds. A run that takes half of it counts as hung.
 const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
@@ -104,7 +103,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &sweep, &command)
 }
 
-/// The options of a sweep of a program of the user, for what was not typed.
+/// The options of a sweep of a program of the user; fills in those that were not typed.
 fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     let mut sweep = typed.clone();
     let selection = &mut sweep.selection;
@@ -113,7 +112,7 @@ fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     definition.workloads = Some(program.to_owned());
     definition.threads.get_or_insert_with(|| "cpus".to_owned());
     definition.iterations.get_or_insert(1);
-    // Each iteration is a process of its own, and a first one was run before the sweep.
+    // Each iteration is a process of its own, and the program ran once before the sweep.
     definition.warmup_iterations = Some(0);
     sweep
 }

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong with this host, and what to do about it.
+//! `doctor`: lists this host's problems for measurements, with remedies.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use crate::stop::Exit;
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or times would
-not show the branches.
+UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or differences between branches \
+would not show in the times.
 
 Exit codes:
   0 fit, perhaps with warnings · 4 UNFIT
@@ -50,7 +50,7 @@ pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     })
 }
 
-/// Looks at a host.
+/// Examines a host.
 pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     let sysfs = host.path(CPUS);
     // A mock host has a journal of its own as well, since the journal's name depends on the

@@ -1,4 +1,4 @@
-//! `frequency`: what a sweep does about the CPU frequency, by hand.
+//! `frequency`: controls the CPU frequency by hand, in the way a sweep does.
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
@@ -79,7 +79,7 @@ fn fix(setup: &Setup) -> Result<Exit> {
     if interrupt::is_requested() {
         held.restore()?;
         bail!(Stop::Interrupted(
-            "interrupted; everything is as it was before".to_owned()
+            "interrupted; all settings are restored".to_owned()
         ));
     }
     let khz = held.khz();
@@ -90,22 +90,20 @@ fn fix(setup: &Setup) -> Result<Exit> {
     }
     held.leave_fixed();
     tell!(
-        "all CPUs that trials may use are set to {khz} kHz; `cargo runner frequency restore` puts back \
-         what was there"
+        "all CPUs that trials may use are set to {khz} kHz; `cargo runner frequency restore` restores \
+         the original settings"
     );
     if setup.tree.is_system() {
         tell!("{}", delivered(khz));
     }
-    tell!("note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself");
+    tell!("note: a sweep also restores them when it begins; `sweep --mode fixed` fixes by itself");
     Ok(Exit::Good)
 }
 
 fn delivered(khz: u64) -> String {
     match clock::measure(&allowed_cpus()) {
         Some(clock) if clock.is_at(khz) => format!("measured: {clock}"),
-        Some(clock) => format!("warning: measured: {clock}, which is not what was set"),
-        None => {
-            "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned()
-        }
+        Some(clock) => format!("warning: measured: {clock}, which differs from the set frequency"),
+        None => "warning: the clock cannot be measured: the two methods disagree".to_owned(),
     }
 }

@@ -69,8 +69,8 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Returns the text behind a branch's name.
-fn mark(branch: &Branch) -> String {
+/// Returns the remarks after a branch's name.
+fn remarks(branch: &Branch) -> String {
     let group = branch
         .group
         .as_ref()
@@ -79,12 +79,12 @@ fn mark(branch: &Branch) -> String {
     group.into_iter().chain(baseline).collect()
 }
 
-/// A heading, in lines that a terminal shows whole.
+/// Adds a heading, in lines that fit a terminal.
 fn heading(out: &mut String, text: &str) -> fmt::Result {
     writeln!(out, "{}\n", wrapped(text, PAGE, "  "))
 }
 
-/// A name, and below it what is to be said of it.
+/// Adds a name, and below it the facts about it.
 fn tell_row(out: &mut String, name: &str, facts: &[(&str, String)]) -> fmt::Result {
     writeln!(out, "{name}")?;
     let labels: Vec<String> = facts
@@ -111,9 +111,9 @@ fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
             branch
                 .claims
                 .iter()
-                .map(|claim| ("claim", claim.to_string())),
+                .map(|claim| ("expected", claim.to_string())),
         );
-        tell_row(out, &format!("{}{}", branch.name, mark(branch)), &facts)?;
+        tell_row(out, &format!("{}{}", branch.name, remarks(branch)), &facts)?;
     }
     writeln!(out)
 }
@@ -131,7 +131,7 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         add("does", workload.summary.clone());
         add("stresses", workload.stresses.clone());
         let scales = [
-            ("what counts", &workload.counts),
+            ("measured", &workload.counts),
             ("span", &workload.span),
             ("parallelism", &workload.parallelism),
         ];
@@ -143,7 +143,7 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         if let Some(unit) = &workload.charge {
             add(
                 "simulated",
-                format!("yes; `--machine NAME` prices its work by `{unit}`"),
+                format!("yes, with `--machine NAME`; its unit of work is `{unit}`"),
             );
         }
         if let Some(input) = &workload.input {
@@ -180,7 +180,7 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
         out,
         "EXPERIMENTS (`sweep --experiment NAME`; options override what they set)",
     )?;
-    // With spaces, so that lines can be broken at them.
+    // Commas get a space behind them, so that lines can be broken there.
     let said = |value: &Option<String>| value.as_deref().unwrap_or_default().replace(',', ", ");
     for it in experiments {
         let (workloads, size) = (said(&it.workloads), said(&it.size));
@@ -208,7 +208,7 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
     Ok(())
 }
 
-/// How large a machine is, in words.
+/// The size of a machine, for people.
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };

@@ -1,5 +1,5 @@
-//! `on-this-host`: everything that others want to know of a host, in one command that continues
-//! where it was ended.
+//! `on-this-host`: measures what the project collects from each host, in one command that continues
+//! where it was interrupted.
 
 use std::fs;
 use std::io::Write as _;
@@ -30,18 +30,18 @@ use crate::text::words::{count, human, moment};
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Runs the doctor, measures the prices of this host, predicts it by simulation, sweeps the experiments `host-study` and
-`host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into
-results/hosts/HOST.tar.zst. It first prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot,
+Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments \
+`host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into \
+results/hosts/HOST.tar.zst. First it prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot, \
 the same command continues.
 
-Sweeps keep no folder of yours and no kernel option that does not change times. Nevertheless look at the files, which
-are listed at the end, before you send them. `cargo runner merge FILE` adds the host to another checkout.
+Sweeps contain no path of your folders, and only those kernel options that change times. Nevertheless read the files \
+listed at the end before you send them. `cargo runner merge FILE` adds the host to another checkout.
 
 Examples:
-  cargo runner on-this-host --plan         what it would do
-  cargo runner on-this-host --quick        the same with tiny sizes, to try it out; its times mean nothing
-  cargo runner on-this-host                all of it, in about an hour
+  cargo runner on-this-host --plan         print the steps
+  cargo runner on-this-host --quick        all steps with tiny sizes, to try it out; the times mean nothing
+  cargo runner on-this-host                all steps, in about an hour
 
 Needs Python 3.11 or newer.
 
@@ -51,10 +51,10 @@ Exit codes:
 /// Arguments of `on-this-host`.
 #[derive(Debug, Args)]
 pub(crate) struct OnThisHostArgs {
-    /// Say what would be done; do nothing
+    /// Print the steps; run nothing
     #[arg(long)]
     plan: bool,
-    /// Make everything tiny, and keep it in results/quick
+    /// Use tiny sizes, and write to results/quick
     #[arg(long)]
     quick: bool,
     /// Start over, even if an earlier call could be continued
@@ -67,7 +67,7 @@ pub(crate) struct OnThisHostArgs {
 
 const COMMAND: &str = "on-this-host";
 
-/// The steps; a runner before 2026-12 also drew pages.
+/// The steps; runners before 2026-12 also drew pages.
 const STEPS: &[Step] = &[
     Step::Doctor,
     Step::Calibrate,
@@ -77,10 +77,10 @@ const STEPS: &[Step] = &[
     Step::Validate,
 ];
 
-/// A simulated pool of more threads takes seconds for each iteration on any host.
+/// The most threads of a simulated pool: with more, each iteration takes seconds on any host.
 const MOST_SIMULATED: usize = 64;
 
-/// Options of every sweep of a call that tries the command out: one build of one branch.
+/// Options of every sweep of a call with `--quick`: one build of one branch.
 const QUICK: [&str; 6] = [
     "--size=tiny",
     "--trials=2",
@@ -149,18 +149,18 @@ fn begun(project: &Project, is_quick: bool) -> Record {
 /// Returns a description of a step.
 fn says(step: Step) -> &'static str {
     match step {
-        Step::Doctor => "what makes times doubtful here",
-        Step::Calibrate => "prices of this host, so that it can be simulated as the machine `here`",
-        Step::Predict => "what will be measured, simulated; written down before anything is",
+        Step::Doctor => "conditions that make times on this host doubtful",
+        Step::Calibrate => "cost parameters of this host, for the simulated machine `here`",
+        Step::Predict => "predicted times of `validation`, saved before any is measured",
         Step::Study => "the programs of the 2022 study on every branch",
         Step::Classics => "small programs of many shapes, `champion` among the branches",
-        Step::Validate => "what was predicted, measured, and how near the prediction is",
+        Step::Validate => "measured times of `validation`, and the prediction accuracy",
         Step::Report => "pages, which runners before 2026-12 drew",
     }
 }
 
 impl Work<'_> {
-    /// Refuses to continue what was begun otherwise.
+    /// Refuses to continue a call with other options, of another commit, or on other CPUs.
     fn check(&self, now: &Record) -> Result<()> {
         let describe = |record: &Record| {
             let size = if record.is_quick { "with" } else { "without" };
@@ -191,7 +191,7 @@ impl Work<'_> {
         STEPS.iter().copied().filter(is_left)
     }
 
-    /// Lists the steps done and the steps left, for people.
+    /// Lists the finished steps and the remaining steps, for people.
     fn text(&self) -> String {
         let Record {
             host,
@@ -212,15 +212,15 @@ impl Work<'_> {
                 .map(|step| format!("{:<11}{}\n", step.name(), says(step))),
         );
         if self.record.is_quick {
-            text += "--quick: some minutes, and times mean nothing\n";
+            text += "--quick: takes some minutes; the times mean nothing\n";
         } else if steps.is_empty() {
-            text += "in all about an hour, builds included, if nothing else runs here\n";
+            text += "about an hour in all, including builds, if nothing else runs\n";
         }
         text
     }
 
     fn go(mut self) -> Result<Exit> {
-        // Before an hour goes by: without Python nothing is compared.
+        // Sets up Python first: without it, the comparison would fail after an hour.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
@@ -229,7 +229,7 @@ impl Work<'_> {
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
                 tell!(
-                    "\nwhat is done is kept; the same command continues with `{}`",
+                    "\nfinished steps are kept; the same command continues with `{}`",
                     step.name()
                 );
             })?;
@@ -246,7 +246,7 @@ impl Work<'_> {
             self.record.write(&self.own())?;
             if interrupt::is_requested() {
                 bail!(Stop::Interrupted(
-                    "interrupted; the same command continues".to_owned()
+                    "interrupted; the same command continues from here".to_owned()
                 ));
             }
         }
@@ -263,7 +263,7 @@ impl Work<'_> {
         })
     }
 
-    /// Does a step, and says what it made.
+    /// Runs a step, and returns the name of its result.
     fn step(&self, step: Step) -> Result<(String, Exit)> {
         match step {
             Step::Doctor => self.doctor(),
@@ -289,7 +289,7 @@ impl Work<'_> {
         let diagnosis = doctor::diagnose(self.project, &Host::default());
         print(&diagnosis.to_string())?;
         if !diagnosis.is_fit() {
-            tell!("note: readers of the results will see what the doctor found; continuing");
+            tell!("note: the doctor's findings become part of the results; continuing");
         }
         let text = serde_json::to_string_pretty(&diagnosis)? + "\n";
         let text = self.project.checkout.without_folders(&text);
@@ -322,7 +322,8 @@ impl Work<'_> {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// The options of a sweep of an experiment, which may have a name on the command line.
+    /// The options of a sweep of an experiment. They name it on the command line, unless `validate`
+    /// chooses it by itself.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
         let known = selection::read(self.project.checkout.root())?.experiments;
         let row = selection::find(known, "experiment", experiment)?;
@@ -342,13 +343,14 @@ impl Work<'_> {
         SweepArgs::of(&words)
     }
 
-    /// The options of `validate`: more threads than cores would only take long to simulate.
+    /// The options of `validate`. They leave out more threads than cores, which would only make
+    /// simulations longer.
     fn validation(&self) -> Result<SweepArgs> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }
 
-    /// Sweeps an experiment, or continues the sweep that an earlier call of this command began. On
-    /// many more threads than CPUs no user needs results.
+    /// Sweeps an experiment, or continues the sweep that an earlier call of this command began.
+    /// Leaves out thread counts far above the number of CPUs, which no user needs.
     fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
         let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
         let (wanted, _) = asked(self.project, None, &arguments.selection)?;
@@ -362,17 +364,17 @@ impl Work<'_> {
         arguments.resume = newest().map(|sweep| self.project.reference_to(&sweep));
         let command = SweepCommand::going_on(COMMAND, None);
         let exit = sweep::run_for(self.project, &arguments, &command)?;
-        let sweep = newest().context("a sweep that was run is there")?;
+        let sweep = newest().context("the sweep that just ran cannot be found")?;
         Ok((sweep.name(), exit))
     }
 
     fn validate(&self) -> Result<(String, Exit)> {
         let predicted = self.record.made(Step::Predict);
-        let predicted = predicted.context("`predict` is done before")?;
+        let predicted = predicted.context("the step `predict` left no sweep")?;
         let sweeps = self.results.join("sweeps");
         let predicted = SweepDir::find(&self.project.checkout, &sweeps, predicted)?;
         let (sweep, exit) = validate::measure(self.project, &self.validation()?, &predicted)?;
-        // Cells whose trials failed are left out of the comparison.
+        // The comparison leaves out configurations whose trials failed.
         if matches!(exit, Exit::Good | Exit::TrialsFailed) {
             let compared = validate::compare(self.project, &predicted, &sweep)?;
             if compared != Exit::Good {
@@ -385,20 +387,19 @@ impl Work<'_> {
         Ok((sweep.name(), exit))
     }
 
-    /// Packs the host's results, and says what is in the file and where it goes.
+    /// Packs the host's results, and prints the file's contents and where to send it.
     fn pack(&self) -> Result<()> {
         let path = self.own().with_extension(ENDING.trim_start_matches('.'));
         let files = bundle::files(&self.results, &self.record)?;
         bundle::write(&path, &self.results, &files)?;
         let shown = self.project.checkout.shown(&path);
         let mut text = format!("\nin {shown}:\n{}", bundle::listed(&files));
-        text +=
-            "Look at these files before you send them: whatever stands in them is public then.\n";
+        text += "Read these files before you send them: their contents become public.\n";
         if self.record.is_quick {
-            text += "tried out; `cargo runner on-this-host` measures\n";
+            text += "this was a trial with --quick; `cargo runner on-this-host` measures\n";
         } else {
             text += "To send it, attach it to an issue or a pull request (CONTRIBUTING.md, \"Send us your host\").\n\
-                     Here, `cargo runner analysis statements --write` adds this host to the findings.\n";
+                     In this checkout, `cargo runner analysis statements --write` adds this host to the findings.\n";
         }
         print(&text)
     }

@@ -1,5 +1,5 @@
 //! The text that `compare` prints around the table: title, host, versions, and the command that
-//! repeats it; all that another reader needs to believe it.
+//! repeats it. It has all that another reader needs to trust the result.
 
 use std::fmt::Write as _;
 
@@ -14,22 +14,22 @@ use crate::record::sweep_dir::SweepDir;
 use crate::text::table::{Format, columns_of_stdout, json, wrapped};
 use crate::text::words::count;
 
-/// The text around the table: [`Self::head`] before it, and then the rest.
+/// The text around the table: [`Self::head`] comes before it, and the rest after it.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
-    /// The sweep it is of.
+    /// The sweep that the page describes.
     pub manifest: &'a Manifest,
     /// Its `host.json`.
     pub host: &'a Value,
-    /// Its table as data, where the page is that.
+    /// Its table as data, for a page of data.
     pub table: Option<&'a Value>,
     /// Arguments that make the same sweep.
     pub arguments: &'a [String],
-    /// Whether they are as somebody typed them just now; else their paths start from the checkout.
+    /// Whether a user just typed the arguments; otherwise their paths start from the checkout.
     pub as_typed: bool,
 }
 
-/// Returns the part of a page below a sweep's table, or the whole page where the table is data.
+/// Returns the part of a page below a sweep's table, or the whole page if the table is data.
 /// `is_begun_here` says whether this command line began the sweep.
 pub(super) fn below(
     sweep: &SweepDir,
@@ -54,7 +54,7 @@ pub(super) fn below(
 }
 
 impl Page<'_> {
-    /// Returns the text before the table; empty where the page is data.
+    /// Returns the text before the table; empty for a page of data.
     pub(crate) fn head(manifest: &Manifest, format: Format) -> String {
         match format {
             Format::Csv | Format::Json => String::new(),
@@ -63,8 +63,8 @@ impl Page<'_> {
         }
     }
 
-    /// Returns the text below the table in lines of so many columns, or the whole page where it is
-    /// data; ends with a line end. CSV has no place for the text.
+    /// Returns the text below the table in lines of so many columns, or the whole page if it is
+    /// data. The text ends with a line end. CSV has no place for the text.
     pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> Result<String> {
         match format {
             Format::Csv => Ok(String::new()),
@@ -117,7 +117,7 @@ impl Page<'_> {
         text
     }
 
-    /// Where the command can be repeated.
+    /// The folder in which the command can be repeated.
     fn place(&self) -> &'static str {
         if self.as_typed {
             ""
@@ -130,7 +130,7 @@ impl Page<'_> {
         let mut words = Vec::new();
         let mut arguments = self.arguments.iter();
         while let Some(argument) = arguments.next() {
-            // Where it was written and how it was shown is nothing to repeat.
+            // The output folder and the format are not part of the repetition.
             match argument.split('=').next() {
                 Some("--output" | "--format") if argument.contains('=') => {}
                 Some("--output" | "--format") => _ = arguments.next(),
@@ -148,7 +148,7 @@ impl Page<'_> {
             .rustc
             .first()
             .map_or("unknown compiler", String::as_str);
-        let layouts = count(manifest.asked.layouts as usize, "layout", "layouts");
+        let layouts = count(manifest.asked.layouts as usize, "link order", "link orders");
         lines.push(format!(
             "{rustc}, {layouts} of each binary; measured by this laboratory's {}",
             commit(&manifest.checkout)
@@ -200,7 +200,7 @@ fn version(branch: &MeasuredBranch) -> String {
         return format!("`{name}`: {}, which could not be built", branch.source);
     };
     let tree = match (&branch.source, &receipt.commit.commit) {
-        // Its address says so.
+        // The Git address already names the commit.
         (Source::Git { .. }, _) | (_, None) => String::new(),
         (_, Some(_)) => format!(", {}", commit(&receipt.commit)),
     };
@@ -224,7 +224,7 @@ fn commit(commit: &Commit) -> String {
     format!("commit {hash}{changes}")
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {

@@ -1,4 +1,4 @@
-//! The page on a synthetic sweep: nothing is left out, and nothing is added.
+//! Tests the page of a synthetic sweep: it leaves out nothing and adds nothing.
 
 use super::*;
 use crate::config::Source;

@@ -1,4 +1,4 @@
-//! `plan`: what a sweep would do.
+//! `plan`: prints what a sweep would do.
 
 use anyhow::Result;
 use clap::Args;
@@ -30,7 +30,7 @@ Examples:
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let (asked, branches) = asked(project, config.as_ref(), &arguments.selection)?;
-    // Nothing is built, so cells are known by their sources; the order does not depend on it.
+    // Nothing is built, so the sources identify the builds; the order does not depend on that.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
     to_build
@@ -45,7 +45,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let threads: Vec<String> = asked
         .threads
         .iter()
-        .map(|&count| marked(count, cpus))
+        .map(|&count| with_star(count, cpus))
         .collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let mut facts = Vec::new();
@@ -68,40 +68,49 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     ));
     facts.push(("placement", placements));
     facts.push((
-        "each cell",
+        "trials",
         format!(
-            "{} trials of {} + {} iterations (untimed + timed)",
+            "{} of each configuration, each of {} + {} iterations (untimed + timed)",
             asked.trials, asked.warmup_iterations, asked.iterations
         ),
     ));
     if let Some(instrument) = &asked.instrument {
         let counted = format!(
-            "{} trials of each cell of {}, in builds of their own; never timed",
+            "{} trials of each configuration of {}, in separate builds; never timed",
             instrument.trials,
             instrument.branches.join(", ")
         );
         facts.push(("counted", counted));
     }
     if let Some(shard) = arguments.selection.shard {
-        facts.push(("shard", format!("{shard}: what follows is this part alone")));
+        facts.push((
+            "shard",
+            format!("{shard}: the numbers below are for this shard alone"),
+        ));
     }
     let (cells, trials) = (plan.cells(), plan.len());
-    let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
+    let all = format!(
+        "{cells} configurations, {} blocks, {trials} trials",
+        plan.blocks()
+    );
     facts.push(("in all", all));
     if asked.machine.is_some() {
         // Virtual time does not show how long the host takes.
         return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
-    let time = format!("about {time} for the trials, as their sizes and parameters say");
+    let time = format!("about {time} for the trials, estimated from sizes and parameters");
     facts.push(("time", time));
     let (branches, layouts) = (to_build.len(), asked.layouts as usize);
     let branches = count(branches, "branch", "branches");
-    let builds = format!("{branches} in {} each", count(layouts, "layout", "layouts"));
+    let builds = format!(
+        "{branches} in {} each",
+        count(layouts, "link order", "link orders")
+    );
     facts.push(("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!(
-            "* more threads than the {} here",
+            "* oversubscribed: more threads than the {} of this host",
             count(cpus, "CPU", "CPUs")
         );
         facts.push(("note", note));
@@ -124,8 +133,8 @@ fn shown(facts: &[Fact], columns: Option<usize>) -> String {
 
 fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
-        // Of many instances of a workload, the first says everything and the others how they
-        // differ.
+        // Describes the first of several instances of a workload completely, and the others by
+        // their differences.
         let is_repeated = asked.workloads[..index]
             .iter()
             .any(|it| it.workload == load.workload);
@@ -141,18 +150,18 @@ fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     asked.workloads.iter().enumerate().map(line).collect()
 }
 
-/// Describes what `fixed` would mean on this host.
+/// Describes the effect of mode `fixed` on this host.
 fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
         return String::new();
     }
     if asked.machine.is_some() {
-        // The host's frequency is nothing to a simulated machine, whose file says its own.
+        // A simulated machine does not depend on the host's frequency; its file has its own.
         return String::new();
     }
     match arguments.selection.frequency.setup().fixable() {
         Ok(how) => format!(" (at {how})"),
-        Err(_) => " (not possible here, and labelled so)".to_owned(),
+        Err(_) => " (not possible on this host; trials are labelled so)".to_owned(),
     }
 }
 
@@ -164,7 +173,7 @@ fn words(choices: &[impl ToString]) -> String {
         .join(" ")
 }
 
-fn marked(threads: usize, cpus: usize) -> String {
+fn with_star(threads: usize, cpus: usize) -> String {
     format!("{threads}{}", if threads > cpus { "*" } else { "" })
 }
 

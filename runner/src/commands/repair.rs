@@ -1,4 +1,4 @@
-//! `repair`: broken lines of a sweep set aside, so that it can be resumed.
+//! `repair`: sets broken lines of a sweep aside, so that it can be resumed.
 
 use std::path::PathBuf;
 
@@ -31,14 +31,14 @@ pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let repaired = trials_file::repair(sweep.path())?;
-    // This command does not mend the other files, and its message about the lines must not cover
-    // them.
+    // This command mends only the lines. If another file is broken, its message must not say that
+    // the sweep is in order.
     let others = sweep.manifest().and_then(|_| sweep.host());
     match repaired {
         None if others.is_err() => tell!("trials of {}: no broken line", sweep.name()),
         None => tell!("{} has no broken line; nothing was changed", sweep.name()),
         Some((lines, aside)) => tell!(
-            "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs what is missing",
+            "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs the missing trials",
             count(lines, "broken line", "broken lines"),
             sweep.name(),
             project.checkout.shown(&aside),

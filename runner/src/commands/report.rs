@@ -1,4 +1,4 @@
-//! `report`: figures, tables and the page of a sweep made by the Python side.
+//! `report`: has the analysis draw figures, tables and the page of a sweep.
 
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,6 @@ pub(super) fn draw(project: &Project, sweep: &SweepDir, output: &Path) -> Result
         .arg(sweep.path())
         .arg("--output")
         .arg(output);
-    // It prints where the page is.
+    // The analysis prints the path of the page.
     analysis::wait(&mut command)
 }

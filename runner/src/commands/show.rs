@@ -1,4 +1,5 @@
-//! `show`: how far a sweep got, and its table, which the analysis prints; or what a recording tells.
+//! `show`: prints how many trials of a sweep are there, and its table, which the analysis makes; or
+//! the tables of a recording.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(crate) struct ShowArgs {
     /// A name or the beginning of one, a path, or `latest`; or the file of a recording
     #[arg(default_value = "latest")]
     sweep: String,
-    /// Of a recording: a file to write for ui.perfetto.dev
+    /// For a recording: a file to write for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
     /// Output format of a sweep
@@ -41,7 +42,7 @@ Examples:
   cargo runner show latest --format csv > table.csv
   cargo runner show my-program.recording.zst --timeline timeline.json";
 
-/// A recording is shown anywhere; sweeps are in the checkout at `place`.
+/// A recording can be shown in any folder; sweeps are in the checkout at `place`.
 pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs) -> Result<Exit> {
     let file = Path::new(&arguments.sweep);
     if is_recording(file) {
@@ -54,7 +55,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
         }
         if arguments.format != Format::Table {
             bail!(Stop::BadInput(format!(
-                "--format: {} is a file, so a recording, which is shown in tables alone; leave it out",
+                "--format: {} is a file, so a recording, which has tables only; leave it out",
                 arguments.sweep
             )));
         }
@@ -62,7 +63,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     }
     if let Some(timeline) = &arguments.timeline {
         bail!(Stop::BadInput(format!(
-            "--timeline {}: only a recording has one, and {} is no file; name the file of a recording",
+            "--timeline {}: only a recording has one, and {} is not a file; name the file of a recording",
             timeline.display(),
             arguments.sweep
         )));
@@ -83,12 +84,12 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let which = project.reference_to(&sweep);
     tell!("{}", how_far(&manifest, &summary, &which));
     summary.tell_counted();
-    // On a terminal, between the two.
+    // On a terminal, an empty line separates the two.
     tell!("");
     analysis::print_table(&python?, &sweep, arguments.format)
 }
 
-/// How many trials are there, and what to do about the others.
+/// The number of finished trials, and how to run the others.
 fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     let Summary { trials, failed, .. } = summary;
     let planned = manifest.trials_planned;
@@ -102,7 +103,7 @@ fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     }
 }
 
-/// Sweeps are folders, so what is a file, or is called like one that is not there, is a recording.
+/// Sweeps are folders. So a file, or a missing path with the ending of a recording, is a recording.
 fn is_recording(file: &Path) -> bool {
     let is_there = file != Path::new("latest") && fs::metadata(file).is_ok_and(|it| !it.is_dir());
     is_there || file.extension().is_some_and(|it| it == "zst")

@@ -1,4 +1,4 @@
-//! `trace`: one trial of a workload, recorded, shown and drawn as `record` and `show` do.
+//! `trace`: records one trial of a workload, then shows and draws it as `record` and `show` do.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
 
-/// How long a run may take.
+/// Time limit of a run.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// Arguments of `trace`.
@@ -55,7 +55,7 @@ pub(crate) struct TraceArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-The run is one iteration, from the start of its pool. It shows what happens, not how long it takes: recording takes time itself.
+The run is one iteration, from the start of its pool. It shows what happens, not how long it takes: recording itself takes time.
 
 Example:
   cargo runner trace --branch packed --workload quicksort --threads 2";
@@ -70,11 +70,11 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     };
     let load = load(arguments)?;
     let output = output(project, arguments, &branch, &load);
-    // Refuse unwritable files before minutes go into a build.
+    // Refuses unwritable files before minutes go into a build.
     let recording = output.with_extension("zst");
     if recording == output {
         bail!(Stop::BadInput(format!(
-            "--output {}: the recording takes this name, beside the timeline; name the timeline, for example {}",
+            "--output {}: the recording beside the timeline gets this name; name the timeline, for example {}",
             output.display(),
             output.with_extension("json").display()
         )));
@@ -139,11 +139,11 @@ fn branch(project: &Project, name: &str) -> Result<Branch> {
     let found = config.branches.iter().find(|branch| branch.name == only);
     found
         .cloned()
-        .context("a picked branch is among those it was picked from")
+        .context("the picked branch is not in branches.toml")
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
-    // A trace cannot show whole programs: nothing outside such a program sees what it does.
+    // Whole programs cannot be traced: the runner does not see inside them.
     let known = catalogue::names()
         .into_iter()
         .filter(|name| catalogue::whole(name).is_none());
@@ -151,15 +151,15 @@ fn load(arguments: &TraceArgs) -> Result<Load> {
     let workload = one("--workload", "workload", &arguments.workload, &known)?;
     let input = arguments.input.as_deref();
     let mut loads = selection::loads(workload, &arguments.size, &arguments.parameters, input)?;
-    loads.pop().context("a picked workload gives its load")
+    loads.pop().context("the picked workload has no instance")
 }
 
-/// The only thing of its kind that `text` names.
+/// Returns the only name of its kind that `text` matches.
 fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'a str> {
     match pick(option, kind, text, known)?[..] {
         [only] => Ok(only),
         ref several => bail!(Stop::BadInput(format!(
-            "{option}: `{text}` matches {}; a trace is of one {kind}",
+            "{option}: `{text}` matches {}; name exactly one {kind}",
             several.join(", ")
         ))),
     }

@@ -25,7 +25,7 @@ use crate::system::python::Python;
 /// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";
 
-/// Options of `sweep` that this command sets by itself, or that mean nothing to it.
+/// Options of `sweep` that this command sets itself, or that have no meaning for it.
 pub(crate) const REFUSED: [&str; 8] = [
     "machine",
     "prices",
@@ -40,10 +40,10 @@ pub(crate) const REFUSED: [&str; 8] = [
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Stop when everything is predicted; the same command without this goes on
+    /// Stop when everything is predicted; the same command without this option continues
     #[arg(long)]
     pub(super) predict_only: bool,
-    /// Take the prices that `cargo runner calibrate` measured on this host earlier
+    /// Use the cost parameters that `cargo runner calibrate` measured on this host earlier
     #[arg(long)]
     pub(super) keep_prices: bool,
     /// Start over, even if an earlier validation is unfinished
@@ -55,9 +55,9 @@ pub(crate) struct ValidateArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Measures the prices of this host, sweeps the experiment `validation` on the simulated machine `here`, and then the same
-cells on the host. The table tells each cell's predicted and measured time. Two ordinary sweeps are left, the prediction
-finished before the first trial is measured. The same command goes on after an interruption. Run it while nothing else runs.
+Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
+the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
+the prediction is finished before the first trial is measured. The same command continues after an interruption. Run it while nothing else runs.
 
 Examples:
   cargo runner validate
@@ -68,7 +68,7 @@ Needs Python 3.11 or newer.";
 
 pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
     let (predicted, exit) = predict(project, arguments)?;
-    // Cells whose trials failed are left out of the comparison.
+    // The comparison leaves out configurations whose trials failed.
     let failed = exit == Exit::TrialsFailed;
     if arguments.predict_only || !(failed || exit == Exit::Good) {
         return Ok(exit);
@@ -84,7 +84,7 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
 
 const COMMAND: &str = "validate";
 
-/// Sweeps the machine `here`, or goes on with such a sweep.
+/// Sweeps the machine `here`, or continues such a sweep.
 pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(SweepDir, Exit)> {
     refuse(&arguments.sweep)?;
     let parent = project.sweeps(arguments.sweep.output.as_deref());
@@ -106,7 +106,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let earlier = match earlier {
         Some(earlier) => {
             let shown = project.checkout.shown(earlier.path());
-            tell!("going on with the prediction {shown}; `--new` begins another");
+            tell!("continuing the prediction {shown}; `--new` begins another");
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
@@ -130,12 +130,12 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let predicted = match earlier {
         Some(earlier) => earlier,
         None => SweepDir::newest(&parent, |manifest| is_prediction(manifest, None))
-            .context("a sweep that was run is there")?,
+            .context("the sweep that just ran cannot be found")?,
     };
     Ok((predicted, exit))
 }
 
-/// Sweeps what was predicted on the host, or goes on with such a sweep.
+/// Sweeps the predicted configurations on the host, or continues such a sweep.
 pub(super) fn measure(
     project: &Project,
     arguments: &SweepArgs,
@@ -161,7 +161,10 @@ pub(super) fn measure(
         &measurement,
         &SweepCommand::going_on(COMMAND, Some(config)),
     )?;
-    Ok((newest().context("a sweep that was run is there")?, exit))
+    Ok((
+        newest().context("the sweep that just ran cannot be found")?,
+        exit,
+    ))
 }
 
 fn refuse(arguments: &SweepArgs) -> Result<()> {
@@ -178,7 +181,7 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     ];
     match refused.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => bail!(Stop::BadInput(format!(
-            "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and goes on \
+            "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and continues \
              by itself; leave it out",
             here::NAME
         ))),
@@ -186,7 +189,7 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     }
 }
 
-/// The branches; the same in both sweeps.
+/// The branches, which are the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = selection::read(project.checkout.root())?.experiments;
     let experiment = selection::find(known, "experiment", EXPERIMENT)?;
@@ -202,7 +205,7 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     Ok(Config { branches })
 }
 
-/// Refuses prices of another host, and none.
+/// Refuses missing cost parameters and those of another host.
 fn check_prices(project: &Project) -> Result<()> {
     let root = project.checkout.root();
     let machine = machines::find(root, here::NAME, &[], &[])?;
@@ -210,7 +213,7 @@ fn check_prices(project: &Project) -> Result<()> {
     let title = here::title(&host, &here::cpus(&host));
     if machine.title != title {
         bail!(Stop::BadInput(format!(
-            "--keep-prices: machines/{}.toml is of `{}`, this is `{title}`; leave the option out, or run `cargo runner \
+            "--keep-prices: machines/{}.toml was measured on `{}`, and this host is `{title}`; leave the option out, or run `cargo runner \
              calibrate`",
             machine.name, machine.title
         )));
@@ -218,7 +221,7 @@ fn check_prices(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The newest prediction of exactly what is `wanted`, if not everything of it was measured.
+/// The newest prediction of exactly the `wanted` sweep, if not all of it was measured.
 fn begun(parent: &Path, wanted: &SweepRequest) -> Option<SweepDir> {
     let predicted = SweepDir::newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
     let prediction = predicted.manifest().ok()?;
@@ -240,7 +243,7 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
         && wanted.is_none_or(|wanted| wanted == asked)
 }
 
-/// Whether a sweep measured the cells of `prediction` on this host, after it.
+/// Whether a sweep measured the configurations of `prediction` on this host, after it.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
     let asked = SweepRequest {
         machine: None,
@@ -251,17 +254,17 @@ fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
         && manifest.created_at > prediction.created_at
 }
 
-/// Prints how near the prediction is, and draws it.
+/// Prints and draws the prediction accuracy.
 pub(super) fn compare(
     project: &Project,
     predicted: &SweepDir,
     measured: &SweepDir,
 ) -> Result<Exit> {
-    // Beside the folder of sweeps, as other reports are.
+    // The output is beside the folder of sweeps, like other reports.
     let sweeps = measured
         .path()
         .parent()
-        .context("a sweep lies in a folder")?;
+        .context("the sweep's path has no parent folder")?;
     let output = sweeps.with_file_name("reports").join(measured.name());
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");

@@ -1,5 +1,5 @@
-//! The workloads that there are: nothing of them is linked, so that the tool speaks whether or not
-//! a pool compiles.
+//! The list of workloads. This crate links none of them, so the tool works even if a pool does not
+//! compile.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -7,11 +7,12 @@ use protocol::{Description, Part, WholeProgram, WholePrograms};
 
 use crate::config::pick::Known;
 
-/// The group of the whole programs, which `all` leaves out: each takes minutes to build.
+/// The group of the whole programs. `all` leaves it out, because each program takes minutes to
+/// build.
 pub const GROUP: &str = "programs";
 
-/// Where the file of whole programs lies in a checkout, beside those that the registry does not
-/// have.
+/// Path in the checkout of the list of whole programs, and of those programs that the registry does
+/// not have.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
 /// The whole programs.
@@ -22,31 +23,31 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
-/// The program of the user that this process compares, which no file lists.
+/// The program of the user that this process compares; no file lists it.
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
-/// Lists a program of the user, at most one in a process: [`find`], [`whole`] and [`known`] have it
-/// from now on.
+/// Lists a program of the user, at most one in a process. From then on, [`find`], [`whole`] and
+/// [`known`] return it, too.
 pub(crate) fn list_user(program: WholeProgram) {
     let description = program.description();
     drop(USER.set((program, description)));
 }
 
-/// The programs with which a branch is built; a build with fewer ends sooner.
+/// The programs with which a branch is built. A build with fewer programs takes less time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
-    /// Those of the original study alone, which most sweeps run.
+    /// Only those of the original study, which most sweeps run.
     Study,
     /// All workloads, without the services.
     Workloads,
-    /// Services, too.
+    /// All workloads and the services.
     Services,
     /// The study's, and the whole programs of these names.
     Whole(&'static [&'static str]),
 }
 
 impl Programs {
-    /// The least that has the workloads of these names.
+    /// The smallest set that has the workloads of these names.
     pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let whole = all_whole()
@@ -73,7 +74,7 @@ impl Programs {
         names.iter().filter_map(|name| whole(name))
     }
 
-    /// Whether the workload called `name` is among them.
+    /// Whether the set has the workload called `name`.
     pub(crate) fn has(self, name: &str) -> bool {
         find(name).is_some_and(|workload| match workload.part {
             Part::Study => true,
@@ -98,7 +99,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
 /// Every workload of the files, in the order in which it is listed.
 ///
 /// # Panics
-/// If a file of workloads has a row that is none.
+/// If a file of workloads has an invalid row.
 #[must_use]
 pub fn all() -> &'static [Description] {
     &ALL
@@ -118,7 +119,7 @@ pub fn names() -> Vec<&'static str> {
         .collect()
 }
 
-/// All workloads as they are picked: whole programs are meant by their group, by name or by glob.
+/// All workloads, for a selection. A whole program is selected by its group, its name or a glob.
 pub(crate) fn known() -> Vec<Known<'static>> {
     let group = |name: &str| whole(name).map(|_| GROUP);
     described()

@@ -1,5 +1,5 @@
-//! Turns `branches.toml` as written into the file as used; the only place that knows the rules of a
-//! row.
+//! Turns `branches.toml` from its written form into the form that the runner uses. Only this file
+//! knows the rules of a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -18,10 +18,11 @@ use crate::config::pick::{hint, pick};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
-/// A guess at what tables can still show; the longest of the study has 48.
+/// The longest name that tables can still show; a guess. The longest of the study has 48
+/// characters.
 const LONGEST_NAME: usize = 64;
 
-/// Checks the text of a `branches.toml`; `file` is how messages call it.
+/// Checks the text of a `branches.toml`, which messages call `file`.
 ///
 /// # Errors
 /// [`ConfigError`] for the first fault, with its line.
@@ -50,7 +51,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
                 return Err(told(wrong(
                     mark,
                     format!(
-                        "`baseline = true` although `{other}` (line {other_line}) is the baseline already; keep one of \
+                        "`baseline = true` although `{other}` (line {other_line}) is already the baseline; keep one of \
                          the two"
                     ),
                 )));
@@ -76,13 +77,13 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     }
     if baseline.is_none() {
         return Err(place.nowhere(
-            "no branch has `baseline = true`; mark the one that the others are compared with",
+            "no branch has `baseline = true`; add it to the branch with which the others are compared",
         ));
     }
     Ok(Config { branches })
 }
 
-/// A fault of a row: its place in the file, in bytes, and why it is wrong.
+/// A fault of a row: its position in the file, in bytes, and the reason.
 #[derive(Debug)]
 pub(super) struct Fault {
     at: usize,
@@ -133,7 +134,7 @@ fn without(name: &str, feature: &str) -> String {
     format!("{name}-without-{feature}")
 }
 
-/// The names of all branches of a row.
+/// The names of all branches that a row makes.
 fn names(row: &wire::Branch) -> Vec<String> {
     let name = row.name.get_ref();
     let features = row
@@ -145,7 +146,7 @@ fn names(row: &wire::Branch) -> Vec<String> {
     std::iter::once(name.clone()).chain(without).collect()
 }
 
-/// The further branches of a row: its own without each of its features.
+/// The additional branches of a row: its own branch without each of its features.
 fn without_each(row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, Fault> {
     let name = &whole.name;
     let group = check_group("without-each", row.without_each.as_ref())?;
@@ -184,14 +185,14 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
         return Err(
-            "a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
+            "a name starts with a letter and contains only a-z, 0-9, `_` and `-`, \
                     because it becomes a folder, a package and a column"
                 .to_owned(),
         );
     }
     if name.len() > LONGEST_NAME {
         return Err(format!(
-            "the name has {} characters, and {LONGEST_NAME} is the most, because it becomes a folder and a column; \
+            "the name has {} characters, at most {LONGEST_NAME} are allowed, because it becomes a folder and a column; \
              choose a shorter one",
             name.len()
         ));
@@ -209,7 +210,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ] {
         if name.ends_with(suffix) {
             return Err(format!(
-                "names that end in `{suffix}` belong to {owner}; choose another"
+                "names that end in `{suffix}` are reserved for {owner}; choose another"
             ));
         }
     }
@@ -252,7 +253,7 @@ fn check_source(row: &wire::Branch, start: usize) -> Result<Source, Fault> {
         if let (Some(span), false) = (span, belongs) {
             let remedy = match (kind, key) {
                 ("fork", "features") => "write the features into `fork = […]`",
-                (_, "edits") => "edits are made to a `published` release only; remove it",
+                (_, "edits") => "edits apply to a `published` release only; remove it",
                 ("published", "features") => "a published release is measured as it is; remove it",
                 _ => "it goes with `git` only; remove it",
             };
@@ -303,15 +304,15 @@ fn check_source(row: &wire::Branch, start: usize) -> Result<Source, Fault> {
     let Some(rev) = &row.rev else {
         return Err(wrong(
             url,
-            "`git` without `rev`; name the commit, because a branch that moves cannot be compared",
+            "`git` without `rev`; name the commit, because a moving branch cannot be compared",
         ));
     };
     if !git::is_commit(rev.get_ref()) {
         return Err(wrong(
             rev,
             format!(
-                "`rev = \"{}\"` is no commit; write its number of 7 to 40 hexadecimal digits, because a branch or \
-                 tag that moves cannot be compared",
+                "`rev = \"{}\"` is not a commit; write its hash of 7 to 40 hexadecimal digits, because a moving branch or \
+                 tag cannot be compared",
                 rev.get_ref()
             ),
         ));
@@ -332,17 +333,18 @@ const TAKEN: &str = "^1.13.0";
 
 fn check_version(version: &str) -> Result<(), String> {
     let parsed = Version::parse(version)
-        .map_err(|error| format!("no exact version ({error}); write it like 1.13.0"))?;
+        .map_err(|error| format!("not an exact version ({error}); write it like 1.13.0"))?;
     if VersionReq::parse(TAKEN).is_ok_and(|taken| taken.matches(&parsed)) {
         return Ok(());
     }
     Err(
-        "the programs use rayon, which takes rayon-core 1.13.0 or a later 1.x and no other; name one of those"
+        "the programs use rayon, which accepts only rayon-core 1.13.0 or a later 1.x; name one of those"
             .to_owned(),
     )
 }
 
-/// With an error, the feature that it is about, unless it is about all of them together.
+/// Returns an error with the position of the feature at fault; no position if the fault is in their
+/// combination.
 fn check_fork(
     features: &[Spanned<String>],
 ) -> Result<BTreeSet<String>, (Option<&Spanned<String>>, String)> {
@@ -368,7 +370,7 @@ fn check_fork(
         .map_or(Ok(checked), |why| Err((None, why)))
 }
 
-/// Checks a claim of the row `name`; `branches` are all names of the file.
+/// Checks a hypothesis of the row `name`; `branches` are all names of the file.
 fn check_claim(name: &str, claim: &wire::Claim, branches: &[String]) -> Result<Claim, Fault> {
     if let Some(against) = &claim.against {
         let other = against.get_ref();
@@ -381,7 +383,7 @@ fn check_claim(name: &str, claim: &wire::Claim, branches: &[String]) -> Result<C
             let known = known.join(", ");
             return Err(wrong(
                 against,
-                format!("`against = \"{other}\"` is no other branch; known: {known}"),
+                format!("`against = \"{other}\"` is not another branch; known: {known}"),
             ));
         }
     }
@@ -407,11 +409,11 @@ fn check_claim(name: &str, claim: &wire::Claim, branches: &[String]) -> Result<C
     })
 }
 
-/// One thread count or a range whose ends may be left out, each end a number, `cores` or `cpus`.
+/// One thread count or a range with optional ends, each end a number, `cores` or `cpus`.
 fn check_threads(range: &str) -> Result<(), String> {
     let wrong = || {
         format!(
-            "`threads = \"{range}\"` is no range of thread counts; write for example \"8\", \"8..\", \
+            "`threads = \"{range}\"` is not a range of thread counts; write for example \"8\", \"8..\", \
              \"..=cpus\" or \"16..=cores\""
         )
     };
@@ -441,7 +443,7 @@ fn check_threads(range: &str) -> Result<(), String> {
     }
 }
 
-/// The file as written: every value with its place, nothing checked but the shape.
+/// The file as written: every value with its position. Only the shape is checked.
 mod wire {
     use serde::Deserialize;
     use serde_spanned::Spanned;

@@ -1,4 +1,4 @@
-//! Where things lie in the checkout, which commit it is, and which settings of Cargo's it is built
+//! The checkout: where its files are, which commit it is, and which settings of Cargo it is built
 //! with.
 
 use std::collections::BTreeMap;
@@ -19,17 +19,18 @@ pub struct Checkout {
     root: PathBuf,
 }
 
-/// A commit, as far as git knows one.
+/// A commit, as far as Git knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Abbreviated hash; `None` outside a git work tree.
+    /// Abbreviated hash; `None` outside a Git work tree.
     pub commit: Option<String>,
-    /// Whether tracked files differ from that commit; `None` if git cannot tell.
+    /// Whether tracked files differ from that commit; `None` if Git cannot tell.
     pub dirty: Option<bool>,
 }
 
 impl Checkout {
-    /// The given folder, or the nearest one upwards from here that holds `branches.toml`.
+    /// Finds the checkout: the given folder, or the nearest folder upwards from the current one
+    /// that holds `branches.toml`.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if there is none.
@@ -65,12 +66,12 @@ impl Checkout {
         &self.root
     }
 
-    /// Where sweeps are kept.
+    /// The folder of sweeps.
     pub(crate) fn sweeps(&self) -> PathBuf {
         self.root.join("results/sweeps")
     }
 
-    /// A path as it may be written into results: relative to the checkout where it lies inside.
+    /// Returns a path in the form for results: relative to the checkout if it lies inside.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root)
             .unwrap_or(path)
@@ -78,8 +79,7 @@ impl Checkout {
             .to_string()
     }
 
-    /// [`Self::shown`] for paths that may lie anywhere: outside the checkout, the file's name
-    /// alone.
+    /// [`Self::shown`] for paths anywhere: outside the checkout, only the file's name remains.
     pub(crate) fn shown_without_folders(&self, path: &Path) -> String {
         let name = || path.file_name().map_or(path, Path::new);
         path.strip_prefix(&self.root)
@@ -88,9 +88,9 @@ impl Checkout {
             .to_string()
     }
 
-    /// An argument of the command line as it may be written into results:
-    /// `--input=/home/me/map.tsp` becomes `--input=map.tsp`, and paths of branches start from the
-    /// checkout, where the command can then be repeated. It was typed in the folder `here`.
+    /// Returns an argument of the command line in the form for results: `--input=/home/me/map.tsp`
+    /// becomes `--input=map.tsp`. Paths of branches start from the checkout, where the command can
+    /// be repeated. The user typed the argument in the folder `here`.
     pub(crate) fn shown_argument(&self, argument: &str, here: &Path) -> String {
         // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
         for kind in ["path:", "git:"] {
@@ -118,15 +118,15 @@ impl Checkout {
         format!("{option}{}", self.shown_without_folders(path))
     }
 
-    /// The checkout's path taken out of a text, so that records do not depend on where it lies.
+    /// Removes the checkout's path from a text, so that records do not depend on it.
     pub(crate) fn without_root(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// The same, and shortens every other absolute path to its last two parts, unless many systems
-    /// have it: compilers and panics name files in users' folders.
+    /// Does the same, and shortens every other absolute path to its last two parts. Paths that many
+    /// systems have stay. Compilers and panics name files in users' folders.
     pub(crate) fn without_folders(&self, text: &str) -> String {
-        // The first is what follows the scheme of an address.
+        // The first entry is for addresses, which have `//` after their scheme.
         const COMMON: [&str; 9] = [
             "//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/",
         ];
@@ -154,7 +154,7 @@ impl Checkout {
         shown + rest
     }
 
-    /// The commit checked out here.
+    /// The commit that is checked out.
     pub(crate) fn commit(&self) -> Commit {
         commit_of(&self.root)
     }
@@ -182,10 +182,11 @@ pub(crate) fn commit_of(folder: &Path) -> Commit {
     }
 }
 
-/// Tables that change the code or how it is linked; others may hold names and tokens.
+/// Tables of Cargo's configuration that change the code or how it is linked. Other tables may hold
+/// names and tokens.
 const ABOUT_CODE: [&str; 4] = ["build", "target", "profile", "unstable"];
 
-/// Keys of `build` that do.
+/// Keys of `build` that change the code.
 const OF_BUILD: [&str; 6] = [
     "rustflags",
     "target",
@@ -196,10 +197,10 @@ const OF_BUILD: [&str; 6] = [
 ];
 
 /// The settings of Cargo's configuration files that change code. No environment variable shows such
-/// flags, and sweeps that differ in them must not be compared.
+/// flags, and sweeps with different flags must not be compared.
 ///
-/// By file, innermost first as `0 checkout`, `1 above it` …, `home`: what it says about code, as
-/// TOML. Files that say nothing about it are left out.
+/// The settings by file, innermost first: `0 checkout`, `1 above it`, …, `home`. Each is TOML
+/// with the settings about code. Files without such settings are left out.
 pub(crate) fn cargo_settings(root: &Path) -> BTreeMap<String, String> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -219,11 +220,11 @@ pub(crate) fn cargo_settings(root: &Path) -> BTreeMap<String, String> {
 }
 
 fn in_folder(folder: &Path) -> Option<String> {
-    // Cargo prefers the older name where both are there.
+    // If both are there, Cargo prefers the older name.
     let text = ["config", "config.toml"]
         .iter()
         .find_map(|it| fs::read_to_string(folder.join(it)).ok())?;
-    let mut table: Table = text.parse().ok()?; // Cargo itself complains about what is no TOML
+    let mut table: Table = text.parse().ok()?; // Cargo itself complains about what is not TOML
     table.retain(|name, _| ABOUT_CODE.contains(&name));
     if let Some(Value::Table(build)) = table.get_mut("build") {
         build.retain(|key, _| OF_BUILD.contains(&key));
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_for_the_compiler_are_told_and_tokens_and_files_without_flags_are_not() {
+    fn flags_for_the_compiler_are_recorded_and_tokens_and_files_without_flags_are_not() {
         let other = "[alias]\nx = 'run'\n[registry]\ntoken = 'secret'\n[build]\njobs = 3\n";
         assert_eq!(said(other), None);
         let flags = "rustflags = ['-Ctarget-cpu=native']\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'";

@@ -1,26 +1,26 @@
-//! The features of the fork: which there are and what they are to each other, as its manifest says.
+//! The features of the fork and the relations between them, as its manifest lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The features of which variants are made.
+/// The features that make variants.
 #[derive(Debug)]
 pub struct Features {
-    /// All of them: what a `fork = […]` row may name.
+    /// All features that a row `fork = […]` may name.
     pub names: BTreeSet<String>,
-    /// Layouts of the counters, of which a build has one: the first if it names none.
+    /// The counter layouts, of which a build has one: the first if it names none.
     pub counter_layouts: Vec<String>,
     /// The features of the 2022 study.
     pub study: BTreeSet<String>,
-    /// The features that the feature `champion`, and the branch, consist of.
+    /// The features that make up the feature `champion`, and the branch of that name.
     pub champion: BTreeSet<String>,
-    /// Pairs that are refused, and why.
+    /// Pairs of features that exclude each other, and the reasons.
     pub exclusive: Vec<(String, String, String)>,
 }
 
-/// The features of the checkout in which this program was compiled.
+/// The features of the fork in the checkout from which this program was compiled.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
     Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
         |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
@@ -34,8 +34,8 @@ impl Features {
         &FEATURES
     }
 
-    /// Reads them from the text of a manifest. Features that make no variant (`instrument`,
-    /// upstream's) are left out.
+    /// Reads the features from the text of a manifest. Leaves out features that make no variant
+    /// (`instrument`, and upstream's).
     fn from_manifest(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -75,7 +75,7 @@ impl Features {
         {
             if !features.contains_key(name) {
                 return Err(format!(
-                    "`{name}` is none of [features]; remove it from the table"
+                    "`{name}` is not in [features]; remove it from the table"
                 ));
             }
         }
@@ -98,7 +98,8 @@ impl Features {
         })
     }
 
-    /// Why the features `chosen` cannot be compiled together; `None` if they can.
+    /// Returns the reason why the features `chosen` cannot be compiled together; `None` if they
+    /// can.
     #[must_use]
     pub fn refusal(&self, chosen: &BTreeSet<String>) -> Option<String> {
         let says = |one: &str, other: &str, reason: &str| {
@@ -112,7 +113,7 @@ impl Features {
             return Some(says(
                 one,
                 other,
-                "both are layouts of the counters, of which there is one",
+                "both are counter layouts, and a build has one",
             ));
         }
         let both = |(one, other, _): &&(String, String, String)| {
@@ -147,7 +148,7 @@ mod tests {
         let manifest = "[features]\na = []\n[package.metadata.features]\ncounter-layouts = [\"a\"]\nstudy = []\n\
                         other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
         let error = Features::from_manifest(manifest).unwrap_err();
-        assert_eq!(error, "`b` is none of [features]; remove it from the table");
+        assert_eq!(error, "`b` is not in [features]; remove it from the table");
     }
 
     #[test]

@@ -1,26 +1,27 @@
-//! Git sources: finds the repository and the commit that a word means, before anything is built.
+//! Git sources: finds the repository and the commit that a user's text means, before anything is
+//! built.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Digits of the shortest abbreviation of a commit that is taken, as git prints it.
+/// Digits of the shortest accepted abbreviation of a commit hash; Git prints as many.
 const SHORTEST: usize = 7;
 
-/// Whether a word is a commit's number, perhaps abbreviated; anything else is a name that may move.
+/// Whether a text is a commit hash, perhaps abbreviated. Anything else is a name that may move.
 pub(crate) fn is_commit(rev: &str) -> bool {
     (SHORTEST..=40).contains(&rev.len()) && rev.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Whether an address is a path on this machine.
 pub(crate) fn is_local(url: &str) -> bool {
-    // In `git@host:path` no slash stands before the colon.
+    // `git@host:path` has no slash before the colon.
     !url.contains("://")
         && url
             .split_once(':')
             .is_none_or(|(before, _)| before.contains('/'))
 }
 
-/// The address as cargo takes it; paths start from `folder`.
+/// Returns the address in the form that cargo accepts; paths start from `folder`.
 pub(crate) fn address(url: &str, folder: &Path) -> String {
     if !is_local(url) {
         return url.to_owned();
@@ -29,11 +30,11 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap_or(path).display())
 }
 
-/// Returns the commit that `rev` of the repository at `address` means: a name of a branch or a tag
-/// is looked up. A `rev` that looks like a commit of another machine is left to cargo.
+/// Returns the commit that `rev` means in the repository at `address`: looks up the name of a
+/// branch or a tag. Cargo checks a `rev` that looks like the commit hash of a remote repository.
 ///
 /// # Errors
-/// If there is no such repository or no such commit, in words.
+/// If there is no such repository or no such commit, as a sentence.
 pub fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");
@@ -46,7 +47,7 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
     if !address.contains("://") {
         let (host, path) = address.split_once(':').unwrap_or((address, ""));
         return Err(format!(
-            "cargo takes no such address; write ssh://{host}/{path}"
+            "cargo does not accept this address; write ssh://{host}/{path}"
         ));
     }
     if is_commit(rev) {
@@ -58,7 +59,7 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
             why.lines().last().unwrap_or("no reason given")
         )
     })?;
-    // Of a tag with a text of its own, the second line has the commit.
+    // For an annotated tag, the second line has the commit.
     ["refs/heads/NAME", "refs/tags/NAME^{}", "refs/tags/NAME"]
         .into_iter()
         .map(|form| form.replace("NAME", rev))
@@ -69,7 +70,7 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
                 .map(|(commit, _)| commit.to_owned())
         })
         .ok_or_else(|| {
-            format!("the repository has no branch or tag `{rev}`, and no commit is so called")
+            format!("the repository has no branch or tag `{rev}`, and `{rev}` is not a commit")
         })
 }
 
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_paths_are_told_apart() {
+    fn addresses_and_paths_are_distinguished() {
         for (url, local) in [
             ("https://example.org/rayon", false),
             ("git@example.org:me/rayon", false),

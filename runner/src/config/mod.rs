@@ -1,5 +1,5 @@
-//! `branches.toml` as used: every row checked once, so that nothing later has to doubt it. Beside
-//! it are the list of workloads, and where things lie in the checkout.
+//! `branches.toml` in the form that the runner uses: every row is checked once, and later code
+//! relies on it. Beside it are the list of workloads, and the places of files in the checkout.
 
 pub mod catalogue;
 mod check;
@@ -21,12 +21,12 @@ use crate::system::whole_file;
 pub use check::parse;
 pub use features::Features;
 
-/// Suffix that makes the baseline's name the name of its A/A control.
+/// Suffix of the baseline's A/A control.
 pub const TWIN_SUFFIX: &str = "-again";
-/// Suffix that makes a branch's name the name of its instrumented build.
+/// Suffix of a branch's instrumented build.
 pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 
-/// Suffix likewise for the build that can be recorded.
+/// Suffix of a branch's build that can be recorded.
 pub(crate) const RECORDED_SUFFIX: &str = "-recorded";
 
 /// The branches of one file, in the order of the file.
@@ -37,8 +37,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Picks branches by their names and groups, in the order of the file; the list was given as
-    /// `field`.
+    /// Picks branches by their names and groups, in the order of the file. `field` is the option or
+    /// key with the list.
     ///
     /// # Errors
     /// As [`crate::config::pick::pick`].
@@ -69,20 +69,20 @@ impl Config {
 pub struct Branch {
     /// Name in tables, records and folders.
     pub name: String,
-    /// Where its rayon-core comes from.
+    /// The source of its rayon-core.
     pub source: Source,
     /// Whether the others are compared with this one.
     pub baseline: bool,
-    /// The group by which it is picked; `None` if `all` picks it, or the command line names its
-    /// source.
+    /// The group by which it is picked. `None` if `all` picks it, or if its source was named on the
+    /// command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The hypothesis of its author; may be empty.
+    /// The hypothesis of its author, in prose; may be empty.
     pub hypothesis: String,
-    /// The same in a form that the analysis checks; may be empty.
+    /// Its pre-registered hypotheses, in a form that the analysis tests; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// The word of the command line that it is from, for messages.
+    /// The argument of the command line that it is from, for messages.
     #[serde(skip)]
     pub typed: Option<String>,
 }
@@ -90,11 +90,11 @@ pub struct Branch {
 /// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
-/// The fork's feature that keeps when each job ran.
+/// The fork's feature that records when each job ran.
 const RECORD: &str = "record";
 
 impl Branch {
-    /// A branch without hypothesis, group or claims.
+    /// A branch without hypothesis or group.
     pub(crate) fn new(name: String, source: Source) -> Self {
         Self {
             name,
@@ -107,7 +107,7 @@ impl Branch {
         }
     }
 
-    /// The same branch as a build that counts events; `None` unless it is of the fork, since no
+    /// The same branch as a build that counts events. `None` unless it is of the fork, since no
     /// other rayon-core can count.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
@@ -129,7 +129,7 @@ impl Branch {
         Some(Self::new(name, Source::Fork { features }))
     }
 
-    /// How messages call it: as it was typed, else by its name.
+    /// Its name in messages: as it was typed, otherwise its name.
     pub(crate) fn called(&self) -> String {
         self.typed.as_ref().map_or_else(
             || format!("branch `{}`", self.name),
@@ -138,11 +138,11 @@ impl Branch {
     }
 }
 
-/// Where a branch's rayon-core comes from.
+/// The source of a branch's rayon-core.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Source {
-    /// A release on crates.io, untouched.
+    /// A release on crates.io, unchanged.
     Published {
         /// Exact version, for example `1.13.0`.
         version: String,
@@ -151,24 +151,24 @@ pub enum Source {
     Edited {
         /// Exact version.
         version: String,
-        /// The file of edits, as seen from the folder of `branches.toml`.
+        /// The file of edits, seen from the folder of `branches.toml`.
         edits: PathBuf,
     },
     /// The scheduler in `rayon-fork/`.
     Fork {
-        /// Its counter features; none is `packed`.
+        /// Its counter features; without any it is `packed`.
         features: BTreeSet<String>,
     },
     /// A working tree.
     Path {
-        /// Folder of its `Cargo.toml`, as seen from that of `branches.toml`.
+        /// Folder of its `Cargo.toml`, seen from that of `branches.toml`.
         path: PathBuf,
         /// Features to switch on.
         features: BTreeSet<String>,
     },
-    /// A commit of a git repository.
+    /// A commit of a Git repository.
     Git {
-        /// Address, or the path of a repository here, as seen from the folder of `branches.toml`.
+        /// Address, or the path of a local repository, seen from the folder of `branches.toml`.
         url: String,
         /// Commit.
         rev: String,
@@ -180,12 +180,12 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether builds of it count events, so that their times are worth nothing.
+    /// Whether builds of it count events, so that their times mean nothing.
     pub(crate) fn is_instrumented(&self) -> bool {
         matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
     }
 
-    /// The features that the row asks for.
+    /// The features that the row requests.
     #[must_use]
     pub fn features(&self) -> BTreeSet<String> {
         match self {
@@ -217,23 +217,23 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// A hypothesis in a form that trials can confirm, falsify or leave open.
+/// A pre-registered hypothesis in a form that trials can confirm, falsify or leave open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// How the branch is expected to compare.
+    /// The expected result of the comparison.
     pub expect: Expectation,
     /// The branch that it is compared with; `None`: the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// The workloads it is about; empty: all that were measured.
+    /// The workloads of the hypothesis; empty: all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The
-    /// words stand for what the measured host has, so the analysis resolves them.
+    /// The thread counts of the hypothesis, for example `16..=cpus`; `None`: all that were
+    /// measured. Its words depend on the measured host, so the analysis resolves them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
-    /// Which cost it is about.
+    /// The quantity that is compared.
     #[serde(default, alias = "figure")]
     pub quantity: Quantity,
 }
@@ -273,7 +273,7 @@ impl std::fmt::Display for Claim {
     }
 }
 
-/// The outcomes that a hypothesis may expect of a branch.
+/// The results that a hypothesis may expect for a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
@@ -281,7 +281,7 @@ pub enum Expectation {
     Faster,
     /// More than the other branch.
     Slower,
-    /// Neither, within a margin that the analysis names.
+    /// Equivalent, within a margin that the analysis sets.
     Equal,
     /// Equal or slower.
     NoFaster,
@@ -289,7 +289,7 @@ pub enum Expectation {
     NoSlower,
 }
 
-/// The cost that is compared.
+/// The quantity that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
@@ -330,15 +330,16 @@ impl Config {
     }
 }
 
-/// The folder of a file of branches, absolute: relative paths in the file start there.
+/// The folder of a file of branches, as an absolute path; relative paths in the file start there.
 pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(file)?;
-    // Without links, so that `..` leads to the folder above.
+    // Links are resolved, so that `..` leads to the folder above.
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()
 }
 
-/// The recorded form of a path that was typed in the folder `here`. It is relative to `folder`, so
-/// that results reveal as few paths of a machine as possible. Both folders are absolute.
+/// Returns the recorded form of a path that was typed in the folder `here`. It is relative to
+/// `folder`, so that results reveal as little of a machine's paths as possible. Both folders are
+/// absolute.
 pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();
@@ -356,20 +357,20 @@ pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     up.chain(to.components().skip(shared)).collect()
 }
 
-/// Everything that can be wrong with `branches.toml`: where, what, and how to mend it.
+/// A fault in `branches.toml`: its place, the reason, and the remedy.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ConfigError {
     /// File name.
     pub file: String,
-    /// 1-based line; `None` when the fault is that something is nowhere in the file.
+    /// 1-based line; `None` if something is missing in the whole file.
     pub line: Option<usize>,
     /// Branch, key, value and remedy.
     pub message: String,
 }
 
 impl ConfigError {
-    /// Makes an error of the parser's complaint about `file`, whose content is `text`.
+    /// Makes an error from the parser's message about `file`, whose content is `text`.
     pub(crate) fn of_parser(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let offset = error.span().unwrap_or_default().start;
         FileText { file, text }.at(offset, plain(error.message()))
@@ -409,8 +410,7 @@ impl FileText<'_> {
         }
     }
 
-    /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely
-    /// one.
+    /// The parser's own message, with its branch and, for a misspelt key, the likely key.
     pub(super) fn syntax(&self, error: &toml::de::Error) -> ConfigError {
         let span = error.span().unwrap_or(0..0);
         let said = plain(error.message());
@@ -439,8 +439,8 @@ impl FileText<'_> {
         self.at(span.start, message)
     }
 
-    /// The table that an offset lies in, from its header to the next one, by the text alone: the
-    /// file did not parse.
+    /// The table that an offset lies in, from its header to the next one. Uses the text alone,
+    /// because the file did not parse.
     fn table_around(&self, offset: usize) -> &str {
         let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
         let (mut start, mut end, mut at) = (0, self.text.len(), 0);

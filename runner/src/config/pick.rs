@@ -1,4 +1,4 @@
-//! Picks names out of known ones, and finds the name that a user likely meant.
+//! Picks names from the known ones, and finds the name that a user probably meant.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,8 @@ use crate::stop::Stop;
 /// Prefix of a group's name.
 pub const GROUP: &str = "group:";
 
-/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The
-/// list was given as `field`, an option or a key of a file, and names things of a `kind`, such as
-/// `branch`.
+/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. `field`
+/// is the option or key with the list, and `kind` is what the names stand for, such as `branch`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
@@ -24,13 +23,13 @@ pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Resul
     pick_grouped(field, kind, list, &known)
 }
 
-/// A name that can be picked, by itself, by a glob, and by its group if it has one; without a
-/// group, by `all`.
+/// A name that can be picked: by itself, by a glob, and by its group. Without a group, `all` picks
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its group, as named behind `group:`.
+    /// Its group, as named after `group:`.
     pub group: Option<&'a str>,
 }
 
@@ -55,7 +54,7 @@ pub(crate) fn pick_grouped<'a>(
         )));
     };
     let mut picked: BTreeSet<&str> = BTreeSet::new();
-    // A list of exclusions alone means all but those.
+    // A list with nothing but exclusions means all names except those.
     if first.starts_with('!') {
         picked.extend(
             known
@@ -75,8 +74,8 @@ pub(crate) fn pick_grouped<'a>(
         } else if pattern == "all" {
             picked_by(known, |it| it.group.is_none())
         } else if known.iter().any(|it| it.name == pattern) {
-            // Compiling a glob takes longer than all else here, and experiments pick names by the
-            // thousand.
+            // Compiling a glob takes longer than everything else here, and experiments pick
+            // thousands of names.
             picked_by(known, |it| it.name == pattern)
         } else {
             let glob = Pattern::new(pattern)
@@ -91,7 +90,7 @@ pub(crate) fn pick_grouped<'a>(
             let hint = nearest(pattern, names())
                 .map(|near| format!("did you mean `{near}`? "))
                 .unwrap_or_default();
-            // The hint first: the list is long.
+            // The hint comes first, because the list is long.
             bail!(Stop::BadInput(format!(
                 "{field}: no {kind} matches `{pattern}`; {hint}{}",
                 all_names()
@@ -114,7 +113,7 @@ pub(crate) fn pick_grouped<'a>(
     Ok(names().filter(|name| picked.contains(name)).collect())
 }
 
-/// The names of which something is true.
+/// The names that satisfy a condition.
 fn picked_by<'a>(known: &[Known<'a>], is_meant: impl Fn(&Known<'a>) -> bool) -> Vec<&'a str> {
     let meant = known.iter().filter(|it| is_meant(it));
     meant.map(|it| it.name).collect()
@@ -135,7 +134,7 @@ pub(crate) fn no_such<'a>(
     ))
 }
 
-/// The names that there are, for a message.
+/// The known names, for a message.
 pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     if names.is_empty() {
@@ -145,7 +144,7 @@ pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Translates a parser's message into the words of the people who write the files.
+/// Translates a parser's message into words for the people who write the files.
 pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_a_file_is_told_without_words_of_rust() {
+    fn a_fault_in_a_file_is_reported_without_words_of_rust() {
         for (text, told) in [
             ("", "missing key `number`"),
             (

@@ -1,5 +1,5 @@
-//! A branch in one word, as `compare` takes it on the command line: it becomes a row of
-//! `branches.toml`, and is checked as one.
+//! A branch in one word, as `compare` accepts it on the command line: it becomes a row of
+//! `branches.toml`, with the same checks.
 
 use std::path::Path;
 
@@ -13,23 +13,23 @@ use crate::config::pick::{GROUP, hint};
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
-/// The folders for paths in specs. Relative paths start from `here`. All are kept relative to
+/// The context in which specs are read. Relative paths start from `here`. All are kept relative to
 /// `config_folder`, as in a row of branches.toml.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     /// The branches that can be named.
     pub config: &'a Config,
-    /// The folder in which the user typed.
+    /// The folder in which the user typed the spec.
     pub here: &'a Path,
     /// The folder of branches.toml.
     pub config_folder: &'a Path,
 }
 
 impl Reader<'_> {
-    /// The branches that the words name, the first being the baseline.
+    /// The branches that the words name; the first is the baseline.
     ///
     /// # Errors
-    /// The word that is wrong, why, and what would be right.
+    /// The wrong word, the reason, and the remedy.
     pub fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
         let in_words = |word: &String| {
@@ -50,7 +50,7 @@ impl Reader<'_> {
                 let is_free = |name: &String| branches.iter().all(|other| other.name != *name);
                 let mut names = ('b'..='z').map(|letter| format!("{}-{letter}", branch.name));
                 return Err(format!(
-                    "`{word}`: there is a `{}` already; give this one a name of its own, for example {}={spec}",
+                    "`{word}`: there is already a `{}`; give this one another name, for example {}={spec}",
                     branch.name,
                     names.find(is_free).unwrap_or_else(|| "NAME".to_owned())
                 ));
@@ -65,7 +65,7 @@ impl Reader<'_> {
         Ok(Config { branches })
     }
 
-    /// Returns the branches of a group, or the one that a word means.
+    /// Returns the branches of a group, or the one branch that a word means.
     fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
         if !word.starts_with(GROUP) {
             return Ok(vec![self.branch(word)?]);
@@ -86,7 +86,7 @@ impl Reader<'_> {
         let callable = |name: String| match check_name(&name) {
             Ok(()) => Ok(name),
             Err(why) => Err(format!(
-                "it cannot be called `{name}`: {why}; write NAME= before it"
+                "`{name}` cannot be its name: {why}; write NAME= before it"
             )),
         };
         let Some((kind, value)) = spec.split_once(':') else {
@@ -101,12 +101,13 @@ impl Reader<'_> {
         let name = callable(name.map_or_else(|| plain(&own_name), str::to_owned))?;
         row.insert("name".to_owned(), name.into());
         let row = toml::from_str(&row.to_string()).map_err(|error| error.to_string())?;
-        // The message is not to repeat the typed word.
+        // The message must not repeat the typed word.
         let typed = format!("{kind} = \"{value}\": ");
         check_row(&row, 0, &[]).map_err(|fault| fault.why.replacen(&typed, "", 1))
     }
 
-    /// A name for what a word of this kind stands for, and the row that branches.toml would have.
+    /// Returns a name for the branch that a word describes, and its row in the form of
+    /// branches.toml.
     fn written(&self, word: &str, kind: &str, value: &str) -> Result<(String, Table), String> {
         let seen = |path: &str| {
             let seen = seen_from(self.config_folder, self.here, Path::new(path));
@@ -135,13 +136,13 @@ impl Reader<'_> {
             "git" => {
                 let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
                 else {
-                    return Err("a git address needs its commit: git:URL#COMMIT, or a branch or tag, whose commit of \
-                         now is then compared"
+                    return Err("a Git address needs a commit: git:URL#COMMIT. A branch or tag is also accepted; \
+                         its current commit is compared"
                         .to_owned());
                 };
                 let commit = git::commit(&git::address(url, self.here), rev)?;
                 if !commit.starts_with(rev) {
-                    tell!("note: `{word}`: `{rev}` is commit {commit} now");
+                    tell!("note: `{word}`: `{rev}` is currently commit {commit}");
                 }
                 let short: String = commit.chars().take(12).collect();
                 let url = if git::is_local(url) {
@@ -176,13 +177,14 @@ impl Reader<'_> {
 /// Splits a word into the name before a `=`, if any, and the rest.
 fn name_and_spec(word: &str) -> (Option<&str>, &str) {
     match word.split_once('=') {
-        // An address may have a `=`, but only after the colon of its kind.
+        // An address may contain `=`, but only after the colon of its kind.
         Some((name, spec)) if !name.contains(':') => (Some(name), spec),
         _ => (None, word),
     }
 }
 
-/// Returns a working tree's name: its folder's, or the parent's where that is just `rayon-core`.
+/// Returns a working tree's name: its folder's, or the parent's if the folder is called
+/// `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = |path: &Path| {
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn each_slip_is_told_with_the_remedy() {
+    fn each_slip_is_reported_with_the_remedy() {
         for (word, expected) in [
             ("path:", "without a folder"),
             ("git:https://example.org/rayon", "git:URL#COMMIT"),

@@ -117,7 +117,7 @@ fn a_release_may_have_edits_and_nothing_else_may() {
     assert_eq!(edited.to_string(), "rayon-core 1.13.0 with mine/edits.toml");
     assert_eq!(
         fault("[[branch]]\nname = \"x\"\nfork = []\nedits = \"e\"\n"),
-        "branches.toml:9: branch `x`: `edits` does not go with `fork`; edits are made to a `published` release only; \
+        "branches.toml:9: branch `x`: `edits` does not go with `fork`; edits apply to a `published` release only; \
          remove it"
     );
 }
@@ -229,7 +229,7 @@ fn keys_of_another_source_are_refused() {
     assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
     assert!(
         fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n")
-            .contains("`rev = \"main\"` is no commit")
+            .contains("`rev = \"main\"` is not a commit")
     );
 }
 
@@ -255,7 +255,9 @@ fn reserved_and_impossible_names_are_refused() {
 
 #[test]
 fn a_version_range_is_no_release() {
-    assert!(fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("no exact version"));
+    assert!(
+        fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("not an exact version")
+    );
     for other in ["0.0.1", "1.12.1", "2.0.0"] {
         let said = fault(&format!(
             "[[branch]]\nname = \"x\"\npublished = \"{other}\"\n"
@@ -289,7 +291,7 @@ fn a_missing_name_is_reported_with_its_line_and_no_neighbour() {
 }
 
 #[test]
-fn a_single_table_and_a_key_that_is_there_twice_are_told_as_such() {
+fn a_single_table_and_a_key_that_is_there_twice_are_reported_as_such() {
     assert_eq!(
         fault("[branch]\nname = \"x\"\nfork = []\n"),
         "branches.toml:6: `[branch]` is a single table; write `[[branch]]`, since branches are a list"
@@ -314,12 +316,12 @@ fn a_name_longer_than_any_table_is_refused() {
         "a".repeat(65)
     ));
     assert!(
-        message.contains("has 65 characters, and 64 is the most"),
+        message.contains("has 65 characters, at most 64 are allowed"),
         "{message}"
     );
 }
 
-/// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
+/// The hypotheses of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
 fn claim(claim: &str) -> Result<crate::config::Claim, String> {
     let rows = format!("[[branch]]\nname = \"x\"\nfork = []\nclaims = [{{ {claim} }}]\n");
     parse("branches.toml", &format!("{BASE}\n{rows}"))
@@ -328,7 +330,7 @@ fn claim(claim: &str) -> Result<crate::config::Claim, String> {
 }
 
 #[test]
-fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
+fn a_hypothesis_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_host() {
     let found =
         claim("expect = \"no-slower\", workloads = \"tsp,quick*\", threads = \"16..=cpus\", quantity = \"cpu\"")
             .unwrap();
@@ -345,7 +347,7 @@ fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_hos
 }
 
 #[test]
-fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
+fn a_hypothesis_about_nearly_all_workloads_is_reported_by_what_it_leaves_out() {
     let all_but_one = claim(r#"expect = "equal", workloads = "!quicksort""#).unwrap();
     assert_eq!(
         all_but_one.to_string(),
@@ -359,7 +361,7 @@ fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
+fn a_hypothesis_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
         (
             "expect = \"quicker\"",
@@ -371,11 +373,11 @@ fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
         ),
         (
             "expect = \"equal\", against = \"nobody\"",
-            "`against = \"nobody\"` is no other branch; known: master",
+            "`against = \"nobody\"` is not another branch; known: master",
         ),
         (
             "expect = \"equal\", against = \"x\"",
-            "`against = \"x\"` is no other branch",
+            "`against = \"x\"` is not another branch",
         ),
         (
             "expect = \"equal\", threads = \"many\"",
@@ -383,15 +385,15 @@ fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
         ),
         (
             "expect = \"equal\", threads = \"8..4\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         (
             "expect = \"equal\", threads = \"8..=4\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         (
             "expect = \"equal\", threads = \"0\"",
-            "is no range of thread counts",
+            "is not a range of thread counts",
         ),
         ("expect = \"equal\", host = \"big\"", "unknown key `host`"),
     ] {

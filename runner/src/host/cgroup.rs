@@ -1,24 +1,24 @@
-//! The control groups that this process is in, and what they allow it: CPU time, CPUs, memory.
+//! The control groups that this process is in, and their limits: CPU time, CPUs, memory.
 
 use super::{Fact, Host, start_of};
 
 /// A limit of the CPU time of a group of processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quota {
-    /// How many CPUs' time the group may use.
+    /// The number of CPUs whose time the group may use.
     pub cpus: f64,
     /// As the system prints it: `50000 100000`, microseconds of each period.
     pub printed: String,
-    /// File that says so, without the leading slash.
+    /// File with the limit, without the leading slash.
     pub file: String,
-    /// File that counts how often it was used up.
+    /// File that counts how often the limit was reached.
     pub counts: String,
 }
 
 /// How often and how long a group was kept from running because its quota was used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleCounts {
-    /// Periods in which that happened.
+    /// Periods in which the quota was used up.
     pub periods: u64,
     /// Time that its threads waited, in nanoseconds.
     pub ns: u64,
@@ -58,7 +58,7 @@ impl Host {
         for folder in self.groups("memory")? {
             let limit = self.one_of(&folder, ["memory.max", "memory.limit_in_bytes"])?;
             if let Some((file, _)) = limit.filter(|(_, printed)| printed != "max") {
-                // The older interface prints a number near 2⁶³ where there is no limit.
+                // The older interface prints a number near 2⁶³ if there is no limit.
                 let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
                 tightest = tightest.into_iter().chain(limit).min();
             }
@@ -76,7 +76,7 @@ impl Host {
     }
 
     /// A file of a group under its newer or its older name, with its text. `None` if the group has
-    /// neither, as the outermost group, or a group without the controller.
+    /// neither: it is the outermost group, or the controller is off.
     fn one_of(&self, group: &str, names: [&str; 2]) -> Fact<Option<(String, String)>> {
         for name in names {
             let file = format!("{group}/{name}");
@@ -92,11 +92,12 @@ impl Host {
     /// process's group; `None` if there is no such setting.
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
-        // Only the innermost partition counts: a root partition may lie in an isolated one. One
-        // that is `root invalid (…)` or `isolated invalid (…)` is a member of the one around it.
+        // Only the innermost partition counts: a root partition may lie in an isolated one. A
+        // partition that is `root invalid (…)` or `isolated invalid (…)` is a member of the one
+        // around it.
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
-            // The outermost group has none, nor has one without the controller.
+            // The outermost group has no such file, nor has a group without the controller.
             if !self.is_there(&file)? {
                 continue;
             }
@@ -106,13 +107,13 @@ impl Host {
                 kind if kind == "member" || kind.contains(" invalid") => {}
                 kind => {
                     return Err(format!(
-                        "/{file} says `{}`, which is no kind of partition",
+                        "/{file} says `{}`, which is not a kind of partition",
                         start_of(kind)
                     ));
                 }
             }
         }
-        // In the older interface CPUs are balanced as soon as one group around says so.
+        // In the older interface, CPUs are balanced as soon as one group around says so.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
@@ -127,8 +128,8 @@ impl Host {
         Ok(own)
     }
 
-    /// Files that count how often the quotas of this process's groups were used up; that of its own
-    /// group where there is no quota yet.
+    /// Files that count how often the quotas of this process's groups were used up. Without a
+    /// quota, the file of its own group.
     pub(crate) fn throttle_files(&self) -> Fact<Vec<String>> {
         let quotas = self.cpu_quotas()?;
         if !quotas.is_empty() {
@@ -141,7 +142,7 @@ impl Host {
             .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
-    /// Returns the counts of such a file, since the group exists.
+    /// Returns the counts of such a file since the group was made.
     pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {
         let text = self.read(file)?;
         let field = |name: &str| -> Fact<u64> {
@@ -151,7 +152,7 @@ impl Host {
         };
         let us = field("throttled_usec ").and_then(|us| {
             us.checked_mul(1000)
-                .ok_or_else(|| format!("/{file} says {us} us, which is no time"))
+                .ok_or_else(|| format!("/{file} says {us} us, which is not a time"))
         });
         Ok(ThrottleCounts {
             periods: field("nr_throttled ")?,
@@ -168,8 +169,8 @@ impl Host {
             .lines()
             .filter_map(|line| line.split_once(':')?.1.split_once(':'))
             .collect();
-        // A controller is in one hierarchy: where the older interface has it, the newer one says
-        // nothing of it.
+        // A controller is in one hierarchy: if the older interface has it, the newer one does not
+        // show it.
         let has_it = |of: &str| of.split(',').any(|name| name == controller);
         let older = lines.iter().find(|(controllers, _)| has_it(controllers));
         let newer = lines.iter().find(|(controllers, _)| controllers.is_empty());
@@ -188,7 +189,7 @@ impl Host {
             let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
             folders.extend(mounts.flat_map(|mount| up_from(&mount, path)));
         }
-        // In a container, this process may not see the folder of a path. And a folder may have the
+        // In a container, this process may not see the folder of a path. A folder may also have the
         // name of a group without being one.
         let is_group = |folder: &String| {
             let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
@@ -213,7 +214,8 @@ fn up_from(mount: &str, path: &str) -> Vec<String> {
     inside.chain([mount.to_owned()]).collect()
 }
 
-/// CPUs' time: `50000 100000` is half a CPU's; `none`, and a period, are no limit.
+/// The share as a number of CPUs: `50000 100000` is half a CPU; `none`, and a period alone, are no
+/// limit.
 fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
     let (quota, period) = printed.split_once(' ').unwrap_or((printed, ""));
     if quota == none {
@@ -224,7 +226,7 @@ fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
         .zip(us(period))
         .map(|(quota, period)| quota as f64 / period as f64);
     cpus.map(Some)
-        .ok_or_else(|| format!("/{file} says `{}`, which is no quota", start_of(printed)))
+        .ok_or_else(|| format!("/{file} says `{}`, which is not a quota", start_of(printed)))
 }
 
 #[cfg(test)]
@@ -302,7 +304,7 @@ mod tests {
             let root = MockRoot::new(&[group, limit]);
             assert!(root.host().memory_limit().is_err(), "{text}");
         }
-        // Files that cannot even be looked for.
+        // Files that this process may not even look up.
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         for name in ["cpu.max", "memory.max", "cpuset.cpus.partition"] {
             let link = root.host().path(&format!("sys/fs/cgroup/job/{name}"));
@@ -335,7 +337,7 @@ mod tests {
         );
         root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         assert_eq!(host.throttle_files().unwrap(), [around]);
-        // The wait of every group with a quota is this process's.
+        // The waiting time of every group with a quota is this process's.
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
         assert_eq!(host.throttle_files().unwrap(), [around, own]);
         let older = MockRoot::new(&[

@@ -1,4 +1,5 @@
-//! The facts of `host.json`, as the system prints them: nothing here tells whose machine it is.
+//! The facts of `host.json`, as the system prints them; none of them identifies the machine's
+//! owner.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{CPUS, Fact, Host, kernel_options};
 
-/// Facts as they are collected; what the system does not show is `null`, with the reason beside it.
+/// The facts that were collected. A fact that the system does not show is `null`, with the reason
+/// beside it.
 struct Facts<'a> {
     host: &'a Host,
     missing: Map<String, Value>,
@@ -37,7 +39,7 @@ impl Host {
 }
 
 impl Facts<'_> {
-    /// The fact, or `null` and a note why.
+    /// The fact, or `null` and a note with the reason.
     fn note<T: Into<Value>>(&mut self, name: &str, fact: Fact<T>) -> Value {
         match fact {
             Ok(fact) => fact.into(),
@@ -71,7 +73,8 @@ impl Facts<'_> {
         Value::Object(names.iter().map(fact).collect())
     }
 
-    /// Reads the file `place` below each name in a folder, by name, as far as it can be read.
+    /// Reads the file `place` below each entry of a folder, by the entry's name, as far as it can
+    /// be read.
     fn all_in(&self, folder: &str, place: &str) -> Value {
         let text = |name: String| {
             let text = self.host.read(&format!("{folder}/{name}{place}"));
@@ -81,7 +84,8 @@ impl Facts<'_> {
         Value::Object(names.filter_map(text).collect())
     }
 
-    /// A CPU that stands for all in what is the same for all: the first that is online.
+    /// A CPU that stands for all others in facts that are the same for all: the first that is
+    /// online.
     fn first_cpu(&self) -> usize {
         let online = self.host.cpus().unwrap_or_default();
         online.first().copied().unwrap_or(0)
@@ -379,7 +383,7 @@ mod tests {
             (&cpu(2, "cache/index3/shared_cpu_list"), "2-3"),
             (&cpu(2, "cpuidle/state0/name"), "POLL"),
             (&cpu(3, "topology/core_id"), "7"),
-            // Policies that say the same are told once, with all their CPUs.
+            // Policies with the same content share one entry, with all their CPUs.
             (&policy(2, "affected_cpus"), "2"),
             (&policy(2, "scaling_governor"), "powersave"),
             (&policy(3, "affected_cpus"), "3"),

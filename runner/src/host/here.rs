@@ -1,14 +1,14 @@
-//! `machines/here.toml`: the host that runs this, as a simulated machine.
+//! `machines/here.toml`: this host as a simulated machine.
 //!
-//! Values that the host cannot measure are taken from the shipped machine most like it, and marked
-//! as guesses.
+//! The file takes values that the host cannot measure from the most similar shipped machine, and
+//! labels them as guesses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use probes::{Cpu, Price};
+use probes::{Cost, Cpu};
 use toml::{Table, Value};
 
 use crate::host::frequency::clock;
@@ -18,14 +18,14 @@ use crate::system::whole_file;
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
-/// MHz in the place of a clock that cannot be measured: its value does not matter, since all costs
+/// MHz that replaces a clock that cannot be measured. The value does not matter, since all costs
 /// hold at it.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
-/// Digits of a price after the point.
+/// Digits of a cost parameter after the point.
 const DIGITS: usize = 3;
 
-/// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a
+/// Measures the host, and returns the content of the file. It takes some seconds. `file_of` finds a
 /// shipped machine.
 pub(crate) fn measured(
     file_of: impl Fn(&str) -> PathBuf,
@@ -40,9 +40,9 @@ pub(crate) fn measured(
         .map_err(|error| whole_file::not_in_checkout(&format!("machines/{like}.toml"), &error))?;
     let shipped: Table = shipped
         .parse()
-        .with_context(|| format!("{} is no TOML", file.display()))?;
+        .with_context(|| format!("{} is not TOML", file.display()))?;
     let shipped = shipped.get("price").and_then(Value::as_table);
-    let shipped = shipped.with_context(|| format!("{} has no prices", file.display()))?;
+    let shipped = shipped.with_context(|| format!("{} has no [price]", file.display()))?;
     let mhz = clock::measure(&numbers).map(|clock| (clock.ghz * 1e3).round());
     Ok(text(
         &title(host, &cpus),
@@ -70,7 +70,7 @@ pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
     )
 }
 
-/// The cores that trials may use: one CPU of each, as many as the quota allows.
+/// The cores that trials may use: one CPU of each, up to the quota.
 pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     let mut seen = BTreeSet::new();
     let mut cpus = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     cpus
 }
 
-/// The first CPU of those that share the last cache with the one of this folder.
+/// The first CPU that shares the last cache with the CPU of this folder.
 fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     let caches = host.names_in(&format!("{folder}/cache")).into_iter();
     let caches = caches.filter(|name| name.starts_with("index"));
@@ -105,7 +105,7 @@ fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     shared.ok()?.into_iter().min()
 }
 
-/// The shipped machine whose prices stand for those that cannot be measured.
+/// The shipped machine whose cost parameters replace those that cannot be measured.
 fn like(host: &Host) -> &'static str {
     match host.cpu_field("vendor_id").as_deref() {
         Ok("GenuineIntel") => "ice-lake-2x32",
@@ -114,7 +114,7 @@ fn like(host: &Host) -> &'static str {
     }
 }
 
-/// Sockets, clusters of each, and cores of each; `None` if they are not of one size.
+/// Sockets, clusters of each, and cores of each; `None` if their sizes differ.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
     let sockets: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.socket).collect();
     let clusters: BTreeSet<(usize, usize)> =
@@ -144,7 +144,7 @@ fn text(
     title: &str,
     cpus: &[Cpu],
     mhz: Option<f64>,
-    prices: &[Price],
+    costs: &[Cost],
     (like, shipped): (&str, &Table),
     while_busy: &str,
 ) -> String {
@@ -160,7 +160,7 @@ fn text(
             "measured: chains of dependent instructions{while_busy}; one row, as no other is known"
         )
     } else {
-        "guess: the clock cannot be measured; every price holds at it".to_owned()
+        "guess: the clock cannot be measured; all costs hold at it".to_owned()
     };
     let mhz = mhz.unwrap_or(UNKNOWN_MHZ);
     let mut text = format!(
@@ -172,15 +172,15 @@ fn text(
          [price]\n",
         clusters * cores
     );
-    let measured = |key: &str| prices.iter().find(|price| price.key == key);
-    // Where no idle is deep, these two measure one latency.
-    let resume = measured("resume-ns").map_or(0.0, |price| price.value);
+    let measured = |key: &str| costs.iter().find(|cost| cost.key == key);
+    // If no idle state is deep, both parameters measure one latency.
+    let resume = measured("resume-ns").map_or(0.0, |cost| cost.value);
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };
         let (value, source) = match measured(key) {
-            Some(price) => (
-                format!("{:.DIGITS$}", price.value.max(least)),
-                format!("measured: {}{while_busy}", price.how),
+            Some(cost) => (
+                format!("{:.DIGITS$}", cost.value.max(least)),
+                format!("measured: {}{while_busy}", cost.how),
             ),
             None => (
                 guess
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_is_a_guess_and_the_machine_is_sound() {
-        let price = Price {
+        let cost = Cost {
             key: "fence-ns",
             value: 12.345_67,
             how: "so",
@@ -228,13 +228,13 @@ mod tests {
             "t",
             &[FREE],
             None,
-            &[price],
+            &[cost],
             ("zen4-64", &shipped()),
             ", in haste",
         );
         let folder = MockRoot::new(&[("here.toml", &text)]);
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
-        assert_eq!(machine.prices.fence, 12_346);
+        assert_eq!(machine.costs.fence, 12_346);
         assert_eq!(
             (machine.topology.cores(), machine.frequency.fixed_mhz),
             (1, 1_000)

@@ -1,5 +1,5 @@
-//! Options on the kernel's command line that can change times: which of them a record keeps, and
-//! which of them mainline Linux does not have.
+//! Options on the kernel's command line that can change times: those that a record keeps, and those
+//! that mainline Linux does not have.
 //!
 //! The names are those of the kernel's own list (`admin-guide/kernel-parameters`) and of the
 //! modules named there.
@@ -149,7 +149,7 @@ const TIMING: [(&str, &[&str]); 8] = [
             "vmscape",
         ],
     ),
-    // A miss in the translation of addresses costs as much as a steal.
+    // A miss in address translation costs as much as a steal.
     (
         "huge pages and memory nodes",
         &[
@@ -163,14 +163,14 @@ const TIMING: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// How the names of options begin that decide when a thread runs, in kernels of whatever origin.
+/// Prefixes of options that decide when a thread runs, in kernels of any origin.
 const OF_SCHEDULING: [&str; 14] = [
     "bore", "cfs", "cpufreq", "cpuidle", "eevdf", "halt", "idle", "isol", "nohz", "preempt",
     "pvsched", "sched", "steal", "vcpu",
 ];
 
-/// The options that can change times, in their order. The rest says which disk, network, name or
-/// program a machine has; that is private and not recorded.
+/// The options that can change times, in their order. The other options name disks, networks, hosts
+/// or programs; they are private and not recorded.
 pub(super) fn timing(command_line: &str) -> String {
     let kept = options(command_line)
         .into_iter()
@@ -178,8 +178,7 @@ pub(super) fn timing(command_line: &str) -> String {
     kept.collect::<Vec<_>>().join(" ")
 }
 
-/// The options that decide when a thread runs and that mainline Linux, as far as known here, does
-/// not have.
+/// The options that decide when a thread runs and that are not in the list of mainline Linux above.
 pub(super) fn foreign(command_line: &str) -> Vec<&str> {
     let foreign = options(command_line)
         .into_iter()
@@ -187,8 +186,8 @@ pub(super) fn foreign(command_line: &str) -> Vec<&str> {
     foreign.collect()
 }
 
-/// The kernel's own words of its command line, up to `--`: what follows is for the first program. A
-/// value between quotes may hold spaces.
+/// Splits the kernel's command line as the kernel does, up to `--`: later words are for the first
+/// program. A value between quotes may contain spaces.
 fn options(command_line: &str) -> Vec<&str> {
     let mut is_quoted = false;
     let words = command_line.split(|it: char| {

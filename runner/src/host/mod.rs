@@ -1,6 +1,6 @@
-//! The machine: its facts, once per sweep (`facts`), the limits on the runner (`cgroup`), and
-//! sensors, read beside every trial. `doctor` checks whether it is fit; `frequency` holds its CPUs
-//! at one frequency.
+//! The machine: its facts, read once per sweep (`facts`), the limits on the runner (`cgroup`), and
+//! sensors, read around every trial. `doctor` checks whether the host is fit; `frequency` holds its
+//! CPUs at one frequency.
 
 pub mod cgroup;
 pub mod doctor;
@@ -22,8 +22,8 @@ use crate::affinity;
 use crate::system::digest::Id;
 use crate::system::whole_file;
 
-/// A fact of the host, or why it is unknown: a clause that names the file. Code that cannot read a
-/// fact passes the reason on, and takes no default for it.
+/// A fact of the host, or the reason why it is unknown: a clause that names the file. Code that
+/// cannot read a fact passes the reason on, and assumes no default.
 pub(crate) type Fact<T> = Result<T, String>;
 
 /// Reads facts below a root folder: `/` in a sweep, a mock host's folder in tests.
@@ -32,10 +32,10 @@ pub struct Host {
     root: PathBuf,
 }
 
-/// Folder of what the kernel shows of CPUs.
+/// Folder in which the kernel shows its CPUs.
 pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 
-/// Place of the stolen time among those of `/proc/stat`.
+/// Position of the stolen time among the numbers of `/proc/stat`.
 const STEAL: usize = 7;
 
 /// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB; a
@@ -60,7 +60,7 @@ const VIRTUAL_VENDORS: [&str; 15] = [
     "QEMU",
     "VirtualBox",
     "VMware",
-    "Virtual Machine", // Hyper-V names the product so
+    "Virtual Machine", // Hyper-V uses this product name
     "Xen",
 ];
 
@@ -81,12 +81,12 @@ impl Host {
         }
     }
 
-    /// Whether files are read of the running system, and not of a mock host.
+    /// Whether files of the running system are read, and not those of a mock host.
     pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// Where a file of this host lies.
+    /// The path of a file of this host.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -96,16 +96,16 @@ impl Host {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// Whether a file is there. Where the kernel does not let this process look, that is unknown.
+    /// Whether a file exists. If the kernel does not let this process look, that is unknown.
     pub(crate) fn is_there(&self, path: &str) -> Fact<bool> {
         is_there(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// A number that a file says.
+    /// A number in a file.
     pub(crate) fn number(&self, path: &str) -> Fact<u64> {
         let text = self.read(path)?;
         text.parse()
-            .map_err(|_| format!("/{path} says `{}`, which is no number", start_of(&text)))
+            .map_err(|_| format!("/{path} says `{}`, which is not a number", start_of(&text)))
     }
 
     /// A switch that a file shows as 0 or 1.
@@ -122,7 +122,7 @@ impl Host {
         let text = self.read(path)?;
         cpu_list(&text).ok_or_else(|| {
             format!(
-                "/{path} says `{}`, which is no list of CPUs",
+                "/{path} says `{}`, which is not a list of CPUs",
                 start_of(&text)
             )
         })
@@ -164,7 +164,7 @@ impl Host {
             .collect())
     }
 
-    /// Returns the evidence of a hypervisor beneath; `None` where the CPU says that there is none.
+    /// Returns the evidence of a hypervisor beneath; `None` if the CPU shows that there is none.
     pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
         let flags = self.cpu_field("flags");
         if flags
@@ -174,7 +174,7 @@ impl Host {
             return Ok(Some("/proc/cpuinfo: `flags` has `hypervisor`".to_owned()));
         }
         let product = "sys/class/dmi/id/product_name";
-        // Clouds rent machines without a hypervisor, too, and say so in this name.
+        // Clouds also rent machines without a hypervisor, and this name says so.
         let is_metal = self.read(product).is_ok_and(|name| name.contains("metal"));
         for file in ["sys/class/dmi/id/sys_vendor", product] {
             if let Ok(name) = self.read(file)
@@ -219,7 +219,7 @@ impl Host {
         let list = self.field(file, field)?;
         let shown = format!("/{file}: `{field}: {}`", start_of(&list));
         let mut allowed =
-            cpu_list(&list).ok_or_else(|| format!("{shown}, which is no list of CPUs"))?;
+            cpu_list(&list).ok_or_else(|| format!("{shown}, which is not a list of CPUs"))?;
         // The list may name CPUs that are offline, or that this machine does not have.
         let online = self.cpus()?;
         allowed.retain(|cpu| online.contains(cpu));
@@ -229,14 +229,14 @@ impl Host {
         Ok(allowed)
     }
 
-    /// Short hash that stands for this machine in folder names; tells nothing about it.
+    /// Short hash that identifies this machine in folder names, without revealing anything about
+    /// it.
     pub(crate) fn id(&self) -> String {
         let machine = self
             .read("etc/machine-id")
             .or_else(|_| self.read("proc/sys/kernel/hostname"))
             .unwrap_or_default();
-        // A virtual machine may be moved to another generation of processors that bear the same
-        // name.
+        // A virtual machine may move to another generation of processors with the same model name.
         let fields = if self.is_named_as_on_x86() {
             ["model name", "cpu family", "model"]
         } else {
@@ -246,7 +246,8 @@ impl Host {
         Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
     }
 
-    /// Whether `/proc/cpuinfo` names the processor as x86 does, and not by numbers as ARM does.
+    /// Whether `/proc/cpuinfo` names the processor by a model name, as on x86, and not by numbers,
+    /// as on ARM.
     fn is_named_as_on_x86(&self) -> bool {
         self.cpu_field("CPU implementer").is_err()
     }
@@ -281,8 +282,8 @@ impl Host {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Whether a process may fence for all its threads, as pools that share jobs lazily do. Where
-    /// it may not, their fences are full ones.
+    /// Whether a process may fence for all its threads, as pools with lazy job sharing do.
+    /// Otherwise their fences are full ones.
     pub(crate) fn has_membarrier() -> bool {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }
@@ -297,9 +298,9 @@ impl Host {
     /// The physical core of a CPU: a text that its siblings share.
     pub(crate) fn core_of(&self, cpu: usize) -> Fact<String> {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
-        // Numbers of cores may repeat from die to die; some kernels know none and say -1.
+        // Core numbers may repeat from die to die; some kernels do not know them and show -1.
         for file in ["core_cpus_list", "thread_siblings_list"] {
-            // A CPU is its own sibling: a list without it is none.
+            // A CPU is its own sibling, so a list without it is invalid.
             if let Ok(list) = self.read(&format!("{topology}/{file}"))
                 && cpu_list(&list).is_some_and(|cpus| cpus.contains(&cpu))
             {
@@ -324,11 +325,11 @@ impl Host {
         let text = self.read(file)?;
         let mut words = text.split_whitespace();
         let load: Option<f64> = words.next().and_then(|word| word.parse().ok());
-        // This process is a task, too: a sandbox that counts none does not count.
+        // This process is a task, too, so a sandbox that shows 0 tasks does not count them.
         let tasks = words.nth(2).and_then(|tasks| tasks.split_once('/'));
         let has_task = tasks.is_some_and(|(_, all)| all.parse().is_ok_and(|all: u64| all > 0));
         load.filter(|load| load.is_finite() && *load >= 0.0 && has_task)
-            .ok_or_else(|| format!("/{file} says `{}`, which is no load", start_of(&text)))
+            .ok_or_else(|| format!("/{file} says `{}`, which is not a load", start_of(&text)))
     }
 
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
@@ -342,24 +343,21 @@ impl Host {
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
         let share = ns[STEAL] as f64 / all;
         if share == 0.0 && self.is_virtual() != Ok(false) {
-            return Err(
-                "/proc/stat counts none, as it does where a hypervisor does not report it"
-                    .to_owned(),
-            );
+            return Err("/proc/stat counts none; some hypervisors do not report it".to_owned());
         }
         Ok(share)
     }
 
     /// user nice system idle iowait irq softirq steal of all CPUs since boot, in nanoseconds. The
-    /// numbers behind them are guests' time, which `user` and `nice` contain already.
+    /// numbers after them are guests' time, which `user` and `nice` already contain.
     fn cpu_ns(&self) -> Fact<[u64; STEAL + 1]> {
         let file = "proc/stat";
         let text = self.read(file)?;
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "));
         let line = line.ok_or_else(|| format!("/{file} has no line `cpu`"))?;
-        // The kernel adds nanoseconds up in 64 bits: more cannot have been counted. Counters that
-        // went below zero look so.
+        // The kernel adds nanoseconds in 64 bits, so a larger number is invalid. Counters that went
+        // below zero look like that.
         let ns = |word: &str| word.parse::<u64>().ok()?.checked_mul(tick_ns);
         let counts: Option<Vec<u64>> = line.split_whitespace().take(STEAL + 1).map(ns).collect();
         let counts = counts.ok_or_else(|| {
@@ -387,7 +385,8 @@ impl Host {
                 .unwrap_or_default()
         };
         let supplies = self.names_in(folder).into_iter();
-        // A mouse has a battery, too. A laptop may be fed by USB while its own supply is unplugged.
+        // A mouse also has a battery. A laptop may be powered by USB while its own supply is
+        // unplugged.
         let (batteries, others): (Vec<String>, Vec<String>) = supplies
             .filter(|name| says(name, "scope") != "Device")
             .partition(|name| says(name, "type") == "Battery");
@@ -405,7 +404,7 @@ impl Host {
         if is_fed || (batteries.is_empty() && others.is_empty()) {
             return Ok(false);
         }
-        Err(format!("/{folder} does not tell"))
+        Err(format!("/{folder} does not show it"))
     }
 
     /// The value of a field of a file with lines as `name: value`, the first of that name.
@@ -425,15 +424,15 @@ impl Host {
     }
 }
 
-/// Whether a file is there; or why that is unknown, as a clause that goes on after the file's
-/// name.
+/// Whether a file exists; or the reason why that is unknown, as a clause that continues after the
+/// file's name.
 pub(crate) fn is_there(path: &Path) -> Fact<bool> {
     path.try_exists()
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Reads a file, without white space around its text; or says why it cannot be read, as a clause
-/// that goes on after the file's name.
+/// Reads a file, without white space around its text; or returns why it cannot be read, as a clause
+/// that continues after the file's name.
 pub(crate) fn read_text(path: &Path) -> Fact<String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "is not there".to_owned(),
@@ -449,11 +448,11 @@ pub(crate) fn read_text(path: &Path) -> Fact<String> {
     }
     let text = String::from_utf8(bytes).ok();
     let is_text = |text: &String| !text.contains(|it: char| it.is_control() && !it.is_whitespace());
-    let text = text.filter(is_text).ok_or("is no text")?;
+    let text = text.filter(is_text).ok_or("is not text")?;
     Ok(text.trim().to_owned())
 }
 
-/// As much of a file's text as a message has room for.
+/// The start of a file's text, short enough for a message.
 pub(crate) fn start_of(text: &str) -> String {
     const ROOM: usize = 60;
     let line = text.lines().next().unwrap_or_default();
@@ -538,10 +537,10 @@ mod tests {
             root.host().cores()
         };
         assert_eq!(mock().host().cores(), Ok(2));
-        // Numbers of cores repeat from die to die; a kernel may have none, or lists of siblings.
+        // Core numbers repeat from die to die; a kernel may have only lists of siblings.
         assert_eq!(of_all("die_id", |cpu| (cpu % 2).to_string()), Ok(4));
         assert_eq!(of_all("thread_siblings_list", |cpu| cpu.to_string()), Ok(4));
-        // Lists without the CPU itself are none.
+        // Lists without the CPU itself are invalid.
         for file in ["core_cpus_list", "thread_siblings_list"] {
             assert_eq!(of_all(file, |_| String::new()), Ok(2));
             assert_eq!(of_all(file, |_| "9".to_owned()), Ok(2));
@@ -599,16 +598,16 @@ mod tests {
             fs::write(root.host().path("proc/loadavg"), bytes).unwrap();
             root.host().read("proc/loadavg").unwrap_err()
         };
-        assert_eq!(reason(b"\x1b[2J"), "/proc/loadavg is no text");
-        assert_eq!(reason(&[0xff]), "/proc/loadavg is no text");
+        assert_eq!(reason(b"\x1b[2J"), "/proc/loadavg is not text");
+        assert_eq!(reason(&[0xff]), "/proc/loadavg is not text");
         let long = vec![b'1'; usize::try_from(LONGEST).unwrap() + 1];
         assert!(reason(&long).contains("too long"));
-        // A pipe is not waited for.
+        // Reading a pipe must not wait.
         let path = root.host().path("proc/loadavg");
         fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         let reason = root.host().read("proc/loadavg").unwrap_err();
-        assert_eq!(reason, "/proc/loadavg cannot be read: no regular file");
+        assert_eq!(reason, "/proc/loadavg cannot be read: not a regular file");
     }
 }

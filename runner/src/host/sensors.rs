@@ -1,26 +1,26 @@
-//! Sensors, read beside every trial: load, stolen time, temperature, throttling.
+//! Sensors, read around every trial: load, stolen time, temperature, throttling.
 
 use probes::core_to_core;
 
 use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
-/// The files that are read beside every trial, found once: a reading must not take long.
+/// The files that are read around every trial, found once, because a reading must be fast.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     host: Host,
     /// Temperatures, in thousandths of a degree Celsius.
     temperatures: Vec<String>,
-    /// Counts of how often heat slowed a CPU or a package down; none if not all CPUs have one.
+    /// Counts of how often heat slowed a CPU or a package down; empty if a CPU has no count.
     throttles: Vec<String>,
-    /// Where the control groups count how long their used-up quotas kept them from running; `None`
-    /// if that cannot be read.
+    /// Files in which the control groups count how long used-up quotas kept them from running;
+    /// `None` if those cannot be read.
     quotas: Option<Vec<String>>,
     /// The first and the last CPU that trials may use.
     first_and_last: Option<[usize; 2]>,
 }
 
-/// The sensors' values at one moment; `None` where the host does not show one.
+/// The sensors' values at one moment; `None` if the host does not show one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readings {
     /// One-minute load average.
@@ -36,7 +36,7 @@ pub struct Readings {
 }
 
 impl Sensors {
-    /// Finds what this host shows.
+    /// Finds the sensors of this host.
     #[must_use]
     pub fn of(host: &Host) -> Self {
         Self {
@@ -55,9 +55,9 @@ impl Sensors {
         }
     }
 
-    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None`
-    /// if there is only one. Unlike reading a file, this keeps both CPUs busy, for about a
-    /// millisecond.
+    /// Measures the transfer time of a cache line from the first CPU to the last, in nanoseconds;
+    /// `None` if there is only one CPU. Unlike reading a file, this keeps both CPUs busy for about
+    /// a millisecond.
     pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }
@@ -89,7 +89,8 @@ fn sum(counts: impl Iterator<Item = Fact<u64>>) -> Option<u64> {
     counts.try_fold(0_u64, |sum, count| sum.checked_add(count.ok()?))
 }
 
-/// Returns the count between two readings; `None` if it went back, since it then tells nothing.
+/// Returns the difference of two readings; `None` if the count went back, since it then has no
+/// meaning.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     before
         .zip(after)
@@ -132,7 +133,7 @@ impl Host {
             .collect()
     }
 
-    /// Reads a sensor, which gives thousandths. A value that no CPU survives shows a broken one.
+    /// Reads a sensor, which gives thousandths. A value that no CPU survives means a broken sensor.
     fn celsius(&self, file: &str) -> Option<f64> {
         let celsius = self.read(file).ok()?.parse::<i32>().ok()?;
         let celsius = f64::from(celsius) / 1e3;
@@ -149,7 +150,7 @@ impl Host {
         files.filter(|file| self.path(file).exists()).collect()
     }
 
-    /// CPUs that show no such count: of them nothing is known.
+    /// CPUs without such a count: whether heat slowed them down is unknown.
     pub(crate) fn without_throttle_counts(&self) -> Fact<Vec<usize>> {
         let mut without = self.cpus()?;
         let counts = self.throttle_counts();

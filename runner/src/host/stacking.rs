@@ -1,10 +1,10 @@
-//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle,
-//! and what a tick costs that way.
+//! Measures whether the kernel puts two threads that work at the same time on one CPU while another
+//! is idle. Also measures the duration of a tick in that case.
 //!
-//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that
-//! one wakes the next. If the second lands beside the first, it waits until the first has done its
-//! work, and the pool was of no use. In virtual machines that is common: a CPU that the guest has
-//! halted may seem to be taken.
+//! A pool that sleeps between ticks is woken worker by worker: an external thread wakes one, which
+//! wakes the next. If the second lands on the CPU of the first, it waits until the first has done
+//! its work, and the pool gains nothing. In virtual machines that is common: a CPU that the guest
+//! has halted may look occupied.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -16,16 +16,16 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::affinity::pin_to;
 use crate::stats::median;
 
-/// Ticks without pins, and as many with: with their pauses they take about a second.
+/// Ticks without pinning, and as many with: with their pauses they take about a second.
 const TICKS: u32 = 120;
 
-/// Between ticks: long enough for a CPU to go idle, as between those of the workload `ticks`.
+/// Pause between ticks: long enough for a CPU to go idle, as in the workload `ticks`.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// CPU time of each of the two threads in a tick: a wake-up costs little beside it.
+/// CPU time of each of the two threads in a tick: compared with it, a wake-up costs little.
 const WORK: Duration = Duration::from_micros(200);
 
-/// Where the first of them is woken from: no CPU that a thread could be on.
+/// Initial value for the waker's CPU: no CPU that a thread could be on.
 const OUTSIDE: usize = usize::MAX;
 
 /// The results of the ticks.
@@ -33,16 +33,16 @@ const OUTSIDE: usize = usize::MAX;
 pub struct Stacking {
     /// Ticks of each kind.
     pub ticks: u32,
-    /// Ticks without pins in which both threads were on one CPU.
+    /// Ticks without pinning in which both threads were on one CPU.
     pub stacked: u32,
-    /// Median time of a tick without pins, in microseconds.
+    /// Median time of a tick without pinning, in microseconds.
     pub free_us: f64,
     /// The same with each thread on a CPU of its own.
     pub pinned_us: f64,
 }
 
 /// Lets two threads work in ticks, first on the CPUs that the kernel chooses, then on the first two
-/// of `cpus`. `None` if there are not two, or they may not be used.
+/// of `cpus`. `None` if there are not two, or this process may not use them.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else {
         return None;
@@ -61,15 +61,15 @@ pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     })
 }
 
-/// One tick: both threads were woken, and have worked.
+/// Runs one tick: both threads are woken, and work.
 struct Tick {
     elapsed: Duration,
     is_stacked: bool,
 }
 
-/// `None` if a thread could not be kept on its CPU.
+/// Returns `None` if a thread could not be pinned.
 fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
-    // The waker says where it is.
+    // The waker stores its CPU.
     let [(wake_first, first_woken), (wake_second, second_woken)] = [channel::<usize>(), channel()];
     let (done, ends) = channel::<Option<bool>>();
     // Moved in, so that the threads end when the closure does.
@@ -93,8 +93,8 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     })
 }
 
-/// A thread that is woken, wakes the `next`, if there is one, and works. It was stacked if it runs
-/// where its waker was when that woke it.
+/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. It was
+/// stacked if it runs on the CPU that its waker had at the wake-up.
 fn tick(
     pin: Option<usize>,
     woken: &Receiver<usize>,
@@ -104,7 +104,7 @@ fn tick(
     let is_placed = pin.is_none_or(pin_to);
     for waker in woken {
         let here = sched_getcpu();
-        // The other thread is there until this one ends.
+        // The other thread exists until this one ends.
         let _ = next.map(|next| next.send(here));
         work();
         let _ = done.send(is_placed.then_some(here == waker));

@@ -1,5 +1,5 @@
-//! Resolves the options of a sweep: they override a row of experiments.toml, and together with
-//! branches and the host they make the request.
+//! Resolves the options of a sweep: they override a row of experiments.toml. Together with branches
+//! and the host they make the request.
 
 use anyhow::{Context as _, Result, bail};
 use protocol::{Placement, WholeProgram};
@@ -17,8 +17,8 @@ use crate::plan::{
 use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
-/// Returns the request of the command line, checked against branches, catalogue and host. Branches
-/// from elsewhere than branches.toml are all requested.
+/// Returns the request of the command line, checked against branches, catalogue and host. All
+/// branches that are not from branches.toml are requested.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -33,7 +33,7 @@ pub(crate) fn asked(
     let loads = loads(project, selection, &row, &meant)?;
     let branches = branches(project, elsewhere, &meant, &loads)?;
     let baseline = branches.iter().find(|branch| branch.baseline);
-    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
+    let baseline = baseline.context("the file of branches has no baseline")?;
     let machine = machine(project, selection, &meant, &loads, &branches)?;
     let loads = match selection.points {
         Some(count) => machine_box::with_points(&loads, count as usize),
@@ -70,7 +70,7 @@ pub(crate) fn asked(
     Ok((asked, branches))
 }
 
-/// A program of the user as results have it, which tell no folder of the machine.
+/// The form of a user's program in results, which reveals no folder of the machine.
 pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Result<WholeProgram> {
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let checkout = &project.checkout;
@@ -87,7 +87,7 @@ pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Resul
 /// Why a row has a value.
 const CHECKED: &str = "rows of experiments.toml were checked when they were read";
 
-/// The instances, those with other prices included.
+/// The instances, including those with changed cost parameters.
 fn loads(
     project: &Project,
     selection: &Selection,
@@ -106,12 +106,12 @@ fn loads(
     if let Some(prices) = &meant.prices {
         if selection.points.is_some() {
             bail!(Stop::BadInput(format!(
-                "--prices {prices}: in a box every price differs already; leave it out, or name one --machine"
+                "--prices {prices}: in a box every cost parameter already varies; leave it out, or name one --machine"
             )));
         }
         let Some(machine) = &selection.machine else {
             bail!(Stop::BadInput(format!(
-                "--prices {prices}: only simulated machines have prices; name one by --machine"
+                "--prices {prices}: only simulated machines have cost parameters; name one by --machine"
             )));
         };
         loads = machines::with_prices(project.checkout.root(), machine, &loads, prices)?;
@@ -126,7 +126,7 @@ fn loads(
     Ok(loads)
 }
 
-/// The branches, of which the baseline alone is left where the pool is idle.
+/// The branches. If the workloads leave the pool idle, only the baseline remains.
 fn branches(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -142,19 +142,19 @@ fn branches(
     let baseline = branches.iter().find(|branch| branch.baseline);
     let baseline = baseline.map_or_else(String::new, |it| it.name.clone());
     if is_baseline_added {
-        tell!("note: the baseline `{baseline}` is added, since the others are compared with it");
+        tell!("note: the baseline `{baseline}` is added, because the others are compared with it");
     }
     if branches.len() > 1 && !loads.iter().any(Load::uses_pool) {
         tell!(
-            "note: only the baseline `{baseline}` is built and run: what was asked for leaves the pool \
-             idle, so all branches are one program"
+            "note: only the baseline `{baseline}` is built and run: the selected workloads leave the pool \
+             idle, so all branches would be the same program"
         );
         branches.retain(|branch| branch.baseline);
     }
     Ok(branches)
 }
 
-/// The simulated machine, or the machines of the box, that take the host's place.
+/// The simulated machine, or the machines of the box, that replace the host.
 fn machine(
     project: &Project,
     selection: &Selection,
@@ -182,7 +182,7 @@ fn machine(
     Ok(Some(machine))
 }
 
-/// Thread counts of the host, or of the machine in its place.
+/// Thread counts for the host, or for the machine that replaces it.
 fn threads(
     selection: &Selection,
     meant: &Definition,
@@ -190,26 +190,27 @@ fn threads(
 ) -> Result<Vec<usize>> {
     let list = meant.threads.as_deref().context(CHECKED)?;
     let Some(machine) = machine else {
-        // Where the topology is not shown, a CPU counts as a core.
+        // If the topology is unknown, a CPU counts as a core.
         let cpus = Host::usable_cpus();
         return selection::threads(list, Host::default().cores().unwrap_or(cpus), cpus);
     };
     let mut threads = selection::threads(list, machine.cores, machine.cpus())?;
-    // Typed thread counts all run, even if threads then share CPUs; of a row's list, only the
-    // counts for which the machine has CPUs.
+    // Typed thread counts all run, even if they are oversubscribed. A row's thread counts only run
+    // if the machine has CPUs for them.
     let is_typed = selection.definition.threads.is_some();
     threads.retain(|&threads| is_typed || threads <= machine.cpus());
     Ok(threads)
 }
 
-/// Where workers run. A simulated machine ignores a row's choice to pin them, which it cannot do.
+/// Where workers run. A simulated machine ignores a row's request to pin them, because it cannot
+/// pin.
 fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement>> {
     let typed = selection.definition.placement;
     let meant = match (selection.machine(), typed) {
         (None, _) => meant.placement.context(CHECKED)?,
         (Some(_), None | Some(PlacementChoice::Free)) => PlacementChoice::Free,
         (Some(_), Some(_)) => bail!(Stop::BadInput(
-            "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
+            "--placement pinned: simulated machines do not pin workers; leave it out".to_owned()
         )),
     };
     Ok(meant.placements())
@@ -230,7 +231,7 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     }
     if let Some(why) = asked.fault() {
         bail!(Stop::BadInput(format!(
-            "{why}; ask for fewer --trials, --threads or --workloads, and no larger --seed"
+            "{why}; request fewer --trials, --threads or --workloads, or a smaller --seed"
         )));
     }
     let Some(shard) = shard else {
@@ -244,7 +245,7 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     let blocks = plan::order(asked, &names.collect()).blocks();
     if blocks < shard.of as usize {
         bail!(Stop::BadInput(format!(
-            "--shard {shard}: the plan has {blocks} blocks, too few for {} shards; ask for fewer shards or \
+            "--shard {shard}: the plan has {blocks} blocks, too few for {} shards; request fewer shards or \
              more --trials",
             shard.of
         )));
@@ -252,13 +253,13 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Layouts per branch: as many as trials, so that each trial has one of its own, except where times
-/// mean nothing.
+/// Link orders of each branch: as many as trials, so that each trial has one of its own, except for
+/// sweeps whose times mean nothing.
 fn layouts(selection: &Selection, row: &Definition, trials: u32) -> Result<u32> {
     match selection.definition.layouts {
         Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
-            "--layouts {layouts}: with {trials} trials per cell no more than {trials} would run; ask for \
-             fewer, or for more --trials"
+            "--layouts {layouts}: with {trials} trials per configuration only {trials} link orders would run; request \
+             fewer, or more --trials"
         ))),
         Some(layouts) => Ok(layouts),
         None if row.figure == Figure::Answers => Ok(1),
@@ -266,7 +267,7 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> Result<u32> 
     }
 }
 
-/// The instrumented builds of the branches that can count; says once which cannot.
+/// The instrumented builds of the branches that can count; prints once which cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
     let workloads = loads.iter().map(|load| load.workload.as_str());
     if let Some(whole) = workloads
@@ -274,7 +275,7 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
         .find(|name| catalogue::whole(name).is_some())
     {
         bail!(Stop::BadInput(format!(
-            "--instrument: nothing is counted of what `{whole}` does, which is a process of its own; add \
+            "--instrument: `{whole}` is a separate process, whose events are not counted; add \
              `!{whole}` to --workloads"
         )));
     }
@@ -290,7 +291,7 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
         .collect();
     if names.is_empty() {
         bail!(Stop::BadInput(format!(
-            "--instrument: only branches of rayon-fork/ can count events, and none of {} is one; \
+            "--instrument: only branches of rayon-fork/ can count events, and {} are not; \
              add for example `packed` to --branches",
             silent.join(", ")
         )));
@@ -305,15 +306,15 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
     })
 }
 
-/// All builds of a sweep: its branches, then the instrumented ones that it asks for.
+/// All builds of a sweep: its branches, then the instrumented builds that it requests.
 pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     let instrumented = branches.iter().filter_map(Branch::instrumented);
     let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// Returns the row whose values apply where the command line has none: that of the experiment, or
-/// that of a preset, with the preset's name.
+/// Returns the row whose values apply if the command line has none: that of the experiment, or that
+/// of a preset, with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
     let rows = selection::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {
@@ -334,10 +335,10 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
     Ok((Some(name.to_owned()), row))
 }
 
-/// The preset that `--machine` starts from.
+/// The preset with which `--machine` starts.
 const SIMULATED: &str = "simulated";
 
-/// The modes, refused where the host cannot keep them.
+/// The modes; refuses those that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {
@@ -346,7 +347,7 @@ fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
             .then_some("--allow-uncontrolled");
         if let Some(option) = allowed.or_else(|| selection.frequency.typed()) {
             bail!(Stop::BadInput(format!(
-                "{option}: is for the frequency of hosts, and simulated machines have a table of frequencies; leave it out"
+                "{option}: applies to hosts only; a simulated machine has a table of frequencies; leave it out"
             )));
         }
         // A machine has a table of frequencies.

@@ -1,5 +1,5 @@
-//! Options that several commands take, and where a command works; what the options of a sweep mean
-//! together is in `meaning`.
+//! Options that several commands share, and the folder in which a command works. `meaning`
+//! resolves the options of a sweep.
 
 pub(crate) mod meaning;
 pub(crate) mod recording;
@@ -26,16 +26,16 @@ use crate::text::table::{json, print};
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
-    /// The checkout [default: the nearest folder upwards with a branches.toml]
+    /// The checkout [default: the nearest folder upwards that has a branches.toml]
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The branches under comparison [default: branches.toml of the checkout]
+    /// The file of branches under comparison [default: branches.toml of the checkout]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 impl Globals {
-    /// Where the command works.
+    /// Finds the checkout in which the command works.
     pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
         let config = self
@@ -46,8 +46,8 @@ impl Globals {
     }
 }
 
-/// A folder that stands in the place of one of the system's: it has to be there, or everything in
-/// it would be unknown.
+/// Reads the path of a folder that replaces one of the system's. It must exist, or every fact in it
+/// would be unknown.
 pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_dir() {
@@ -56,8 +56,8 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
-/// A folder that stands in the place of the root of a host. One without the files of the kernel is
-/// another folder, and whatever is missing there says nothing of a host.
+/// Reads the path of a folder that replaces the root of a host. A folder without the kernel's files
+/// is refused: its missing files would say nothing about a host.
 pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     let root = host_folder(path)?;
     if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
@@ -66,7 +66,7 @@ pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     Err("neither `proc` nor `sys` is there; name the root of a host".to_owned())
 }
 
-/// For people or for programs.
+/// The output format: for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ListFormat {
     Table,
@@ -74,7 +74,7 @@ pub(crate) enum ListFormat {
 }
 
 impl ListFormat {
-    /// Prints what both know how to read.
+    /// Prints a value in this format.
     pub(crate) fn print(self, it: &(impl Serialize + Display)) -> Result<()> {
         let text = if self == Self::Json {
             json(it)?
@@ -88,8 +88,8 @@ impl ListFormat {
 /// The options that select a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
-    /// Starting point: smoke, quick, full, simulated or box; the options below override it [default:
-    /// quick; with --machine: simulated; with --box: box]
+    /// Starting point: smoke, quick, full, simulated or box; options override it [default: quick;
+    /// with --machine: simulated; with --box: box]
     #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
     pub(crate) preset: Option<String>,
     /// Named starting point for one table or figure; see `list experiments`
@@ -106,8 +106,8 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Run on machines of the box in machines/box.toml, so many of them: signs that hold whatever a
-    /// machine's prices are [default: 60]
+    /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
+    /// differences that hold for all its cost parameters [default: 60]
     #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
           conflicts_with = "machine")]
@@ -115,22 +115,22 @@ pub(crate) struct Selection {
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Seconds after which a trial is killed and recorded as failed, of CPU time on a simulated
+    /// Seconds after which the runner kills a trial and records a failure; CPU time on a simulated
     /// machine [default: 60]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
-    /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
+    /// Run one part of the plan, such as 2/4, while identical machines run the others; see `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
     /// Omit the A/A control of the baseline; without it the noise floor is unknown
     #[arg(long)]
     pub(crate) no_twin: bool,
-    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what
-    /// the scheduler does and are never timed [default: 2]
+    /// Also run instrumented builds of the fork's branches: TRIALS trials per configuration that
+    /// count scheduler events and are never timed [default: 2]
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) instrument: Option<u32>,
-    /// Run `--mode fixed` although this host cannot hold a frequency; every trial is labelled so
+    /// Run `--mode fixed` even if this host cannot hold a frequency; every trial is labelled so
     #[arg(long, help_heading = HEADING)]
     pub(crate) allow_uncontrolled: bool,
     #[command(flatten)]
@@ -138,14 +138,14 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The name of the simulated machine, also if there are many.
+    /// The name of the simulated machine, also for the machines of a box.
     pub(crate) fn machine(&self) -> Option<&str> {
         let one = self.machine.as_deref();
         one.or_else(|| self.points.map(|_| machine_box::NAME))
     }
 }
 
-/// A folder on the command line, whose name does not look like a file's.
+/// Reads a folder on the command line, and refuses names that look like a file's.
 pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let files = [
@@ -157,7 +157,7 @@ pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
         .unwrap_or_default();
     if files.contains(&ending) && !path.is_dir() {
         return Err(format!(
-            "a folder is meant, and this looks like a file; leave out `.{ending}`"
+            "this option names a folder, and this looks like a file; leave out `.{ending}`"
         ));
     }
     Ok(path)
@@ -173,7 +173,7 @@ pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Where and how the frequency is set.
+/// Folder and backend of the frequency settings.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FrequencyOptions {
     /// Backend that writes the settings; `auto` takes the first that is permitted [default: auto]
@@ -183,7 +183,7 @@ pub(crate) struct FrequencyOptions {
     /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     frequency_journal: Option<PathBuf>,
-    /// Folder to use instead of /sys/devices/system/cpu, for tests; the measured clock is then not
+    /// Folder that replaces /sys/devices/system/cpu, for tests; the measured clock is then not
     /// compared
     #[arg(long, value_name = "DIR", hide = true, value_parser = host_folder)]
     sysfs: Option<PathBuf>,
@@ -195,7 +195,7 @@ impl FrequencyOptions {
         Setup::new(sysfs, self.frequency_backend.unwrap_or_default(), journal)
     }
 
-    /// An option that was typed, if there is one.
+    /// Returns one of these options that was typed, if there is one.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         let typed = [
             ("--frequency-backend", self.frequency_backend.is_some()),
@@ -206,7 +206,7 @@ impl FrequencyOptions {
     }
 }
 
-/// Where a command works.
+/// The checkout and files that a command works with.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) checkout: Checkout,
@@ -219,7 +219,7 @@ impl Project {
         Ok(Config::read(&self.config)?)
     }
 
-    /// The branches that words of the command line name, the first being the baseline.
+    /// The branches that arguments of the command line name; the first is the baseline.
     pub(crate) fn named(&self, words: &[String]) -> Result<Config> {
         let reader = Reader {
             config: &self.config()?,
@@ -229,8 +229,8 @@ impl Project {
         Ok(reader.config(words).map_err(Stop::BadInput)?)
     }
 
-    /// The branches of a list in which one is in no file, as `compare` takes them: the first is the
-    /// baseline.
+    /// The branches of a list that names a branch outside branches.toml, as `compare` reads it: the
+    /// first is the baseline.
     pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
         let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
         let is_spec =
@@ -244,14 +244,14 @@ impl Project {
             .transpose()
     }
 
-    /// Folder that relative paths in the file of branches start from.
+    /// Folder in which relative paths of the file of branches start.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         folder_of(&self.config)
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// Returns the word by which a command finds this sweep: its name, or its path where it lies
-    /// elsewhere than in the checkout's folder of sweeps.
+    /// Returns the text by which a command finds this sweep: its name, or its path if it lies
+    /// outside the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep
             .path()
@@ -265,7 +265,8 @@ impl Project {
         }
     }
 
-    /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
+    /// Instance files, one for each workload. `given` is the current path of a resumed sweep's
+    /// file.
     pub(crate) fn inputs(
         &self,
         asked: &SweepRequest,

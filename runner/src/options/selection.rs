@@ -1,5 +1,5 @@
-//! The selection of a sweep: rows of `experiments.toml`, and the words of the command line that name
-//! branches, workloads and thread counts.
+//! The selection of a sweep: rows of `experiments.toml`, and the arguments of the command line that
+//! name branches, workloads and thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -22,13 +22,13 @@ use crate::system::{digest, whole_file};
 const FILE: &str = "experiments.toml";
 
 impl Definition {
-    /// Returns the command that measures it.
+    /// Returns the command that measures this experiment.
     pub(crate) fn command(&self) -> String {
         format!("cargo runner sweep --experiment {}", self.name)
     }
 
-    /// The instances that it runs, after `overriding` parameters of the command line have taken the
-    /// place of its own; what becomes equal thereby runs once.
+    /// The instances that it runs. Parameters of the command line, `overriding`, replace its own;
+    /// instances that become equal run once.
     pub(crate) fn loads(
         &self,
         workloads: &str,
@@ -58,7 +58,7 @@ impl Definition {
             && let Some(key) = keys.find(|key| is_own(key) && !is_known(key))
         {
             bail!(Stop::BadInput(format!(
-                "--workloads {workloads}: none has `{key}`, which experiment `{}` is about; take some of its own: {own}",
+                "--workloads {workloads}: none has the parameter `{key}` of experiment `{}`; choose some of its own: {own}",
                 self.name
             )));
         }
@@ -86,9 +86,9 @@ fn bare(key: &str) -> &str {
 /// The rows of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// The rows from which a sweep starts if no experiment is named.
+    /// The rows with which a sweep starts if no experiment is named.
     pub(crate) presets: Vec<Definition>,
-    /// For one table or figure each.
+    /// The rows for one table or figure each.
     pub(crate) experiments: Vec<Definition>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
     parse(&whole_file::text_of_checkout(root, FILE)?)
 }
 
-/// The row of a `kind` that is called `name`.
+/// Returns the row of a `kind` that is called `name`.
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
     let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
     let found = rows.into_iter().find(|it| it.name == name);
@@ -134,7 +134,7 @@ fn parse(text: &str) -> Result<Rows> {
     })
 }
 
-/// Checks rows of a `kind`, and makes their cells.
+/// Checks rows of a `kind`, and makes their parameter sets.
 fn checked(
     kind: &str,
     rows: Vec<Spanned<Definition>>,
@@ -152,7 +152,7 @@ fn checked(
         for (what, count) in [
             ("trials", row.trials),
             ("iterations", row.iterations),
-            // Without it, there are as many layouts as trials.
+            // If it is missing, there are as many link orders as trials.
             ("layouts", row.layouts.or(Some(1))),
         ] {
             match count {
@@ -177,7 +177,7 @@ fn checked(
         };
         let (workloads, size) = (text("workloads", &row.workloads)?, text("size", &row.size)?);
         let threads = text("threads", &row.threads)?;
-        // Told now, with the row's name, rather than when it is started.
+        // Reported now, with the row's name, rather than when a sweep starts.
         row.loads(&workloads, &size, &[], None)
             .and_then(|_| self::threads(&threads, 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
@@ -186,7 +186,7 @@ fn checked(
     Ok(checked)
 }
 
-/// Every combination of what is set, varies, and goes together.
+/// Every combination of `set`, `vary` and `cases`.
 fn cells(
     row: &Definition,
     fault: &impl Fn(String) -> ConfigError,
@@ -229,7 +229,7 @@ fn cells(
     Ok(cells)
 }
 
-/// Picks branches. The baseline is always among them, since everything is compared with it; the
+/// Picks branches. The baseline is always among them, since the others are compared with it. The
 /// flag says whether it had to be added.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let baseline = config.baseline().name.as_str();
@@ -260,7 +260,7 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
         let number = |text: &str| -> Result<usize> {
             let wrong = || {
                 Stop::BadInput(format!(
-                    "--threads: `{part}` is no thread count; write numbers (1 to {MAX}), ranges (1..=8), \
+                    "--threads: `{part}` is not a thread count; write numbers (1 to {MAX}), ranges (1..=8), \
                      `cores` or `cpus`, with commas between"
                 ))
             };
@@ -294,12 +294,12 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
 }
 
 /// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
-/// slip is reported before anything is built.
+/// mistake is reported before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] that names the word.
+/// [`Stop::BadInput`] that names the wrong argument.
 pub fn loads(
     list: &str,
     size: &str,
@@ -361,7 +361,7 @@ fn assign(
             .filter(|it| it.parameter(name).is_some())
             .collect();
         if takers.is_empty() {
-            // Of the workload that was named, if it was picked; else of all.
+            // The parameters of the named workload, if it was picked; otherwise of all picked ones.
             let named: Vec<&Description> = picked
                 .iter()
                 .copied()
@@ -428,8 +428,8 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             path.display()
         ))
     })?;
-    // Other kinds of files are read by the programs, once they are built. A file that no program
-    // reads is recognised by its first bytes.
+    // Programs read other kinds of files once they are built. The first bytes show a file that no
+    // program can read.
     if picked.iter().any(|description| description.name == REPLAY) {
         recording::read(path, &format!("--input {}", path.display()))?;
     } else {
@@ -445,11 +445,11 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     })
 }
 
-/// A pipe gives its content once, to its first reader; reading an empty one never ends.
+/// A pipe gives its content once, to its first reader; reading an empty pipe never ends.
 fn check_regular(path: &Path) -> Result<()> {
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         bail!(Stop::BadInput(format!(
-            "--input {}: is no regular file, and every trial reads it anew; write it to a file",
+            "--input {}: is not a regular file, but every trial reads it again; save it to a file",
             path.display()
         )));
     }
@@ -474,8 +474,8 @@ fn check_beginning(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the path of the instance file for a trial's process, wherever the runner was started.
-/// The file of an earlier run lies below the checkout at `root`, or is `given` again.
+/// Returns the path of the instance file for a trial's process, for any folder in which the runner
+/// was started. The file of an earlier run lies below the checkout at `root`, or is `given` again.
 pub(crate) fn input_for_trials(
     input: &Input,
     root: &Path,
@@ -486,7 +486,7 @@ pub(crate) fn input_for_trials(
     check_regular(path)?;
     let sha256 = digest::of_file(path).map_err(|error| {
         Stop::BadInput(format!(
-            "--input {}: cannot be read: {error}; say where it lies now with --input FILE",
+            "--input {}: cannot be read: {error}; name its current path with --input FILE",
             path.display()
         ))
     })?;
@@ -555,7 +555,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn cells_are_all_combinations_of_cases_and_what_varies() {
+    fn configurations_are_all_combinations_of_cases_and_what_varies() {
         let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
         assert_eq!(loads.len(), 2 * 2 * 2);
@@ -582,27 +582,30 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             let loads = experiment
                 .loads("packets", "tiny", &[given.to_owned()], None)
                 .unwrap();
-            assert_eq!(loads.len(), 4, "equal cells run once");
+            assert_eq!(loads.len(), 4, "equal configurations run once");
             assert!(loads.iter().all(|load| load.parameters["words"] == "77"));
         }
     }
 
     #[test]
-    fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_nobody_typed() {
+    fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_were_not_typed() {
         let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let error = experiment
             .loads("quicksort", "tiny", &[], None)
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("--workloads quicksort: none has `depth`"),
+            error.starts_with("--workloads quicksort: none has the parameter `depth`"),
             "{error}"
         );
-        assert!(error.ends_with("take some of its own: packets"), "{error}");
+        assert!(
+            error.ends_with("choose some of its own: packets"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn a_name_in_an_empty_file_is_told_what_the_file_lacks() {
+    fn a_name_in_an_empty_file_is_reported_with_what_the_file_lacks() {
         for kind in ["experiment", "preset"] {
             let error = find(parse("").unwrap().experiments, kind, "quick").unwrap_err();
             assert_eq!(
@@ -617,7 +620,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn faults_are_told_with_line_experiment_and_remedy() {
+    fn faults_are_reported_with_line_experiment_and_remedy() {
         let faults = [
             (
                 "trials = 2",
@@ -651,7 +654,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
                 "no picked workload has `wrods`",
             ),
             ("\"tiny\"", "\"huge\"", "unknown size `huge`"),
-            ("\"2,3\"", "\"two\"", "`two` is no thread count"),
+            ("\"2,3\"", "\"two\"", "`two` is not a thread count"),
             (
                 "lock = \"mcs\"",
                 "lock = \"spin\"",

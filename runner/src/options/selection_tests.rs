@@ -1,4 +1,4 @@
-//! Tests of the words on the command line: what they mean, and which are refused.
+//! Tests of the arguments on the command line: their meaning, and which are refused.
 
 use super::*;
 use crate::config::pick::pick;
@@ -115,7 +115,7 @@ fn an_input_that_is_no_regular_file_is_refused_instead_of_read() {
         let error = loads("tsp", "tiny", &[], Some(path))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("is no regular file"), "{error}");
+        assert!(error.contains("is not a regular file"), "{error}");
     }
 }
 
@@ -147,7 +147,7 @@ fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_sam
     fs::write(&known, "cities").unwrap();
     fs::copy(&known, &moved).unwrap();
     let sha256 = digest::of_file(&known).unwrap();
-    // As it comes back from a manifest: nothing is known but the name and the content.
+    // As it comes back from a manifest, with only the name and the content.
     let input = Input {
         path: "a.tsp".to_owned(),
         sha256,
@@ -159,7 +159,7 @@ fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_sam
     fs::remove_file(&known).unwrap();
     let gone = found(None).unwrap_err().to_string();
     assert!(
-        gone.contains("say where it lies now with --input FILE"),
+        gone.contains("name its current path with --input FILE"),
         "{gone}"
     );
     fs::write(&moved, "other cities").unwrap();

@@ -1,5 +1,5 @@
-//! The definition of a sweep, as a row of `experiments.toml` and the options of the command line
-//! have it. On a host it becomes a request, which the manifest keeps.
+//! The definition of a sweep, made from a row of `experiments.toml` and the options of the command
+//! line. On a host it becomes a request, which the manifest keeps.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::text::words::count;
 
 pub use crate::host::frequency::Mode;
 
-/// The definition of a sweep, in words. One definition fills the gaps of another (see
+/// The definition of a sweep, as users write it. One definition fills the gaps of another (see
 /// `Definition::over`).
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
@@ -32,13 +32,13 @@ pub struct Definition {
     /// The figure that is drawn.
     #[arg(skip)]
     pub figure: Figure,
-    /// Parameters that mean nothing to the sequential program.
+    /// Parameters that have no effect on the sequential program.
     #[arg(skip)]
     #[serde(default, alias = "sequential_ignores")]
     pub sequential_ignores: Vec<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or,
-    /// the baseline first, names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
-    /// fork:FEATURE,FEATURE
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]. Or a
+    /// list with a published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE; its
+    /// first branch is the baseline
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<String>,
@@ -50,9 +50,9 @@ pub struct Definition {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
-    /// Also with these cost parameters of the simulated machine halved, and doubled: keys of its
-    /// file, globs, `all`. `work` is the cost of the workloads' units. `system` is block, wake,
-    /// resume and yield together
+    /// Also run with each of these cost parameters of the simulated machine halved, and doubled:
+    /// keys of its file, globs, `all`. `work` is the cost of the workloads' units. `system` is
+    /// block, wake, resume and yield together
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
@@ -60,7 +60,7 @@ pub struct Definition {
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
-    /// CPU frequency: as the host decides, one for all CPUs, or both
+    /// CPU frequency: chosen by the host, the same on all CPUs, or both modes
     #[arg(long, value_enum, help_heading = FREQUENCY_HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeChoice>,
@@ -69,13 +69,14 @@ pub struct Definition {
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementChoice>,
-    /// Trials (processes) per cell
+    /// Trials (processes) per configuration
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<u32>,
-    /// Binaries of each branch that differ only in the order of their functions. That order alone
-    /// changes times, so trials rotate through the binaries [default: one for each trial]
+    /// Number of link orders: binaries of each branch that differ only in the order of their
+    /// functions. That order alone changes times, so trials rotate through the binaries [default:
+    /// one for each trial]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +94,7 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub twin: Option<bool>,
-    /// Parameters of all cell sets.
+    /// Parameters that all configurations share.
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub set: BTreeMap<String, Scalar>,
@@ -101,11 +102,12 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub vary: BTreeMap<String, Vec<Scalar>>,
-    /// Parameters that go together.
+    /// Parameters that vary together.
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub cases: Vec<BTreeMap<String, Scalar>>,
-    /// Parameters of each cell set, as `--parameter` takes them: what the three before make.
+    /// The parameters of each set, in the form of `--parameter`: combinations of the three fields
+    /// before.
     #[arg(skip)]
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<BTreeMap<String, String>>,
@@ -134,7 +136,7 @@ impl Definition {
         }
     }
 
-    /// Returns the part of its row that a sweep keeps: the rest is in the sweep's own values.
+    /// Returns the part of its row that a sweep keeps; the rest is in the sweep's own values.
     pub(crate) fn kept(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -201,7 +203,7 @@ pub enum ModeChoice {
     Fixed,
     /// Both, to compare them
     Both,
-    /// Both where the host can hold a frequency, else dynamic
+    /// Both if the host can hold a frequency, otherwise dynamic
     Available,
 }
 
@@ -217,13 +219,14 @@ impl ModeChoice {
     }
 }
 
-/// The parameter of a load that says which price is another than in the machine's file.
+/// The parameter of a load that names the changed cost parameter of the machine, and its factor.
 pub const PRICE: &str = "price";
 
-/// The parameter of a load that says on which point of a box it runs, from 1 on.
+/// The parameter of a load that names its point of a box, from 1 on.
 pub const BOX: &str = "box";
 
-/// A pair of conditions that a sweep varies around a program, its load and its threads.
+/// Frequency mode and placement: the conditions that a sweep varies around a program, its load and
+/// its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition {
     /// How the CPU frequency is treated.
@@ -232,20 +235,20 @@ pub struct Condition {
     pub placement: Placement,
 }
 
-/// An instance file, known by its content.
+/// An instance file, identified by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of
-    /// the machine's folders.
+    /// Path below the checkout. For a file elsewhere only its name, since results reveal no folder
+    /// of the machine.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
-    /// Its place, if the command line of this run has it; not in results.
+    /// Its path on this host, if the command line names it; not in results.
     #[serde(skip)]
     pub place: Option<PathBuf>,
 }
 
-/// A workload with all that selects its instance.
+/// A workload with all parameters that select its instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Name in the catalogue.
@@ -259,7 +262,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The workload with its parameters; `None` if the catalogue of today does not know them.
+    /// The workload with its parameters; `None` if the current catalogue does not know them.
     pub(crate) fn resolved(&self) -> Option<(&'static Description, Values)> {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
@@ -270,7 +273,7 @@ impl Load {
         Some((workload, values))
     }
 
-    /// The parameters that are the workload's, not the simulated machine's.
+    /// The parameters of the workload, without those of the simulated machine.
     pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
         own.remove(PRICE);
@@ -289,7 +292,7 @@ impl Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// A table: whether every cell gives the sequential program's answer.
+    /// A table: whether every configuration gives the sequential program's answer.
     Answers,
     /// Speed-up by threads, a line for each branch, a panel for each workload.
     #[default]
@@ -324,14 +327,14 @@ pub struct MachineSpec {
     /// Hardware threads of each core, if more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_threads: Option<usize>,
-    /// SHA-256 of its file, and of the one that its prices are in, if that is another.
+    /// SHA-256 of its file, and of the file with its cost parameters, if that is another.
     pub sha256: String,
     /// The cost of a unit of work, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
-    /// Cycles of a branch's own instructions, by branch and call; none in older sweeps.
+    /// Cycles of a branch's own instructions, by branch and call; missing in older sweeps.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_cycles: BTreeMap<String, BTreeMap<String, f64>>,
-    /// The machines of a box; of one machine, none.
+    /// The machines of a box; empty for one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Point>,
 }
@@ -344,26 +347,27 @@ pub struct Point {
     pub topology: String,
     /// Its CPUs.
     pub cpus: usize,
-    /// Its prices, by their keys in a machine's file, and `work`, the factor of the workloads' units.
+    /// Its cost parameters, by their keys in a machine's file, and `work`, the factor of the
+    /// workloads' units.
     pub prices: BTreeMap<String, f64>,
 }
 
 impl MachineSpec {
-    /// CPUs that its operating system has: hardware threads of all cores.
+    /// CPUs of its operating system: the hardware threads of all cores.
     pub(crate) fn cpus(&self) -> usize {
         self.cores * self.hardware_threads.unwrap_or(1)
     }
 }
 
-/// Everything that defines a sweep, apart from the binaries.
+/// Everything that defines a sweep, except the binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepRequest {
-    /// Preset that the rest started from.
+    /// Preset with which the sweep started.
     pub preset: String,
-    /// Experiment that the rest started from, in place of a preset.
+    /// Experiment with which the sweep started, instead of a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Definition>,
-    /// Names of the branches, the baseline among them, without the A/A control.
+    /// Names of the branches, including the baseline, without the A/A control.
     pub branches: Vec<String>,
     /// The branch that the others are compared with.
     pub baseline: String,
@@ -378,7 +382,7 @@ pub struct SweepRequest {
     /// Where workers run; left out if the kernel alone decides.
     #[serde(default = "free", skip_serializing_if = "is_free")]
     pub placements: Vec<Placement>,
-    /// Trials per cell.
+    /// Trials per configuration.
     pub trials: u32,
     /// Untimed iterations at the start of a trial.
     pub warmup_iterations: u32,
@@ -388,26 +392,26 @@ pub struct SweepRequest {
     pub seed: u64,
     /// Longest time a trial may take, in seconds.
     pub timeout_s: f64,
-    /// Binaries per branch that differ only in where their functions lie; left out if it is 1.
+    /// Link orders per branch; left out if it is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub layouts: u32,
-    /// The simulated machine that takes the host's place; left out on hosts.
+    /// The simulated machine that replaces the host; left out on hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineSpec>,
-    /// The counts beside the times; left out if there are none.
+    /// The trials that count events; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
-    /// The program of the user that is its workload; of its folder, only the name.
+    /// The program of the user that is the workload; of its folder, only the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WholeProgram>,
 }
 
-/// Trials of instrumented builds: they count what the scheduler does and are never timed.
+/// Trials of instrumented builds: they count scheduler events and are never timed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Names of the instrumented builds (see [`crate::config::Branch::instrumented`]).
     pub branches: Vec<String>,
-    /// Trials per cell.
+    /// Trials per configuration.
     pub trials: u32,
 }
 
@@ -415,7 +419,7 @@ fn free() -> Vec<Placement> {
     vec![Placement::Free]
 }
 
-/// Whether the kernel alone decides, as it always did before there was a choice.
+/// Whether the kernel alone places workers, as it did in all sweeps before there was a choice.
 pub(crate) fn is_free(placements: &[Placement]) -> bool {
     *placements == [Placement::Free]
 }
@@ -429,17 +433,17 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// The most trials of a plan: more would take too long for anyone to wait for.
+/// The most trials of a plan: more would take too long.
 const MOST_TRIALS: usize = 10_000_000;
 
-/// The largest seed on a simulated machine: each replicate has one of its own, made from it.
+/// The largest seed on a simulated machine: each replicate gets its own seed, made from it.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
-/// The most names of branches, with the A/A control and instrumented builds.
+/// The largest number of names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
 impl SweepRequest {
-    /// Why no plan can be made of this, if it cannot.
+    /// Returns why this cannot become a plan, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
         let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
         let names = self
@@ -485,12 +489,12 @@ impl SweepRequest {
             Some(format!("{of}: more than the limit of {MOST_TRIALS} trials"))
         } else if !self.branches.contains(&self.baseline) {
             Some(format!(
-                "`baseline` is `{}`, which is none of `branches`",
+                "`baseline` is `{}`, which is not in `branches`",
                 self.baseline
             ))
         } else if self.machine.is_some() && self.seed > MOST_SEED {
             Some(format!(
-                "`seed` is {}, and simulated machines take {MOST_SEED} at most",
+                "`seed` is {}, and the limit on simulated machines is {MOST_SEED}",
                 self.seed
             ))
         } else if self.layouts == 0 {
@@ -498,7 +502,7 @@ impl SweepRequest {
         } else if let Some((what, _)) = lists.into_iter().find(|it| it.1) {
             Some(format!("`{what}` is empty"))
         } else {
-            unpriced.map(|load| format!("`machine` has no price for `{}`", load.workload))
+            unpriced.map(|load| format!("`machine` has no cost of work for `{}`", load.workload))
         }
     }
 
@@ -509,14 +513,14 @@ impl SweepRequest {
             .is_some_and(|it| !it.points.is_empty())
     }
 
-    /// Returns the beginning of a heading: the simulated machine that it is about; empty on hosts.
+    /// Returns the beginning of a heading, which names the simulated machine; empty on hosts.
     pub(crate) fn heading(&self) -> String {
         self.machine
             .as_ref()
             .map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
-    /// CPUs that trials have: the simulated machine's, or what this process may use of the host.
+    /// CPUs of a trial: the simulated machine's, or the CPUs of the host that this process may use.
     pub(crate) fn cpus(&self) -> usize {
         self.machine
             .as_ref()
@@ -538,15 +542,15 @@ impl SweepRequest {
         self.modes.iter().flat_map(of_mode).collect()
     }
 
-    /// Whether trials under this name are counted instead of timed.
+    /// Whether trials under this name count events and are not timed.
     pub(crate) fn is_instrumented(&self, name: &str) -> bool {
         self.instrument
             .as_ref()
             .is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one:
-    /// the same instance, apart from parameters that mean nothing to that program.
+    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one.
+    /// That is the same instance, apart from parameters that have no effect on that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
@@ -562,7 +566,7 @@ impl SweepRequest {
         self.workloads.iter().position(is_same).unwrap_or(load)
     }
 
-    /// Whether a parameter means nothing to the sequential program.
+    /// Whether a parameter has no effect on the sequential program.
     pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
         self.experiment.as_ref().is_some_and(|experiment| {
             experiment
@@ -572,19 +576,19 @@ impl SweepRequest {
         })
     }
 
-    /// Returns the programs that branches are to be built with.
+    /// Returns the programs with which branches must be built.
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }
 
-    /// Whether the result is not time but agreement.
+    /// Whether the result is equality of answers, not time.
     pub(crate) fn is_about_answers(&self) -> bool {
         self.experiment
             .as_ref()
             .is_some_and(|it| it.figure == Figure::Answers)
     }
 
-    /// Names and values of the parameters that tell a load from the others of its workload.
+    /// Names and values of the parameters that distinguish a load from the others of its workload.
     pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
         let rivals: Vec<&Load> = self

@@ -6,11 +6,11 @@ use protocol::Size;
 
 use crate::plan::{Load, Plan, SETTLE, SweepRequest};
 
-/// Around a trial: its process begins and ends, the clock is measured twice, the disk is waited
-/// for. Measured once on 2 virtual CPUs.
+/// Time around a trial: its process starts and ends, the clock is measured twice, the record is
+/// written to the disk. Measured once on 2 virtual CPUs.
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
-/// Estimates the time of a plan. A guess, since it knows nothing of the host.
+/// Estimates the time of a plan. It is a guess, since nothing about the host is known.
 pub(crate) fn of(asked: &SweepRequest, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {
@@ -28,7 +28,7 @@ pub(crate) fn of(asked: &SweepRequest, plan: &Plan) -> Duration {
         .fold(Duration::ZERO, Duration::saturating_add)
 }
 
-/// Estimates an iteration on one core, by the parameters, or else by the design of the sizes (see
+/// Estimates an iteration on one core from the parameters, or from the design of the sizes (see
 /// [`Size`]).
 fn iteration(load: &Load) -> Duration {
     let by_parameters = || {

@@ -1,5 +1,6 @@
-//! A box: machines whose prices lie within ranges, for signs that do not hang on one guess. Each point of
-//! it is an ordinary machine's file, and a value of the parameter [`BOX`] of an ordinary sweep.
+//! A box: machines whose cost parameters lie within ranges, for signs that do not depend on one
+//! guess. Each point of the box is an ordinary machine's file, and a value of the parameter [`BOX`]
+//! of an ordinary sweep.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,46 +20,47 @@ use crate::config::{ConfigError, FileText};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
-/// The machine's name of a sweep over the box; no machine of a checkout may have it.
+/// The machine's name in a sweep over the box; no machine of a checkout may have it.
 pub(crate) const NAME: &str = "box";
 
 /// The file of the box in a checkout, for errors.
 const FILE: &str = "machines/box.toml";
 
-/// The factor of the workloads' units, which is in no machine's file.
+/// The factor of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
 /// The most hardware threads of a core.
 const MOST_PER_CORE: usize = 2;
 
-/// The file, as written.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     title: String,
-    /// The machine whose prices hold where no range is given.
+    /// The machine whose cost parameters hold for those without a range.
     like: Spanned<String>,
     seed: u64,
     price: BTreeMap<String, Spanned<Range>>,
     topology: Vec<Spanned<Shape>>,
 }
 
-/// Where a price lies.
+/// The range of a cost parameter.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Range {
     low: f64,
     high: f64,
-    /// A price of which this is no less: a longer way, or a deeper sleep.
+    /// A cost parameter that is a lower limit for this one: that of a shorter way, or of a lighter
+    /// sleep.
     at_least: Option<String>,
-    /// Whether the price is a whole number.
+    /// Whether the parameter is a whole number.
     #[serde(default)]
     whole: bool,
     source: String,
 }
 
 impl Range {
-    /// The value at a place from 0 to 1, with three digits: no price is known better.
+    /// The value at a position from 0 to 1, with three digits: no cost is known more precisely.
     fn value_at(&self, place: f64) -> f64 {
         let Self { low, high, .. } = *self;
         let value = if low == 0.0 {
@@ -74,7 +76,7 @@ impl Range {
     }
 }
 
-/// How the cores of a point may lie.
+/// A possible arrangement of the cores of a point.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Shape {
@@ -110,7 +112,7 @@ struct Ranges {
     seed: u64,
     prices: BTreeMap<String, Range>,
     shapes: Vec<Shape>,
-    /// MHz at which the prices of `like` hold, and at which all points run.
+    /// MHz at which the cost parameters of `like` hold, and at which all points run.
     mhz: u32,
     /// The texts of the file, and of that of `like`.
     text: String,
@@ -132,8 +134,8 @@ impl Ranges {
         let refused = |why: String| file.at(written.like.span().start, why);
         let machine = Machine::read(&base)
             .map_err(|error| refused(format!("like = {like:?}: {}", plain(&error.message))))?;
-        if Machine::priced_in(&base) != base {
-            let why = "is like another one itself; name that one";
+        if Machine::costs_file(&base) != base {
+            let why = "has a `like` itself; name that machine";
             return Err(refused(format!("like = {like:?}: {why}")).into());
         }
         let base = whole_file::read_text(&base).context("it was read a moment ago")?;
@@ -152,23 +154,24 @@ impl Ranges {
                 let hint = near
                     .map(|near| format!("did you mean `{near}`? "))
                     .unwrap_or_default();
-                let known = listed("price", known.iter().map(String::as_str));
-                return Err(at(format!("no machine has this price; {hint}{known}")).into());
+                let known = listed("cost parameter", known.iter().map(String::as_str));
+                return Err(at(format!("unknown cost parameter; {hint}{known}")).into());
             }
             if !(low.is_finite() && high.is_finite() && *low >= 0.0 && low <= high) {
                 let why = format!(
-                    "low = {low}, high = {high}: the range is upside down or no range; write 0 or more, the lower end first"
+                    "low = {low}, high = {high}: not a range; write two numbers of 0 or more, the lower one first"
                 );
                 return Err(at(why).into());
             }
             if source.trim().is_empty() {
-                return Err(at("source is empty; write where the range is from".into()).into());
+                return Err(at("source is empty; write the source of the range".into()).into());
             }
             if let Some(other) = at_least
                 .as_ref()
                 .filter(|it| !written.price.contains_key(*it))
             {
-                let why = format!("at-least = {other:?}: the box has no range of that price");
+                let why =
+                    format!("at-least = {other:?}: the box has no range for that cost parameter");
                 return Err(at(why).into());
             }
         }
@@ -181,7 +184,7 @@ impl Ranges {
                 && shape.threads_per_core <= MOST_PER_CORE;
             if !fits {
                 let why = format!(
-                    "write 1 or more of each, {} CPUs at most, and 1 or 2 threads-per-core",
+                    "write at least 1 of each, at most {} CPUs, and 1 or 2 threads-per-core",
                     manycore::MAX_CORES
                 );
                 return Err(at(&why).into());
@@ -247,7 +250,7 @@ impl Ranges {
                 |it| format!("the largest, `{}`, has {}", it.name, it.cpus()),
             );
             return Err(Stop::BadInput(format!(
-                "--threads {threads}: no topology of {FILE} has so many CPUs ({most}); ask for fewer, or add a \
+                "--threads {threads}: no topology of {FILE} has so many CPUs ({most}); request fewer, or add a \
                  [[topology]] there"
             ))
             .into());
@@ -255,7 +258,7 @@ impl Ranges {
         if !small.is_empty() {
             let names: Vec<&str> = small.iter().map(|it| it.name.as_str()).collect();
             tell!(
-                "note: without the topologies {}, which have fewer CPUs than {threads} threads",
+                "note: topologies with fewer CPUs than {threads} threads are left out: {}",
                 names.join(", ")
             );
         }
@@ -280,8 +283,8 @@ impl Ranges {
         Ok((0..count).map(point).collect())
     }
 
-    /// One place from 0 to 1 in each of `count` equal parts, in random order. A dimension has random
-    /// numbers of its own, so that a range more leaves the others where they are.
+    /// One position from 0 to 1 in each of `count` equal parts, in random order. Each dimension has
+    /// random numbers of its own, so that another range leaves the others unchanged.
     #[expect(clippy::cast_precision_loss, reason = "53 bits of 64, as meant")]
     fn places(&self, dimension: &str, count: usize) -> Vec<f64> {
         let name = digest::of_bytes(format!("{} {dimension}", self.seed).as_bytes());
@@ -296,9 +299,9 @@ impl Ranges {
         parts.into_iter().map(&mut place).collect()
     }
 
-    /// `prices`, of which each is no less than the one that it has to be at least.
+    /// Returns `prices` with each value raised to its lower limit.
     fn ordered(&self, mut prices: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
-        // A chain of them is as long as the list, at most.
+        // A chain of limits is at most as long as the list.
         for _ in 0..self.prices.len() {
             for (key, range) in &self.prices {
                 if let Some(least) = range.at_least.as_ref().map(|other| prices[other]) {
@@ -340,7 +343,7 @@ impl Ranges {
     }
 }
 
-/// The part, of so many, in which a place from 0 to 1 lies.
+/// The part, out of so many, in which a position from 0 to 1 lies.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -372,7 +375,8 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
     let spec = MachineSpec {
         name: NAME.to_owned(),
         title: format!("{count} points of {FILE}, {}", ranges.title),
-        // Of the smallest, so that no thread count is called too many that none finds so.
+        // The size of the smallest machine, so that every machine of the box has a CPU for each
+        // thread.
         cores: points.iter().map(|it| it.cpus).min().unwrap_or(threads),
         hardware_threads: None,
         sha256: ranges.sha256(&points)?,
@@ -409,7 +413,7 @@ pub(crate) fn file(root: &Path, spec: &MachineSpec, number: &str) -> PathBuf {
     folder(root, spec).join(format!("{number}.toml"))
 }
 
-/// `loads` on each of `count` points.
+/// Returns `loads` on each of `count` points.
 pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
     let with = |load: &Load, number: usize| {
         let mut load = load.clone();
@@ -422,14 +426,14 @@ pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
         .collect()
 }
 
-/// The point of a load, and its file's number; `None` if the sweep is over no box.
+/// The point of a load, and its file's number; `None` if the sweep is not over a box.
 pub(crate) fn point_of<'a>(spec: &'a MachineSpec, load: &'a Load) -> Option<(&'a str, &'a Point)> {
     let number = load.parameters.get(BOX)?;
     let index = number.parse::<usize>().ok()?.checked_sub(1)?;
     Some((number, spec.points.get(index)?))
 }
 
-/// How many times as long the units of a workload take on `point`.
+/// The factor by which the units of a workload take longer on `point`.
 pub(crate) fn work(point: &Point) -> f64 {
     point.prices.get(WORK).copied().unwrap_or(1.0)
 }
@@ -450,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn each_price_has_one_point_in_each_part_of_its_range() {
+    fn each_cost_has_one_point_in_each_part_of_its_range() {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
@@ -528,7 +532,7 @@ mod tests {
             (
                 hit,
                 "hit-ns = { low = 1.2, high = 0.3",
-                "hit-ns: low = 1.2, high = 0.3: the range is upside down",
+                "hit-ns: low = 1.2, high = 0.3: not a range",
             ),
             (
                 hit,
@@ -538,13 +542,13 @@ mod tests {
             (
                 hit,
                 "hits-ns = { low = 0.3, high = 1.2",
-                "hits-ns: no machine has this price; did you mean `hit-ns`? known: ",
+                "hits-ns: unknown cost parameter; did you mean `hit-ns`? known: ",
             ),
             (hit, "hit-ns = { low = 0.3", "missing key `high`"),
             (
                 "source = \"guess\" }",
                 "source = \" \" }",
-                "source is empty; write where",
+                "source is empty; write the source",
             ),
             (
                 "at-least = \"wake-polling-ns\"",
@@ -559,17 +563,17 @@ mod tests {
             (
                 "like = \"zen4-64\"",
                 "like = \"zen2-64\"",
-                "is like another one itself; name that one",
+                "has a `like` itself; name that machine",
             ),
             (
                 "threads-per-core = 2",
                 "threads-per-core = 3",
-                "topology `4x8-smt`: write 1 or more of each",
+                "topology `4x8-smt`: write at least 1 of each",
             ),
             (
                 "cores-per-cluster = 64",
                 "cores-per-cluster = 0",
-                "topology `1x64`: write 1 or more",
+                "topology `1x64`: write at least 1",
             ),
             (
                 "name = \"2x8\"",
@@ -591,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topology_that_the_threads_cannot_have_is_told_with_the_largest() {
+    fn a_topology_that_the_threads_cannot_have_is_reported_with_the_largest() {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         let said = ranges.points(5, 113).unwrap_err().to_string();
         assert!(

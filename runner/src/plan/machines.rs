@@ -1,4 +1,5 @@
-//! Simulated machines: the files in `machines/`, and what the workloads' units of work cost there.
+//! Simulated machines: the files in `machines/`, and the costs of the workloads' units of work
+//! there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,10 +22,10 @@ use crate::system::{digest, whole_file};
 /// Folder of the machines in a checkout.
 const FOLDER: &str = "machines";
 
-/// The file of the costs that workloads charge, in a checkout.
+/// The file in a checkout with the costs of the units that workloads report.
 const CHARGES: &str = "workloads/charges.toml";
 
-/// The file of the costs that they charge to the machine [`here::NAME`].
+/// The file with those costs for the machine [`here::NAME`].
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
 /// The file with the cycles of the branches' own instructions, in a checkout.
@@ -33,31 +34,31 @@ const OWN: &str = "workloads/own-instructions.toml";
 /// The file with those that were measured on this host, for the machine [`here::NAME`].
 const OWN_HERE: &str = "workloads/own-instructions-here.toml";
 
-/// The branch whose own instructions stand for those of a branch that has none measured.
+/// The branch whose own instructions replace those of a branch without a measurement.
 const MEASURED: &str = "master";
 
-/// Most cycles of a call: more is a slip of the unit.
+/// Most cycles of a call: a larger number means a wrong unit.
 const MOST_CYCLES: f64 = 100_000.0;
 
-/// Names a folder in which the files of this host lie instead, for tests: they must not touch those
-/// of a checkout.
+/// Names a folder that replaces the folders of this host's files, for tests: they must not touch
+/// the files of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
-/// The branch by which units of work are measured: the published crate's counterpart in the fork.
+/// The branch with which units of work are measured: the published crate's counterpart in the fork.
 pub(crate) const BASELINE: &str = "packed";
 
-/// Its value where none is.
+/// Its value if the environment has none.
 const AS_WRITTEN: &str = "as-written";
 
-/// The price of the workloads' units, which is in no machine's file.
+/// The cost parameter of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
-/// Price of a unit of work.
+/// Cost of a unit of work.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Charge {
     ns: f64,
-    /// Where the figure is from.
+    /// The source of the figure.
     source: String,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct Charge {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OwnCycles {
     cycles: f64,
-    /// Where the figure is from.
+    /// The source of the figure.
     source: String,
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The file with what workloads charge to the machine [`here::NAME`].
+/// The file with the costs of work for the machine [`here::NAME`].
 pub(crate) fn charges_here(root: &Path) -> PathBuf {
     of_this_host(root, CHARGES_HERE.as_ref())
 }
@@ -139,7 +140,7 @@ fn names(root: &Path) -> Result<Vec<String>> {
             )
         })
         .collect();
-    // The file of this host may be kept elsewhere, and a box is no machine.
+    // The file of this host may be in another folder, and a box is not a machine.
     names.retain(|name| {
         name != machine_box::NAME && (name != here::NAME || file(root, name).is_file())
     });
@@ -147,11 +148,11 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, what `loads`, of workloads that [`workloads`] let through, charge
-/// there, and the own instructions of `branches`.
+/// The machine called `name`, with the costs of the `loads`, of workloads that [`workloads`] let
+/// through, and the own instructions of `branches`.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
+/// [`Stop::BadInput`] if there is no such machine, if its file is wrong, or if a load has no cost.
 pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Result<MachineSpec> {
     let known = names(root)?;
     let is_here = name == here::NAME;
@@ -182,7 +183,8 @@ pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Res
     })
 }
 
-/// The costs of a unit of `loads`, by workload: of this host if it `is_here`, else of the checkout.
+/// The costs of a unit of `loads`, by workload: from this host if it `is_here`, otherwise from the
+/// checkout.
 ///
 /// # Errors
 /// As [`find`].
@@ -201,10 +203,10 @@ pub(crate) fn charges_of(
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
         let unit = catalogue::find(workload).and_then(|it| it.charge.as_deref());
-        let unit = unit.with_context(|| format!("`{workload}` was checked to charge a unit"))?;
+        let unit = unit.with_context(|| format!("`{workload}` has no unit of work"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
-                "{from}: `{unit}`, which `{workload}` charges, has no price; `cargo runner calibrate` measures it"
+                "{from}: `{unit}`, the unit of `{workload}`, has no cost; `cargo runner calibrate` measures it"
             ))
         })?;
         Ok((workload.to_owned(), charge.ns))
@@ -246,7 +248,7 @@ pub(crate) fn own_cycles(
         .collect();
     if !unmeasured.is_empty() {
         tell!(
-            "note: own instructions as those of {MEASURED}, without a measurement in {from}: {}; `cargo runner \
+            "note: {from} has no own instructions of {}; those of {MEASURED} are used; `cargo runner \
              calibrate --own-instructions` measures them",
             unmeasured.join(", ")
         );
@@ -277,8 +279,8 @@ pub(crate) fn measured_cycles(
             }
             if !(-MOST_CYCLES..=MOST_CYCLES).contains(&it.cycles) || it.source.trim().is_empty() {
                 bail!(Stop::BadInput(format!(
-                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write at most {MOST_CYCLES} cycles and where they \
-                     are from",
+                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write at most {MOST_CYCLES} cycles and their \
+                     source",
                     it.cycles, it.source
                 )));
             }
@@ -287,18 +289,18 @@ pub(crate) fn measured_cycles(
     Ok(branches)
 }
 
-/// Digest of a machine's file, and of the one that its prices are in, if that is another.
+/// Digest of a machine's file, and of the file with its cost parameters, if that is another.
 fn sha256(path: &Path) -> std::io::Result<String> {
-    let priced_in = Machine::priced_in(path);
+    let costs_file = Machine::costs_file(path);
     let own = digest::of_file(path)?;
-    if priced_in == path {
+    if costs_file == path {
         return Ok(own);
     }
-    digest::of_file(&priced_in).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
+    digest::of_file(&costs_file).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
 }
 
-/// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at
-/// once.
+/// Returns `loads` unchanged, and with each cost parameter in `list` halved, and doubled;
+/// [`SYSTEM`] is several at once.
 pub(crate) fn with_prices(
     root: &Path,
     name: &str,
@@ -306,19 +308,19 @@ pub(crate) fn with_prices(
     list: &str,
 ) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name)))
-        .context("it was read a moment ago")?;
-    let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
+    let text = std::fs::read_to_string(Machine::costs_file(&file(root, name)))
+        .context("the machine's file cannot be read again")?;
+    let machine: toml::Table = text.parse().context("the machine's file is not TOML")?;
     let prices = machine["price"]
         .as_table()
-        .context("it was checked a moment ago")?;
+        .context("the machine's file has no [price]")?;
     let known: Vec<&str> = prices
         .keys()
         .map(String::as_str)
         .chain([WORK, SYSTEM])
         .collect();
     let mut values = vec![AS_WRITTEN.to_owned()];
-    for price in pick("--prices", "price", list, &known)? {
+    for price in pick("--prices", "cost parameter", list, &known)? {
         values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
     }
     let with = |load: &Load, value: &String| {
@@ -332,7 +334,7 @@ pub(crate) fn with_prices(
         .collect())
 }
 
-/// The price that `load` asks for, if it is another than in the machine's file.
+/// The cost parameter that `load` changes, and its factor.
 fn scaled(load: &Load) -> Option<ScaledPrice> {
     let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
     Some(ScaledPrice {
@@ -348,7 +350,7 @@ pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>
     for (unit, charge) in &charges {
         if !(charge.ns > 0.0 && charge.ns.is_finite()) || charge.source.trim().is_empty() {
             bail!(Stop::BadInput(format!(
-                "{from}: {unit}: ns = {}, source = {:?}: write a time above 0 and where it is from",
+                "{from}: {unit}: ns = {}, source = {:?}: write a time above 0 and its source",
                 charge.ns, charge.source
             )));
         }
@@ -357,19 +359,19 @@ pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>
 }
 
 /// Workloads that run on simulated machines.
-pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
+pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
-/// Names of workloads in `list` that run on simulated machines; others are left out with a note,
-/// unless they are named themselves.
+/// Names of workloads in `list` that run on simulated machines. Others are left out with a note,
+/// unless the list names them individually.
 ///
 /// # Errors
-/// [`Stop::BadInput`] if one is named that does not, or if none is left.
+/// [`Stop::BadInput`] if a named one does not run there, or if none is left.
 pub fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
-    let is_marked = |name: &&str| marked().any(|it| it.name == *name);
+    let is_marked = |name: &&str| supported().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
     let refused: Vec<&str> = left
         .iter()
@@ -378,13 +380,13 @@ pub fn workloads(list: &str) -> Result<String> {
         .collect();
     if kept.is_empty() || !refused.is_empty() {
         bail!(Stop::BadInput(format!(
-            "--workloads {list}: not for simulated machines: {}; these run there: {}",
+            "--workloads {list}: {} cannot run on simulated machines; these can: {}",
             if refused.is_empty() {
                 left.join(", ")
             } else {
                 refused.join(", ")
             },
-            marked()
+            supported()
                 .map(|it| it.name.as_str())
                 .collect::<Vec<_>>()
                 .join(", ")
@@ -392,7 +394,7 @@ pub fn workloads(list: &str) -> Result<String> {
     }
     if !left.is_empty() {
         tell!(
-            "note: without {}, which do not run on simulated machines",
+            "note: left out, because they do not run on simulated machines: {}",
             left.join(", ")
         );
     }
@@ -422,11 +424,11 @@ pub(crate) fn request(
             |(number, _)| machine_box::file(root, machine, number),
         ),
         is_fixed: trial.condition.mode == Mode::Fixed,
-        // Branches share a replicate's seed; the A/A control has seeds of its own, or it would be
-        // the same to the last byte.
+        // Branches share a replicate's seed. The A/A control has seeds of its own, or it would be
+        // identical to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
-        // The A/A control has the baseline's, as has a branch that only counts.
+        // The A/A control and branches that only count have the baseline's cycles.
         own_cycles: machine
             .own_cycles
             .get(trial.branch)
@@ -437,7 +439,7 @@ pub(crate) fn request(
     })
 }
 
-/// Returns the simulated machine on which a build is checked before anything is measured.
+/// Returns the simulated machine on which a build is checked before any measurement.
 pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = if asked.is_box() {
@@ -455,7 +457,7 @@ pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<Machine
     })
 }
 
-/// Binaries by branch and layout: on a simulated machine, the same one under each seed.
+/// Binaries by branch and link order; on a simulated machine, the same one under each seed.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,
@@ -473,7 +475,7 @@ pub(crate) fn binaries(
     binaries
 }
 
-/// Returns the machine's part of folder names: a simulated one's name, or the host's hash.
+/// Returns the machine's part of folder names: a simulated machine's name, or the host's hash.
 pub(crate) fn host_id(asked: &SweepRequest) -> String {
     asked
         .machine
@@ -506,7 +508,7 @@ pub(crate) fn restore(root: &Path, machine: &MachineSpec) -> Result<()> {
     };
     if !is_same {
         bail!(Stop::BadInput(format!(
-            "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
+            "{FOLDER}/{}.toml is not the file that the sweep began with; restore that file, or begin another sweep",
             machine.name
         )));
     }
@@ -549,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_charges_is_told_with_its_line_and_remedy() {
+    fn a_fault_in_costs_of_work_is_reported_with_its_line_and_remedy() {
         for (text, told) in [
             (
                 "[steps]\nns = \"a\"\nsource = \"a guess\"",
@@ -566,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_own_instructions_is_told_with_branch_call_and_remedy() {
+    fn a_fault_in_own_instructions_is_reported_with_branch_call_and_remedy() {
         for (text, told) in [
             (
                 "[master.joins]\ncycles = 1\nsource = \"a guess\"",

@@ -1,8 +1,8 @@
-//! Turns a request into an ordered list of trials. Pure, so that `--resume` can recompute it from
-//! the manifest and a test can look at it.
+//! Turns a request into an ordered list of trials. It has no side effects, so `--resume` can
+//! recompute the list from the manifest, and tests can check it.
 //!
 //! A plan of many trials is small: two bytes for each, and a few for each block. The full
-//! description of a trial is put together when it is looked at.
+//! description of a trial is made when it is read.
 
 mod definition;
 pub mod estimate;
@@ -20,8 +20,8 @@ use serde::{Serialize, Serializer};
 
 use crate::system::digest::Id;
 
-/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
-/// into the next. A guess: an exit of 64 threads takes about a millisecond.
+/// Pause before each trial, so that the end of one trial (freed memory, exiting threads) does not
+/// disturb the next. A guess: an exit of 64 threads takes about a millisecond.
 pub const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
@@ -34,15 +34,15 @@ pub use shard::Shard;
 /// One process to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial<'a> {
-    /// Identity: hash of cell and replicate.
+    /// Identity: hash of configuration and replicate.
     pub id: Id,
-    /// Identity of the cell: hash of all that defines it.
+    /// Identity of the configuration: hash of everything that defines it.
     pub cell: Id,
-    /// 0-based number of the trial within its cell.
+    /// 0-based number of the trial within its configuration.
     pub replicate: u32,
     /// 0-based number of the block within the sweep.
     pub block: usize,
-    /// 0-based place within the block.
+    /// 0-based position within the block.
     pub position: usize,
     /// Branch, or the A/A control of the baseline.
     pub branch: &'a str,
@@ -54,7 +54,7 @@ pub struct Trial<'a> {
     pub layout: usize,
 }
 
-/// The part that trials share if they differ only in branch, mode, placement or replicate.
+/// The properties that trials share if they differ only in branch, mode, placement or replicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     /// Index into [`SweepRequest::workloads`].
@@ -70,11 +70,11 @@ pub struct Kind {
 pub struct Plan {
     /// The names under which trials run: branches, the A/A control, instrumented builds.
     names: Vec<Name>,
-    /// Number of layouts that trials take turns with.
+    /// Number of link orders through which trials rotate.
     layouts: u32,
     kinds: Vec<Kind>,
     conditions: Vec<Condition>,
-    /// Identities of cells, by [`Plan::cell`].
+    /// Identities of configurations, by [`Plan::cell`].
     cells: Vec<Id>,
     blocks: Vec<Block>,
     /// Names of the trials, as indices, block after block.
@@ -85,21 +85,21 @@ pub struct Plan {
 struct Name {
     text: String,
     is_twin: bool,
-    /// Instrumented builds are counted and not timed.
+    /// Instrumented builds count events and are not timed.
     is_counted: bool,
 }
 
-/// A visit to the cells that differ only in branch.
+/// A visit to the configurations that differ only in branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
-    /// 0-based number within the sweep, whose shard this may be.
+    /// 0-based number within the whole sweep, of which this plan may be a shard.
     number: u32,
     /// Index into [`Plan::kinds`].
     kind: u32,
     replicate: u32,
     /// Index into the plan's list of modes and placements.
     condition: u8,
-    /// Where its trials begin in [`Plan::order`].
+    /// Position of its first trial in [`Plan::order`].
     first: u32,
     trials: u16,
 }
@@ -114,7 +114,7 @@ impl Plan {
             .sum()
     }
 
-    /// Whether there is nothing to run, as in a shard too many.
+    /// Whether there is nothing to run, as in a superfluous shard.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
@@ -145,8 +145,9 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // A block has the same layout for all, except the A/A control. With the same binary twice,
-        // the noise floor would lack the difference of two layouts of one program.
+        // All trials of a block have the same link order, except the A/A control. With the same
+        // binary twice, the noise floor would lack the difference between two link orders of one
+        // program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -178,7 +179,7 @@ impl Plan {
         Id::of(&Ids(self)).to_string()
     }
 
-    /// Number of distinct cells.
+    /// Number of distinct configurations.
     pub(crate) fn cells(&self) -> usize {
         let mut is_visited = vec![false; self.cells.len()];
         for block in &self.blocks {
@@ -190,7 +191,7 @@ impl Plan {
         is_visited.into_iter().filter(|is_so| *is_so).count()
     }
 
-    /// How many trials there are of each kind.
+    /// Number of trials of each kind.
     pub(crate) fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
         let mut counts = vec![0; self.kinds.len()];
         for block in &self.blocks {
@@ -205,8 +206,8 @@ impl Plan {
     }
 }
 
-/// All that a cell is; its hash is the cell's identity, so a changed binary or input makes new
-/// cells.
+/// Everything that defines a configuration. Its hash is the configuration's identity, so a changed
+/// binary or input makes a new one.
 #[derive(Serialize)]
 struct Cell<'a> {
     schema: u32,
@@ -220,25 +221,25 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
-    /// Left out if it is free, so that cells keep the identities that they had before there was a
-    /// choice.
+    /// Left out if it is free, so that configurations keep the identities that they had before
+    /// there was a choice.
     #[serde(skip_serializing_if = "Placement::is_free")]
     placement: Placement,
     seed: u64,
     warmup_iterations: u32,
     iterations: u32,
-    /// The machine's file and the price of a unit; left out on hosts.
+    /// The machine's file and the cost of a unit; left out on hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<(&'a str, f64)>,
 }
 
 /// Orders a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any is visited again. So a sweep cut
-/// short has whole replicates, and slow drift falls on all cells alike. Within a round the modes
-/// take turns, because setting a frequency is slow. The blocks of a mode are shuffled, whatever
-/// their placement, and so are the branches within a block. All shuffles come from the sweep's seed
-/// and do not depend on the identities.
+/// Replicates are rounds: every block is visited once before any is visited again. So an
+/// interrupted sweep has whole replicates, and slow drift affects all configurations alike. Within
+/// a round the modes alternate in long runs, because setting a frequency is slow. The blocks of a
+/// mode are shuffled, whatever their placement, and so are the branches within a block. All
+/// shuffles come from the sweep's seed and do not depend on the identities.
 ///
 /// # Panics
 /// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the
@@ -256,8 +257,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     let timed = small(asked.branches.len() + usize::from(asked.twin));
     let (pooled, counted): (Vec<u16>, Vec<u16>) =
         (0..small(plan.names.len())).partition(|name| *name < timed);
-    // Where the pool is idle, all branches are one program: the baseline runs it, and its A/A
-    // control.
+    // If the workload leaves the pool idle, all branches are the same program. Only the baseline
+    // and its A/A control run it.
     let twin = asked.twin.then(|| timed - 1);
     let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
     let uses_pool: Vec<bool> = asked.workloads.iter().map(Load::uses_pool).collect();
@@ -271,8 +272,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         plan,
         random: ChaCha8Rng::seed_from_u64(asked.seed),
     };
-    // Indices of the configurations of each mode: nothing has to be set for a placement, so the
-    // placements take turns freely.
+    // Indices of the configurations of each mode. A placement needs no setting, so placements
+    // alternate freely.
     let by_mode: Vec<Vec<u8>> = asked
         .modes
         .iter()
@@ -295,8 +296,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
             });
         }
     }
-    // After the last timed trial: what is only counted must not stand between trials that are
-    // compared, and a sweep cut short has its times first.
+    // Counting comes after the last timed trial: it must not stand between trials that are
+    // compared, and an interrupted sweep should have its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
             for conditions in &by_mode {
@@ -307,15 +308,15 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     draft.plan
 }
 
-/// A plan on the way.
+/// A plan that is being made.
 struct Draft {
     plan: Plan,
     random: ChaCha8Rng,
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each configuration, in random order, with the names that
-    /// `names` gives, in random order.
+    /// Adds a block for each of `kinds` in each configuration, in random order, with the names from
+    /// `names`, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],
@@ -355,11 +356,12 @@ fn small(index: usize) -> u16 {
     u16::try_from(index).expect("there are fewer branches than 2^16")
 }
 
-/// A plan that knows what there is, and has no trials yet.
+/// A plan with its lists of names and kinds, but without trials.
 fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
-        // A program of the user has no sequential version. Over a box, nothing is compared with it.
+        // A program of the user has no sequential version. In a box, no configuration is compared
+        // with the sequential program.
         if asked.sequential_load(load) == load && asked.program.is_none() && !asked.is_box() {
             kinds.push(Kind {
                 load,
@@ -443,9 +445,9 @@ fn identity_of_cell(
     })
 }
 
-/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an upgrade
-/// of any library. Libraries do not promise that of their shuffles. The stream of `ChaCha8` is
-/// fixed.
+/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an
+/// upgrade of any library. Libraries do not promise that of their shuffles. The stream of `ChaCha8`
+/// is fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);

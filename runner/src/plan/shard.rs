@@ -1,4 +1,4 @@
-//! A plan cut into parts for identical machines: by block, since branches are compared inside
+//! Cuts a plan into parts for identical machines: by block, since branches are compared inside
 //! blocks.
 
 use std::collections::HashSet;
@@ -10,9 +10,9 @@ use super::{Kind, Plan};
 /// One of the parts of a plan that is split over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which, from 1 on.
+    /// Number of the part, from 1 on.
     pub number: u32,
-    /// Of how many.
+    /// Count of all parts.
     pub of: u32,
 }
 
@@ -39,11 +39,11 @@ impl std::str::FromStr for Shard {
 }
 
 impl Plan {
-    /// The part that a shard runs; all of it without one.
+    /// Returns the part that a shard runs; without a shard, the whole plan.
     ///
-    /// Every block is in exactly one part, and no part has two blocks more than another. Blocks
-    /// that differ only in replicate go to the parts in turn, so that each has its share of every
-    /// cell.
+    /// Every block is in exactly one part, and the parts' sizes differ by at most one block. Blocks
+    /// that differ only in replicate rotate through the parts, so that each part has its share of
+    /// every configuration.
     #[must_use]
     pub fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_balanced_as_a_whole_and_in_every_cell() {
+    fn shards_are_balanced_as_a_whole_and_in_every_configuration() {
         let parts = parts(&asked(), 3);
         let blocks = parts.iter().map(Plan::blocks);
         assert!(blocks.clone().max().unwrap() - blocks.min().unwrap() <= 1);

@@ -1,4 +1,4 @@
-//! The order of a sweep: complete, balanced, and the same for the same seed.
+//! Tests the order of a sweep: complete, balanced, and the same for the same seed.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -64,7 +64,8 @@ fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
             )
         })
         .collect();
-    // Printed once from this function; a change here strands every unfinished sweep.
+    // Printed once from this function; a change here makes it impossible to resume unfinished
+    // sweeps.
     assert_eq!(first, FIRST_SIX);
 }
 
@@ -151,7 +152,7 @@ fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_th
 }
 
 #[test]
-fn a_changed_binary_changes_its_cells_but_not_the_order() {
+fn a_changed_binary_changes_its_configurations_but_not_the_order() {
     let before = order(&asked(), &identities());
     let mut changed = identities();
     changed.insert("split".to_owned(), "rebuilt".to_owned());
@@ -224,7 +225,7 @@ fn counted_trials_come_last_and_leave_every_timed_one_as_it_was() {
 }
 
 #[test]
-fn where_the_pool_is_idle_only_the_baseline_and_its_twin_run() {
+fn where_the_pool_is_idle_only_the_baseline_and_its_control_run() {
     let (mut asked, _) = counted();
     let on = |value: &str| BTreeMap::from([("on".to_owned(), value.to_owned())]);
     for (load, value) in asked.workloads.iter_mut().zip(["os-threads", "pool"]) {
@@ -248,7 +249,7 @@ fn where_the_pool_is_idle_only_the_baseline_and_its_twin_run() {
 }
 
 #[test]
-fn every_cell_of_the_pool_is_counted_as_often_as_asked() {
+fn every_configuration_of_the_pool_is_counted_as_often_as_asked() {
     let (asked, plan) = counted();
     let is_counted = |trial: &Trial<'_>| asked.is_instrumented(trial.branch);
     let counted: Vec<Trial<'_>> = plan.trials().filter(is_counted).collect();

@@ -1,4 +1,4 @@
-//! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
+//! `manifest.json`: the request, the binaries, the host and the runs of a sweep.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::SystemTime;
@@ -24,7 +24,7 @@ pub struct Manifest {
     pub name: String,
     /// RFC 3339, UTC.
     pub created_at: String,
-    /// Short hash that stands for the machine.
+    /// Short hash that identifies the machine.
     pub host: String,
     /// Commit of the checkout.
     pub checkout: Commit,
@@ -32,35 +32,35 @@ pub struct Manifest {
     pub runner: String,
     /// Arguments after `cargo runner`.
     pub command_line: Vec<String>,
-    /// All that defines the trials, apart from the binaries.
+    /// Everything that defines the trials, except the binaries.
     pub asked: SweepRequest,
     /// Branches with their build provenance, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
     /// Instrumented builds with their build provenance; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
-    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has
-    /// no say in them; left out if not.
+    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` is
+    /// not consulted; left out if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
     /// Name of the A/A control of the baseline, if it runs.
     pub twin: Option<String>,
-    /// The part of the plan that this sweep is; left out if it is all of it.
+    /// The shard of the plan that this sweep is; left out if it is the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// The sweeps from which this one was merged; left out if it was not.
+    /// The sweeps from which this one was merged; left out if it was not merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<MergedShard>,
     /// Compiler and flags, the same for all branches.
     pub toolchain: Toolchain,
-    /// Pause before each trial, in milliseconds; sweeps before November 2026 do not tell.
+    /// Pause before each trial, in milliseconds; missing in sweeps before November 2026.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle_ms: Option<u64>,
-    /// Identity of the order of trials, those of other shards included.
+    /// Identity of the order of trials, including those of other shards.
     pub plan_digest: String,
     /// Number of trials of the finished sweep.
     pub trials_planned: usize,
-    /// One entry for every time the sweep was started or resumed, and came to an orderly end.
+    /// One entry for every time that the sweep was started or resumed.
     pub runs: Vec<Run>,
 }
 
@@ -68,15 +68,15 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MergedShard {
-    /// Which part.
+    /// Number of the shard.
     pub shard: Shard,
-    /// Name of the folder that it had.
+    /// Name of its folder.
     pub name: String,
-    /// Short hash that stands for its machine.
+    /// Short hash that identifies its machine.
     pub host: String,
 }
 
-/// A branch and the proof of what was measured under its name.
+/// A branch and the build provenance of its binary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredBranch {
@@ -86,9 +86,9 @@ pub struct MeasuredBranch {
     pub source: Source,
     /// Whether it is the baseline.
     pub baseline: bool,
-    /// The hypothesis of its author before the sweep.
+    /// The hypothesis of its author before the sweep, in prose.
     pub hypothesis: String,
-    /// The same in a form that the analysis checks; left out if there is none.
+    /// The pre-registered hypotheses in a form that the analysis tests; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// The binary; `None` if it could not be built.
@@ -103,14 +103,14 @@ pub struct MeasuredBranch {
 pub struct Provenance {
     /// Version of rayon-core that cargo resolved.
     pub version: String,
-    /// Where cargo took it from: `registry`, a path, or a git address with the commit.
+    /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
     pub origin: String,
     /// Features of rayon-core that cargo switched on.
     pub features: Vec<String>,
-    /// Commit of the source, where it is a work tree or a git source.
+    /// Commit of the source, if it is a work tree or a Git source.
     pub commit: Commit,
     /// For a working tree, SHA-256 of the names and contents of its files, since a commit does not
-    /// identify a modified tree. For a release with edits, that of the file of edits. Left out of
+    /// identify a modified tree. For a release with edits, that of the file of edits. Left out for
     /// other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
@@ -118,8 +118,8 @@ pub struct Provenance {
     pub variant: String,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
-    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the
-    /// linker's own was measured.
+    /// SHA-256 of the same binary in each shuffled link order, by seed from 1 on; left out if only
+    /// the linker's own order was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts_sha256: Vec<String>,
     /// Size of the binary in bytes.
@@ -155,41 +155,40 @@ pub struct Run {
     /// RFC 3339, UTC.
     pub ended_at: String,
     /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or
-    /// `killed`, which a run writes when it begins, and replaces when it ends. Its figures are then
-    /// 0.
+    /// `killed`. A run writes `killed` when it begins, with figures of 0, and replaces it when it
+    /// ends.
     pub end: String,
-    /// Trials that ran in it.
+    /// Trials in this run.
     pub trials: usize,
-    /// Of which failed.
+    /// Failed trials among them.
     pub failed: usize,
     /// Wall time of the run's sweep, builds excluded, in nanoseconds.
     pub wall_ns: u64,
-    /// Of which inside trial processes.
+    /// The part of `wall_ns` inside trial processes.
     pub in_trials_ns: u64,
-    /// Of which in pauses before trials; absent in sweeps before this was accounted for, as the
-    /// next ones.
+    /// The part in pauses before trials; missing in older sweeps, like the next two.
     #[serde(default)]
     pub settling_ns: u64,
-    /// Of which setting and measuring the CPU's clock.
+    /// The part for setting and measuring the CPU's clock.
     #[serde(default)]
     pub clocking_ns: u64,
-    /// Of which writing records and waiting for the disk.
+    /// The part for writing records and waiting for the disk.
     #[serde(default)]
     pub writing_ns: u64,
-    /// Before it: the builds, in nanoseconds.
+    /// Time of the builds before the run, in nanoseconds.
     #[serde(default)]
     pub builds_ns: u64,
 }
 
 impl Manifest {
-    /// A manifest from its text; `place` names it in errors.
+    /// Reads a manifest from its text; `place` names it in errors.
     pub fn parse(text: &str, place: &str) -> Result<Self> {
         check_schema(text, || place.to_owned())?;
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
             let remedy = if error.is_data() {
                 "sweeps are read by the version of the runner that wrote them"
             } else {
-                "the file is damaged; put back a copy of it, the trials beside it are untouched"
+                "the file is damaged; restore a copy of it; the trials beside it are unchanged"
             };
             Stop::BadInput(format!("{place}: {error}; {remedy}"))
         })?;
@@ -206,13 +205,13 @@ impl Manifest {
         match fault {
             None => Ok(manifest),
             Some(why) => Err(Stop::BadInput(format!(
-                "{place}: {why}; sweeps are never edited by hand: put back a copy of it"
+                "{place}: {why}; restore a copy of the file, since sweeps must not be edited by hand"
             ))
             .into()),
         }
     }
 
-    /// Identities of the planned trials; `None` of a plan that another version of the runner made.
+    /// Identities of the planned trials; `None` for a plan that another version of the runner made.
     pub fn planned(&self) -> Option<HashSet<Id>> {
         let plan = plan::order(&self.asked, &identities(self.builds()));
         let is_ours = plan.digest() == self.plan_digest;
@@ -224,12 +223,12 @@ impl Manifest {
         })
     }
 
-    /// Whether a record is of one of its branches and workloads.
+    /// Whether a record belongs to one of its branches and workloads.
     pub fn knows(&self, record: &Record) -> bool {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
 
-    /// Whether its last run came to the end of the plan; a merged sweep has no run of its own.
+    /// Whether its last run reached the end of the plan; a merged sweep has no run of its own.
     pub(crate) fn is_finished(&self) -> bool {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
@@ -246,7 +245,7 @@ impl Manifest {
     }
 }
 
-/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
+/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, and names machine and commit.
 pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
     let dirty = if checkout.dirty == Some(true) {
@@ -258,7 +257,8 @@ pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) 
     format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
 }
 
-/// Returns the identity of each branch in a cell: its binary, or its source if the build failed.
+/// Returns the identity of each branch in a configuration: its binary, or its source if the build
+/// failed.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
@@ -281,7 +281,7 @@ mod tests {
     use crate::plan;
     use crate::record::sweep_dir::SweepDir;
 
-    /// So many of the oldest sweeps, however many are added later.
+    /// This many of the oldest sweeps are checked, however many are added later.
     const LOOKED_AT: usize = 4;
 
     #[test]

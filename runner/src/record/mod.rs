@@ -1,6 +1,6 @@
-//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in
-//! nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that the host does not show are null or
-//! left out. Fields younger than a sweep are left out there.
+//! A sweep's folder and its files. This file defines one line of `trials.jsonl`. Times are integers
+//! in nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that the host does not show are null
+//! or left out. Older sweeps lack fields that were added later.
 
 pub(crate) mod manifest;
 pub mod summary;
@@ -25,18 +25,18 @@ use crate::system::digest::Id;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// An answer, checked, with its times.
+    /// A checked answer, with its times.
     #[default]
     Ok,
     /// Killed after the time limit.
     Timeout,
-    /// An iteration got no further; the process noticed by itself.
+    /// An iteration made no progress; the process noticed by itself.
     Hang,
     /// Ended by a signal or an unexpected exit code.
     Crash,
     /// The answer differs from the known one.
     WrongAnswer,
-    /// The request asks for what the workload does not have.
+    /// The workload lacks something that the request names.
     Refused,
     /// Its output does not follow the protocol.
     BadOutput,
@@ -45,30 +45,30 @@ pub enum Ending {
 }
 
 impl std::fmt::Display for Ending {
-    /// As records have it.
+    /// The outcome's name in records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
     }
 }
 
-/// A trial that ran, or could not.
+/// A trial that ran, or could not run.
 #[expect(
     missing_docs,
     reason = "fields that their type or their neighbour explains"
 )]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// 1.
+    /// Version of the format: 1.
     pub schema: u32,
-    /// Hash of cell and replicate; occurs once in a finished sweep.
+    /// Hash of configuration and replicate; occurs once in a finished sweep.
     pub trial: Id,
-    /// Hash of the cell's definition, the branch's source and build provenance included.
+    /// Hash of the configuration's definition, including the branch's source and build provenance.
     pub cell: Id,
-    /// Number of the trial within its cell, from 0.
+    /// Number of the trial within its configuration, from 0.
     pub replicate: u32,
     /// Number of the block within the sweep, from 0.
     pub block: usize,
-    /// Place within the block, from 0.
+    /// Position within the block, from 0.
     pub position: usize,
     /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
     /// instrumented build.
@@ -78,11 +78,11 @@ pub struct Record {
     /// As in the catalogue, like `size`.
     pub workload: String,
     pub size: String,
-    /// All that are in force.
+    /// All parameters in force.
     pub parameters: BTreeMap<String, String>,
     /// The instance file, if one was given.
     pub input: Option<String>,
-    /// Of the pool.
+    /// Threads of the pool.
     pub threads: usize,
     pub mode: Mode,
     /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might
@@ -90,39 +90,39 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     pub freq_state: FreqState,
-    /// More threads than CPUs that the process may use.
+    /// Oversubscribed: more threads than CPUs that the process may use.
     pub oversubscribed: bool,
-    /// Of the workload's input.
+    /// Seed of the workload's input.
     pub seed: u64,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// Wall time of the whole process.
     pub process_ns: u64,
     pub outcome: Ending,
-    /// Why the outcome is not `ok`, in words.
+    /// The reason, for people, if the outcome is not `ok`.
     pub reason: Option<String>,
     /// The last lines on standard error of a process that failed.
     pub stderr_tail: Option<String>,
-    /// As the binary's rayon-core named it.
+    /// The variant that the binary's rayon-core named.
     pub variant: Option<String>,
     /// The answer that was checked.
     pub answer: Option<String>,
-    /// Unit of `work_units`, plural.
+    /// Unit of `work_units`, in the plural.
     pub work_unit: Option<String>,
-    /// Like `iterations`, which are timed; empty if the trial failed.
+    /// Untimed iterations, in the form of `iterations`; empty if the trial failed.
     pub warmup: Vec<Iteration>,
     pub iterations: Vec<Iteration>,
-    /// Of the whole process.
+    /// Resource usage of the whole process.
     pub usage: Option<Usage>,
     /// Other measurements of the workload, by name.
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,
-    /// Time of a cache line from the first CPU that trials may use to the last, just before the
-    /// trial.
+    /// Transfer time of a cache line from the first CPU that trials may use to the last, just
+    /// before the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<f64>,
-    /// Stolen by the hypervisor, from all CPUs.
+    /// Time stolen by the hypervisor from all CPUs.
     pub steal_ns: Option<u64>,
     /// The CPU's hottest sensor after the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,12 +133,12 @@ pub struct Record {
     /// Time that the control group waited for its used-up CPU quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the order of functions in the binary, where each branch has several; of a simulated
-    /// machine, the number of the seed.
+    /// Seed of the link order, if each branch has several; on a simulated machine, the number of
+    /// the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
-    /// Only of instrumented builds, whose trials have no times, metrics or usage. Nothing between
-    /// timed regions is counted.
+    /// Only in trials of instrumented builds, which have no times, metrics or usage. Events outside
+    /// timed regions are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
@@ -147,22 +147,21 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to
-    /// measure it differ by more than 2 %.
+    /// The clock around the trial, the mean over as many CPUs as it has threads. Null if the two
+    /// methods of measuring differ by more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }
 
-/// An iteration of four months: times from here on, such as 2^63, come from a clock that was read
-/// wrongly.
+/// An iteration of four months: larger times, such as 2^63, come from a wrong reading of a clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
-/// More than a signed number counts, as the analysis has them.
+/// More than a signed number counts; the analysis uses signed numbers.
 const MOST: u64 = 1 << 63;
 
 impl Record {
-    /// Why it is no record of a trial although each field has its type. The analysis refuses the
-    /// same in the same words.
+    /// Returns why this is not a valid record of a trial, although each field has its type. The
+    /// analysis refuses the same records with the same messages.
     pub(crate) fn fault(&self) -> Option<String> {
         self.out_of_range().or_else(|| self.contradiction())
     }
@@ -247,7 +246,7 @@ impl Record {
         fault
     }
 
-    /// Fields that have no meaning beside each other.
+    /// Fields that contradict each other.
     fn contradiction(&self) -> Option<String> {
         let is_ok = self.outcome == Ending::Ok;
         let is_instrumented = self.branch.ends_with(INSTRUMENTED_SUFFIX);
@@ -270,7 +269,7 @@ impl Record {
         }
     }
 
-    /// The one of [`SweepRequest::workloads`] that it is of.
+    /// Its workload among [`SweepRequest::workloads`].
     pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload
@@ -286,7 +285,7 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     struct Version {
         schema: u32,
     }
-    // A file without a version belongs to no sweep; the error names the missing field.
+    // A file without a version is not of a sweep; the error names the missing field.
     let Ok(Version { schema }) = serde_json::from_str(json) else {
         return Ok(());
     };
@@ -306,7 +305,7 @@ mod tests {
     use crate::record::sweep_dir::SweepDir;
     use crate::record::trials_file::Lines;
 
-    /// A record that was committed, with one text in it replaced by another.
+    /// A committed record with one text in it replaced by another.
     fn committed(old: &str, new: &str) -> Record {
         let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let record = SweepDir::all(&sweeps)[0].records().unwrap().next();

@@ -1,5 +1,5 @@
-//! How far a sweep got: counts of its trials, and whether they give the answers that they should.
-//! The analysis says what the trials show.
+//! Progress of a sweep: counts of its trials, and whether their answers are as expected. The
+//! analysis computes the results.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,34 +15,34 @@ use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::text::words::count;
 
-/// The counts of a sweep's records that the runner itself needs, for its exit code and its last
-/// lines. Records are added one after the other and not kept.
+/// The counts of a sweep's records that the runner needs for its exit code and its last lines.
+/// Records are added one after the other and not kept.
 #[derive(Debug)]
 pub struct Summary {
     asked: SweepRequest,
     /// Number of trials.
     pub trials: usize,
-    /// Of which failed.
+    /// Failed trials among them.
     pub failed: usize,
-    /// Of which were counted, not timed.
+    /// Trials that count events and have no times.
     pub counted: usize,
-    /// Of an experiment about answers: those of good trials.
+    /// For an experiment about answers: the answers of good trials.
     answers: BTreeMap<Place, BTreeSet<Option<String>>>,
 }
 
 /// An index into [`SweepRequest::workloads`], and the branch; the sequential program has none.
 type Place = (usize, Option<String>);
 
-/// How to treat lines that are no records.
+/// The treatment of lines that are not records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BrokenLines {
     /// Leave them out and show the others.
     LeftOut,
-    /// Refuse them: records added later would leave them in the middle of the file.
+    /// Refuse them: records that are added later would leave them in the middle of the file.
     Refused,
 }
 
-/// The refusal of a record that the manifest of its sweep does not plan.
+/// The error for a record that its sweep's manifest does not plan.
 pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
     Stop::BadInput(format!(
         "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
@@ -55,7 +55,7 @@ pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
 }
 
 impl Summary {
-    /// Of a sweep without any trial yet.
+    /// The summary of a sweep without trials.
     #[must_use]
     pub fn new(asked: &SweepRequest) -> Self {
         Self {
@@ -67,14 +67,14 @@ impl Summary {
         }
     }
 
-    /// Reads the records of a sweep: their counts, and which trials they are of.
+    /// Reads the records of a sweep; returns their counts and the identities of their trials.
     pub(crate) fn read(
         sweep: &SweepDir,
         manifest: &Manifest,
         which: BrokenLines,
     ) -> Result<(Self, HashSet<Id>)> {
-        /// At most so many broken lines are reported one by one.
-        const TOLD: usize = 3;
+        /// At most this many broken lines are reported one by one.
+        const MOST_REPORTED: usize = 3;
         let mut summary = Self::new(&manifest.asked);
         let mut trials = HashSet::new();
         let planned = manifest.planned();
@@ -89,7 +89,7 @@ impl Summary {
                         )));
                     }
                     broken += 1;
-                    if broken <= TOLD {
+                    if broken <= MOST_REPORTED {
                         tell!("warning: {error}");
                     }
                     continue;
@@ -108,7 +108,7 @@ impl Summary {
         }
         if broken > 0 {
             tell!(
-                "WARNING: {} of {} {} no record and left out; `cargo runner repair {}` sets such lines aside",
+                "WARNING: {} of {} {} invalid and left out; `cargo runner repair {}` sets such lines aside",
                 count(broken, "line", "lines"),
                 sweep.trials().display(),
                 if broken == 1 { "is" } else { "are" },
@@ -118,13 +118,13 @@ impl Summary {
         Ok((summary, trials))
     }
 
-    /// Takes what it needs of a record.
+    /// Adds a record's values.
     pub fn add(&mut self, record: &Record) {
         self.trials += 1;
         self.failed += usize::from(record.outcome != Ending::Ok);
         self.counted += usize::from(record.events.is_some());
-        // Elsewhere answers may be as many as trials, as where a program does what it can in a
-        // given time.
+        // Other experiments may have as many answers as trials, for example with a program that
+        // does as much as it can in a given time.
         if self.asked.is_about_answers()
             && record.outcome == Ending::Ok
             && let Some(load) = record.load(&self.asked)
@@ -135,11 +135,11 @@ impl Summary {
         }
     }
 
-    /// Says where the counts of a sweep are, if it has any: its table has times alone.
+    /// Says how to see the event counts of a sweep, if it has any: its table has only times.
     pub(crate) fn tell_counted(&self) {
         if self.counted > 0 {
             tell!(
-                "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
+                "note: {} trials of instrumented builds counted events and were not timed; the report draws the counts, \
                  `cargo runner analysis table SWEEP events` prints them",
                 self.counted
             );
@@ -147,7 +147,7 @@ impl Summary {
     }
 
     /// Whether no trial failed and, in an experiment about answers, each branch gave the sequential
-    /// program's answer to each load.
+    /// program's answer for each load.
     pub(crate) fn is_good(&self) -> bool {
         let is_proven = |load: usize| {
             let known = self

@@ -1,4 +1,4 @@
-//! A sweep's folder: a manifest that is whole or absent, and trials that are only ever appended.
+//! A sweep's folder: its manifest is complete or absent, and trials are only appended.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -21,8 +21,8 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It
-    /// appears under its name only when it is complete; until then it is called `<name>.partial`.
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It gets
+    /// its name only when it is complete; until then it is called `<name>.partial`.
     ///
     /// # Errors
     /// If the folder exists or the disk refuses.
@@ -30,7 +30,7 @@ impl SweepDir {
         Self::create_with(parent, manifest, host, |_| Ok(()))
     }
 
-    /// [`Self::create`], and `fill` puts into the folder what else belongs there before it appears.
+    /// Does [`Self::create`]; before the folder gets its name, `fill` adds further files.
     pub(crate) fn create_with(
         parent: &Path,
         manifest: &Manifest,
@@ -61,8 +61,8 @@ impl SweepDir {
         Ok(Self { path })
     }
 
-    /// An existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or a
-    /// path.
+    /// Finds an existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or
+    /// a path.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if there is none, or if several names begin so.
@@ -84,8 +84,8 @@ impl SweepDir {
             }
             if sweep.trials().is_file() {
                 bail!(Stop::BadInput(format!(
-                    "{} has trials, but no manifest.json, which says what they are of; put back a copy of \
-                     it, the trials are untouched",
+                    "{} has trials, but no manifest.json, which describes them; restore a copy of \
+                     it; the trials are unchanged",
                     checkout.shown(&sweep.path)
                 )));
             }
@@ -99,7 +99,7 @@ impl SweepDir {
                 });
             }
             (Some(one), Some(other)) => bail!(Stop::BadInput(format!(
-                "several sweeps in {} begin with `{which}`, such as {} and {}; give more of the name",
+                "several sweeps in {} begin with `{which}`, such as {} and {}; write more of the name",
                 checkout.shown(parent),
                 one.name(),
                 other.name(),
@@ -126,7 +126,7 @@ impl SweepDir {
         })
     }
 
-    /// The newest sweep of which something is true.
+    /// The newest sweep whose manifest satisfies a condition.
     pub(crate) fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
         let is_it = |sweep: &Self| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
         Self::all(parent).into_iter().rev().find(is_it)
@@ -171,7 +171,7 @@ impl SweepDir {
             .into_owned()
     }
 
-    /// The file of trials: compressed in a finished sweep.
+    /// The file of trials; it is compressed in a finished sweep.
     pub(crate) fn trials(&self) -> PathBuf {
         trials_file::of(&self.path)
     }
@@ -179,7 +179,7 @@ impl SweepDir {
     /// Reads `manifest.json`.
     ///
     /// # Errors
-    /// If it cannot be read, or is not what this version writes.
+    /// If it cannot be read, or another version wrote it.
     pub fn manifest(&self) -> Result<Manifest> {
         let path = self.path.join("manifest.json");
         let text = whole_file::read_text(&path)
@@ -190,7 +190,7 @@ impl SweepDir {
     /// Reads `host.json`.
     ///
     /// # Errors
-    /// If it cannot be read or is no object of JSON.
+    /// If it cannot be read or is not a JSON object.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
         let text = whole_file::read_text(&path)
@@ -198,7 +198,7 @@ impl SweepDir {
         let facts: serde_json::Result<Map<String, Value>> = serde_json::from_str(&text);
         facts.map(Value::Object).map_err(|error| {
             Stop::BadInput(format!(
-                "{}: {}; the file is damaged; put back a copy of it, the trials beside it are untouched",
+                "{}: {}; the file is damaged; restore a copy of it; the trials beside it are unchanged",
                 path.display(),
                 plain(&error.to_string())
             ))
@@ -212,7 +212,7 @@ impl SweepDir {
         write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// All whole lines of the file of trials. A torn last line is left out.
+    /// All complete lines of the file of trials. An incomplete last line is left out.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -220,13 +220,14 @@ impl SweepDir {
         Records::open(self.trials())
     }
 
-    /// Opens the trials for appending and locks them against other processes until it is dropped.
-    /// The torn last line of a killed run is set aside first.
+    /// Opens the trials for appending and locks them against other processes until the result is
+    /// dropped. First sets aside the incomplete last line of a killed run.
     pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
 
-    /// Compresses the records of a sweep that has no trials left to run, unless they are.
+    /// Compresses the records of a sweep that has no trials left to run, unless they are
+    /// compressed.
     pub(crate) fn pack(&self) -> Result<()> {
         if trials_file::is_packed(&self.trials()) {
             Ok(())
@@ -241,8 +242,8 @@ impl SweepDir {
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
         probed.map(drop).map_err(|error| {
             Stop::HostNotFit(format!(
-                "{0}: nothing can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
-                 then resume {0} again: what is there is untouched",
+                "{0}: no trial can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
+                 then resume {0} again: its records are unchanged",
                 self.path.display(),
                 without_path(&error)
             ))
@@ -251,7 +252,7 @@ impl SweepDir {
     }
 }
 
-/// The folders in a folder, sorted, but for those that are not whole yet.
+/// The folders in a folder, sorted, except those that are not complete yet.
 fn folders_in(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent)
         .into_iter()
@@ -281,7 +282,7 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     })
 }
 
-/// Returns an error without the random name of a temporary file, which helps no reader.
+/// Removes the random name of a temporary file from an error, since it helps no reader.
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ")
@@ -330,7 +331,7 @@ mod tests {
             let error = sweep.host().unwrap_err();
             let said = error.to_string();
             assert!(said.contains("host.json: "), "{said}");
-            assert!(said.contains("put back a copy"), "{said}");
+            assert!(said.contains("restore a copy"), "{said}");
             assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
         }
         fs::write(&path, "{\"cpu\": {}}").unwrap();

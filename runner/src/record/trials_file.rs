@@ -1,10 +1,10 @@
-//! The records of a sweep, one a line: read line by line, whatever their number, and only ever
-//! appended to.
+//! The records of a sweep, one a line. They are read line by line, whatever their number, and only
+//! appended.
 //!
 //! An unfinished sweep has its records in `trials.jsonl`, a finished one compressed in
-//! `trials.jsonl.zst` (earlier runners: in `trials.jsonl.gz`). Each of the two is made whole
-//! before the other is removed, and records are appended only when `trials.jsonl` is alone. So
-//! where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
+//! `trials.jsonl.zst` (earlier runners: in `trials.jsonl.gz`). Each of the two is complete before
+//! the other is removed, and records are appended only if `trials.jsonl` is alone. So if a killed
+//! run left both, `trials.jsonl` has every record, and is the one that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,17 +29,17 @@ use crate::system::whole_file;
 const PLAIN: &str = "trials.jsonl";
 /// Of a finished sweep: the same lines.
 pub const PACKED: &str = "trials.jsonl.zst";
-/// Of a sweep that a runner before this one finished.
+/// Of a sweep that an earlier runner finished.
 pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 
-/// Longest line that is read: no record comes near it, and compressed zeros have no end. Tests need
-/// not wait for so many.
+/// Longest line that is read: records are much shorter, and compressed zeros have no end. Tests use
+/// a shorter limit.
 const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
-/// How hard to compress: a finished sweep is written once, and kept.
+/// Compression level: a finished sweep is written once and then kept.
 const LEVEL: i32 = 19;
-/// How far back equal text is looked for, as a power of two: the most that every reader takes
-/// without an option.
+/// The compression window, as a power of two: the largest that every reader accepts without an
+/// option.
 const WINDOW_LOG: u32 = 27;
 
 /// The file that holds the records of the sweep in a folder.
@@ -61,7 +61,7 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     File::create(folder.join(PLAIN))?.sync_all()
 }
 
-/// Compresses the records of a folder to which no other process writes. The same lines become the
+/// Compresses the records of a folder to which no other process writes. The same lines give the
 /// same bytes: the header has neither a time nor a name.
 pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     let plain = folder.join(PLAIN);
@@ -79,7 +79,7 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// Makes of the records of a folder, if they are compressed, a file that can be appended to.
+/// Turns the compressed records of a folder into a file to which records can be appended.
 fn unpack(folder: &Path) -> io::Result<()> {
     let found = of(folder);
     if is_packed(&found) {
@@ -96,7 +96,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// Returns the text of a file of this name and content, compressed or not.
+/// Returns the text of a file with this name and content, compressed or not.
 pub(crate) fn unpacked<'a>(
     path: &Path,
     content: impl Read + Send + 'a,
@@ -129,7 +129,7 @@ impl Read for Text {
     }
 }
 
-/// A file in which the text of a file of records can be read at any place.
+/// A file in which the text of a file of records can be read at any position.
 pub(crate) fn file_of(path: &Path) -> io::Result<File> {
     if !is_packed(path) {
         return whole_file::open(path, OpenOptions::new().read(true));
@@ -139,7 +139,7 @@ pub(crate) fn file_of(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The whole lines of a file, one at a time. A torn last line is left out.
+/// The complete lines of a file, one at a time. An incomplete last line is left out.
 pub struct Lines {
     file: BufReader<Text>,
     line: Vec<u8>,
@@ -162,7 +162,7 @@ impl Lines {
         })
     }
 
-    /// The next line that is not empty, without its end; `None` after the last.
+    /// Returns the next line that is not empty, without its end; `None` after the last.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -187,7 +187,7 @@ impl Lines {
     }
 }
 
-/// A line that is no record of this format, or one that is there already.
+/// A line that is not a record of this format, or that repeats a trial.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct BrokenLine {
@@ -196,7 +196,7 @@ pub struct BrokenLine {
     why: String,
 }
 
-/// The records of a sweep, one at a time. Of those that were read only the identities are kept.
+/// The records of a sweep, one at a time. Only their identities are kept.
 pub struct Records {
     path: PathBuf,
     lines: Lines,
@@ -214,7 +214,7 @@ impl Records {
         })
     }
 
-    /// Where the line of the last record is in the text of the file, in bytes.
+    /// The position of the last record's line in the text of the file, in bytes.
     pub(crate) fn place(&self) -> Range<u64> {
         self.lines.place.clone()
     }
@@ -224,7 +224,7 @@ impl Records {
         let after = self.lines.number;
         let line = self.lines.next_line().map_err(|error| {
             Stop::BadInput(format!(
-                "{} cannot be read after line {after}: {error}; put back a copy of it",
+                "{} cannot be read after line {after}: {error}; restore a copy of it",
                 path.display()
             ))
         });
@@ -236,7 +236,7 @@ impl Records {
             Ok(record) if record.schema == SCHEMA => record,
             other => {
                 check_schema(&String::from_utf8_lossy(&self.lines.line), place)?;
-                let why = |error| format!("no trial record: {error}");
+                let why = |error| format!("not a trial record: {error}");
                 other.map_err(|error| BrokenLine {
                     place: place(),
                     why: why(error),
@@ -246,13 +246,13 @@ impl Records {
         if let Some(why) = record.fault() {
             bail!(BrokenLine {
                 place: place(),
-                why: format!("no trial record: {why}")
+                why: format!("not a trial record: {why}")
             });
         }
         match self.seen.entry(record.trial) {
             Entry::Vacant(free) => _ = free.insert(number),
             Entry::Occupied(first) => {
-                let why = format!("trial {} is in line {} already", record.trial, first.get());
+                let why = format!("trial {} is already in line {}", record.trial, first.get());
                 bail!(BrokenLine {
                     place: place(),
                     why
@@ -266,28 +266,28 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record. A [`BrokenLine`] for a line that is no record, or a second one of a trial;
+    /// The next record. A [`BrokenLine`] for a line that is not a record, or that repeats a trial;
     /// the lines after it can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
-/// Returns the error for a file of a sweep that cannot be opened. A missing file was taken out of
-/// the sweep; any other reason is the machine's refusal.
+/// Returns the error for a file of a sweep that cannot be opened. If it is missing, a user removed
+/// it; any other reason is the machine's.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
     if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
         Stop::BadInput(format!(
-            "{text}; a sweep is a folder with manifest.json, host.json and {PLAIN} or {PACKED}; put back a copy of it, \
-             the other files are untouched"
+            "{text}; a sweep is a folder with manifest.json, host.json and {PLAIN} or {PACKED}; restore a copy of it; \
+             the other files are unchanged"
         ))
     } else {
         Stop::HostNotFit(text)
     }
 }
 
-/// Where the lines are that are no records.
+/// The positions of the lines that are not records.
 fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
     let mut records = Records::open(path)?;
     let mut broken = Vec::new();
@@ -300,14 +300,14 @@ fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
     Ok(broken)
 }
 
-/// Sets aside the broken lines of a sweep, and half a last line, while no process appends; returns
-/// how many and where.
+/// Sets aside the broken lines of a sweep, and an incomplete last line, while no process appends.
+/// Returns their number and the file with them.
 ///
 /// # Errors
-/// If another process appends, or the disk refuses; every record is then where it was.
+/// If another process appends, or the disk refuses; then every record is unchanged.
 pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     let found = of(folder);
-    // A finished sweep is only made one that can be appended to if there is a reason.
+    // A finished sweep is unpacked only if there is a broken line.
     if is_packed(&found) && broken_lines(found)?.is_empty() {
         return Ok(None);
     }
@@ -317,7 +317,7 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     if broken.is_empty() {
         return Ok(appender.torn.map(|aside| (1, aside)));
     }
-    let describe = || format!("{} cannot be repaired; it is as it was", path.display());
+    let describe = || format!("{} cannot be repaired and is unchanged", path.display());
     let text = fs::read(path).with_context(describe)?;
     let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
     for line in &broken {
@@ -336,21 +336,21 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     )))
 }
 
-/// The open end of `trials.jsonl`.
+/// `trials.jsonl`, open for appending.
 #[derive(Debug)]
 pub struct Appender {
-    /// Of `host.json`, the one file of a sweep that is never replaced. Where locks need a file that
-    /// is open for writing, as on NFS, the folder itself cannot be locked.
+    /// The lock is on `host.json`, the only file of a sweep that is never replaced. If locks need a
+    /// file that is open for writing, as on NFS, the folder itself cannot be locked.
     _lock: File,
     file: File,
     path: PathBuf,
-    /// Where half a line of an earlier run was put, if there was one.
+    /// The file with the incomplete line of an earlier run, if there was one.
     pub(crate) torn: Option<PathBuf>,
 }
 
 impl Appender {
-    /// Opens the records of a folder and locks them against other processes until this is dropped.
-    /// The torn last line of a killed run is set aside first.
+    /// Opens the records of a folder and locks them against other processes until the result is
+    /// dropped. First sets aside the incomplete last line of a killed run.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let lock = lock(folder)?;
         let path = folder.join(PLAIN);
@@ -382,11 +382,14 @@ impl Appender {
     /// # Errors
     /// If the disk refuses; the records can then be read and appended to as before.
     pub fn pack(self) -> Result<()> {
-        let folder = self.path.parent().context("a file has a folder")?;
+        let folder = self
+            .path
+            .parent()
+            .context("the file's path has no parent folder")?;
         pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
-    /// Whether the file that records go to still stands under its name.
+    /// Whether the file for new records is still at its path.
     fn is_there(&self) -> bool {
         let named = fs::metadata(&self.path).ok().zip(self.file.metadata().ok());
         named.is_some_and(|(named, open)| (named.dev(), named.ino()) == (open.dev(), open.ino()))
@@ -395,7 +398,7 @@ impl Appender {
     /// Appends a record and waits until it is on the disk.
     ///
     /// # Errors
-    /// If the disk refuses (full, for example); the file then ends with the record before.
+    /// If the disk refuses (full, for example); the file then ends with the previous record.
     pub fn append(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
@@ -404,14 +407,14 @@ impl Appender {
         let written = written.and_then(|()| self.file.sync_data());
         if written.is_ok() && !self.is_there() {
             bail!(Stop::HostNotFit(format!(
-                "{} is not there any more: somebody moved or removed the sweep while it ran, and what is \
-                 measured now would be lost. Put its folder back, then continue with `cargo runner sweep \
-                 --resume`; if it is gone, begin another sweep",
+                "{} is gone: the sweep was moved or removed while it ran, and further \
+                 measurements would be lost. Restore its folder, then continue with `cargo runner sweep \
+                 --resume`; if it is lost, begin another sweep",
                 self.path.display()
             )));
         }
         written.or_else(|error| {
-            // Best effort: if this fails too, the torn line is set aside on resume.
+            // If this fails too, the incomplete line is set aside when the sweep is resumed.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(
@@ -425,7 +428,7 @@ impl Appender {
     }
 }
 
-/// Keeps everybody else from changing the records of a folder while it lives.
+/// Keeps other processes from changing the records of a folder while it lives.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
     let file = whole_file::open(&path, OpenOptions::new().append(true));
@@ -440,8 +443,9 @@ fn lock(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Returns the text after the last line end: empty, unless the line was torn. After a loss of power
-/// it may be long, so each part is read once to find where it begins, and once more as a whole.
+/// Returns the text after the last line end: empty, unless the last line is incomplete. After a
+/// loss of power it may be long. So it is read once to find its beginning, and once more as a
+/// whole.
 fn last_line(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     /// Longer than most records.
     const STEP: u64 = 1 << 14;
@@ -464,7 +468,7 @@ fn last_line(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     Ok(tail)
 }
 
-/// Puts half a line beside the file of trials, under a name that is free.
+/// Puts an incomplete line beside the file of trials, under a free name.
 fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
     let mut number = 1;
     loop {
@@ -476,7 +480,7 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
                     // Half of it would look like all that was set aside.
                     let _ = fs::remove_file(&path);
                     Stop::HostNotFit(format!(
-                        "{} cannot be written: {error}; make room, then do this again: nothing was changed",
+                        "{} cannot be written: {error}; make room and try again; nothing was changed",
                         path.display()
                     ))
                     .into()
@@ -526,7 +530,7 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         let error = Records::open(pipe).err().unwrap();
-        assert!(error.to_string().contains("no regular file"), "{error}");
+        assert!(error.to_string().contains("not a regular file"), "{error}");
         assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
     }
 
@@ -542,7 +546,7 @@ mod tests {
         let error = appender.append(&record).unwrap_err();
         assert!(error.to_string().contains("moved or removed"), "{error:#}");
         assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::HostNotFit);
-        // A copy in its place is another file.
+        // A copy at its path is another file.
         fs::copy(folder.path().join("elsewhere"), &path).unwrap();
         assert!(appender.append(&record).is_err());
     }
@@ -558,7 +562,7 @@ mod tests {
         let error = error.expect("8 KiB hold no thousand records");
         assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::HostNotFit);
         assert!(error.to_string().contains("`ulimit -f`?"), "{error:#}");
-        // Other files, too.
+        // The same holds for other files.
         let long = vec![b'x'; 100_000];
         assert!(whole_file::write_json(&folder.join("manifest.json"), &long).is_err());
     }
@@ -585,7 +589,7 @@ mod tests {
             serde_json::from_str::<Record>(line).unwrap();
         }
         assert!(!kept.is_empty());
-        // Without the limit it goes on.
+        // Without the limit the writer continues.
         let mut appender = Appender::open(folder.path()).unwrap();
         assert_eq!(appender.torn, None);
         appender.append(&committed_record()).unwrap();
@@ -598,7 +602,7 @@ mod tests {
         let (_folder, path) = file(&[serde_json::to_vec(&record).unwrap(), b"\n".into()].concat());
         let error = Records::open(path).unwrap().next().unwrap().unwrap_err();
         assert!(error.is::<BrokenLine>(), "{error:#}");
-        let says = "trials.jsonl:1: no trial record: field `iterations[0].elapsed_ns` is `0`: expected `int` >= 1";
+        let says = "trials.jsonl:1: not a trial record: field `iterations[0].elapsed_ns` is `0`: expected `int` >= 1";
         assert!(error.to_string().ends_with(says), "{error}");
     }
 
@@ -703,9 +707,9 @@ mod tests {
         let (packed, _path) = file(b"one\n");
         pack(packed.path()).unwrap();
         let packed = fs::read(packed.path().join(PACKED)).unwrap();
-        // Packing and unpacking: before the new file has its name, with both, and with the new one
-        // alone. A longer plain file beside the packed one does not happen; even then nothing would
-        // be lost.
+        // Packing and unpacking are interrupted before the new file has its name, with both files,
+        // and with the new one alone. A longer plain file beside the packed one does not happen;
+        // even then nothing would be lost.
         for (plain, is_packed) in [
             (Some("one\n"), false),
             (Some("one\n"), true),
@@ -738,7 +742,7 @@ mod tests {
         let mut packer = gzip(File::create(folder.path().join(PACKED_BEFORE)).unwrap());
         packer.write_all(b"one\ntwo\n").unwrap();
         packer.finish().unwrap();
-        // Where both are there, the plain one holds every record.
+        // If both are there, the plain one has every record.
         assert_eq!(text(folder.path()), "one\n");
         fs::remove_file(path).unwrap();
         assert_eq!(of(folder.path()), folder.path().join(PACKED_BEFORE));
@@ -749,7 +753,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_appends_or_packs_while_somebody_does() {
+    fn only_one_process_appends_or_packs_at_a_time() {
         let (folder, _path) = file(b"one\n");
         let appender = Appender::open(folder.path()).unwrap();
         let refused = Appender::open(folder.path()).unwrap_err().to_string();
@@ -787,6 +791,6 @@ mod tests {
             refused.contains("trials.jsonl.zst cannot be read after line "),
             "{refused}"
         );
-        assert!(refused.ends_with("; put back a copy of it"), "{refused}");
+        assert!(refused.ends_with("; restore a copy of it"), "{refused}");
     }
 }

@@ -13,18 +13,18 @@ use crate::run::progress::BuildBar;
 use crate::stop::Stop;
 use crate::text::words::{count, human};
 
-/// Builds branches, several at a time where there are CPUs for it, and says so; returns their
-/// binaries by name.
+/// Builds branches, several at the same time if there are enough CPUs, and prints the progress.
+/// Returns their binaries by name.
 pub(crate) fn all(
     builder: &Builder<'_>,
     branches: &[Branch],
 ) -> Result<BTreeMap<String, BranchBuild>> {
-    // Report at once what needs no build, before minutes go into other branches.
+    // Errors that need no build are reported before minutes go into other branches.
     branches
         .iter()
         .try_for_each(|branch| builder.check_folder(branch))?;
     let _lock = builder.lock()?;
-    // Cargo may have to fetch what a branch needs, and says nothing meanwhile.
+    // Cargo may have to fetch a branch's packages, and prints nothing meanwhile.
     tell!(
         "resolving the dependencies of {} …",
         count(branches.len(), "branch", "branches")
@@ -58,7 +58,7 @@ pub(crate) fn all(
         return Err(error);
     }
     if builder.shared_sources(branches)? != sources {
-        // The branches would differ in more than their rayon-core.
+        // Otherwise the branches would differ in more than their rayon-core.
         bail!(Stop::BuildFailed(
             "workloads/, rayon-fork/ or a working tree was edited while branches were being built; run again"
                 .to_owned()
@@ -67,7 +67,7 @@ pub(crate) fn all(
     Ok(built)
 }
 
-/// Builds that go on at the same time.
+/// Builds that run at the same time.
 struct Site<'a> {
     builder: &'a Builder<'a>,
     state: Mutex<State<'a>>,
@@ -77,13 +77,13 @@ struct State<'a> {
     waiting: Vec<(&'a Branch, BuildPlan)>,
     bar: BuildBar,
     built: BTreeMap<String, BranchBuild>,
-    /// Why nothing more is built.
+    /// The reason why building stopped.
     stop: Option<Error>,
 }
 
 impl<'a> Site<'a> {
-    /// Builds what waits, one after another, in the target folder `target`; what was built before
-    /// in another stays there, so that nothing is built twice.
+    /// Builds the waiting branches, one after another, in the target folder `target`. A branch that
+    /// was built in another folder before stays there, so that nothing is built twice.
     fn work(&self, target: usize) {
         while let Some((branch, prepared)) = self.take(target) {
             let started = Instant::now();
@@ -101,8 +101,8 @@ impl<'a> Site<'a> {
         if state.stop.is_some() {
             return None;
         }
-        // A folder that another build uses is locked by cargo: what would have to wait for it is
-        // taken last.
+        // Cargo locks a folder that another build uses. A branch that would wait for such a folder
+        // is taken last.
         let order = |branch: &Branch| match self.builder.built_in(branch) {
             Some(home) if home == target => 0,
             None => 1,

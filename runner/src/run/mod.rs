@@ -1,5 +1,5 @@
-//! Runs trials one at a time, each a process that is watched and ended, and tells a person how far
-//! they are.
+//! Runs trials one at a time, each in a process that the runner watches and ends, and shows the
+//! progress.
 
 pub(crate) mod builds;
 pub mod progress;

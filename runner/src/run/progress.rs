@@ -14,7 +14,7 @@ use crate::run::sweep::Watch;
 use crate::system::digest::Id;
 use crate::text::words::{count, human, tell};
 
-/// Without a terminal: a line this often.
+/// Without a terminal: prints a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// The pace of a bar, from its steps that have ended. The library's own estimate grows without
@@ -75,8 +75,8 @@ impl ProgressTracker for Pace {
     }
 }
 
-/// A bar that says what a narrow terminal must not cut before what it may; hidden where standard
-/// error is no terminal.
+/// A bar whose important parts come first, since a narrow terminal cuts the rest; hidden if
+/// standard error is not a terminal.
 fn bar(target: ProgressDrawTarget, all: usize, done: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(done as u64);
     let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {left}: {wide_msg}");
@@ -106,7 +106,7 @@ fn say(bar: &ProgressBar, text: &str) {
     }
 }
 
-/// Builds of branches: a bar with the time left, and a line for each that is done.
+/// Builds of branches: a bar with the time left, and a line for each finished build.
 #[derive(Debug)]
 pub struct BuildBar {
     bar: ProgressBar,
@@ -138,7 +138,7 @@ impl BuildBar {
         }
     }
 
-    /// A build begins, which takes minutes: without a bar that shows it, a line does.
+    /// Reports that a build begins. It takes minutes, so without a bar a line is printed.
     pub fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
         self.begun += 1;
@@ -149,7 +149,7 @@ impl BuildBar {
         self.show();
     }
 
-    /// A build ended in this way.
+    /// Reports that a build ended, and how.
     pub fn end(&mut self, branch: &str, how: &str) {
         self.running.retain(|it| it != branch);
         self.bar.inc(1);
@@ -178,8 +178,8 @@ impl Drop for BuildBar {
     }
 }
 
-/// Trials: a bar, or a line now and then where standard error is no terminal. It is drawn between
-/// trials only.
+/// Trials: a bar, or a line now and then if standard error is not a terminal. It is drawn only
+/// between trials.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -189,7 +189,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of a plan of which the trials `done` were recorded by earlier runs.
+    /// Progress of a plan; earlier runs recorded the trials `done`.
     pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let there = plan
             .trials()
@@ -204,7 +204,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -247,7 +247,7 @@ impl Watch for Progress {
                 record.threads,
                 record.replicate,
                 record.outcome,
-                record.reason.as_deref().unwrap_or("no reason known")
+                record.reason.as_deref().unwrap_or("unknown reason")
             );
             say(&self.bar, &text);
         }
@@ -280,7 +280,7 @@ pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
         String::new()
     };
     let counted = match &asked.instrument {
-        Some(instrument) => format!(", {} also counted", instrument.branches.len()),
+        Some(instrument) => format!(", {} also with event counts", instrument.branches.len()),
         None => String::new(),
     };
     format!(

@@ -24,35 +24,35 @@ use crate::text::words::moment;
 /// The work of one run of a sweep.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// The checkout, in which machines lie.
+    /// The checkout that has the machines' files.
     pub root: &'a Path,
     /// The request.
     pub asked: &'a SweepRequest,
-    /// Its order.
+    /// The order of its trials.
     pub plan: &'a Plan,
     /// Instance files for the processes, one for each of [`SweepRequest::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
     /// Identities of trials that an earlier run recorded.
     pub done: HashSet<Id>,
-    /// CPUs that the processes may use; more threads are marked as oversubscribed.
+    /// CPUs that the processes may use; with more threads a trial is labelled as oversubscribed.
     pub cpus: usize,
     /// Pause before each trial.
     pub settle: Duration,
 }
 
-/// Everything outside that a sweep acts on.
+/// The parts outside the sweep on which it acts: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
-    /// Run trials: the first alone, but on simulated machines all side by side.
+    /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
     /// Sets the CPU frequency.
     pub frequency: &'a mut dyn ControlFrequency,
-    /// Takes each record before the next trial starts; on an error the sweep stops.
+    /// Keeps each record before the next trial starts; on an error the sweep stops.
     pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
-    /// Hears of each trial before and after it.
+    /// Is called before and after each trial.
     pub watch: &'a mut dyn Watch,
-    /// Whether somebody asked to stop.
+    /// Whether the user asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// The sensors, which are read beside every trial.
+    /// The sensors, which are read around every trial.
     pub sensors: &'a Sensors,
 }
 
@@ -69,18 +69,18 @@ pub trait Watch {
 pub struct Tally {
     /// Trials run.
     pub trials: usize,
-    /// Of which failed.
+    /// Failed trials among them.
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
-    /// Of which inside trial processes.
+    /// The part inside trial processes.
     pub in_trials: Duration,
-    /// Of which in pauses before trials.
+    /// The part in pauses before trials.
     pub settling: Duration,
-    /// Of which setting and measuring the CPU's clock, and measuring how far CPUs are from each
-    /// other.
+    /// The part for setting and measuring the CPU's clock, and for measuring the transfer time
+    /// between CPUs.
     pub clocking: Duration,
-    /// Of which writing records and waiting for the disk.
+    /// The part for writing records and waiting for the disk.
     pub writing: Duration,
     /// The sweep was asked to stop and has trials left.
     pub is_interrupted: bool,
@@ -89,7 +89,7 @@ pub struct Tally {
 /// Runs every trial of the plan that is not done yet, in the plan's order.
 ///
 /// # Errors
-/// If a record cannot be kept, or the frequency not be set or put back; all earlier records are
+/// If a record cannot be kept, or the frequency cannot be set or restored; all earlier records are
 /// kept.
 pub fn run(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     if job.asked.machine.is_some() {
@@ -116,8 +116,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Before the gap: what measuring the clock leaves behind must not fall into the trial
-        // either.
+        // Before the pause: the effects of measuring the clock must not reach the trial either.
         timed(&mut tally.clocking, || {
             around
                 .frequency
@@ -146,8 +145,8 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since
-/// nothing else that runs on the host changes them. Records are kept in the order in which trials
+/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since no
+/// other program on the host changes their results. Records are kept in the order in which trials
 /// end.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
@@ -158,7 +157,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
             .filter(|trial| !job.done.contains(&trial.id)),
     );
     let is_over = AtomicBool::new(false);
-    // Relaxed: seen late, it means a trial more.
+    // Relaxed: a late read costs one more trial.
     let is_stopped = || is_over.load(Relaxed);
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let result = std::thread::scope(|scope| {
@@ -222,7 +221,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Counts and keeps the record of a trial whose process took so long.
+/// Makes and keeps the record of a trial, and counts it; its process took so long.
 fn note(
     record: &Record,
     process: Duration,
@@ -238,7 +237,7 @@ fn note(
     Ok(())
 }
 
-/// Adds what `work` takes.
+/// Adds the duration of `work`.
 fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let result = work();
@@ -336,15 +335,15 @@ fn record(
             record.events = outcome.events;
             let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
             record.simulated = outcome.simulated.map(named);
-            // Counting takes time, so an instrumented build has none to show: what is not in the
-            // record cannot get into a table of times.
+            // Counting takes time, so an instrumented build has no times: a time that is not
+            // recorded cannot get into a table.
             if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;
                 record.usage = Some(outcome.usage);
                 record.metrics = outcome.metrics;
             }
-            // A trial that no reader accepts as good has failed.
+            // A trial that readers would refuse has failed.
             match record.fault() {
                 None => record,
                 Some(reason) => fail(
@@ -361,7 +360,7 @@ fn record(
     }
 }
 
-/// A duration as records have it; 584 years fit.
+/// A duration in the form of records; 584 years fit.
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,5 @@
 //! SHA-256: in hexadecimal for the provenance of binaries and folders, shortened for the identities
-//! of cells and trials.
+//! of configurations and trials.
 
 use std::fmt;
 use std::io;
@@ -27,8 +27,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
-/// Digest of what a build may read of a folder: all its files but what cargo and git keep there, by
-/// their places in it.
+/// Digest of the files in a folder that a build may read, by their paths in it. Leaves out the
+/// files that cargo and Git keep there.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let places = files_below(root)?
         .into_iter()
@@ -57,7 +57,7 @@ impl Id {
     }
 }
 
-/// Takes what is written into a digest, so that no value is ever in memory as text.
+/// Feeds written bytes into a digest, so that the text of a value is never in memory as a whole.
 struct Hasher(Sha256);
 
 impl io::Write for Hasher {

@@ -19,7 +19,7 @@ static STATE: Mutex<State> = Mutex::new(State {
 struct State {
     is_installed: bool,
     is_requested: bool,
-    /// One, but for builds that go on at the same time.
+    /// One group, or several while builds run at the same time.
     groups: Vec<Pid>,
 }
 
@@ -27,8 +27,8 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that does what several do may call
-/// this again.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that runs several others may call this
+/// again.
 ///
 /// # Errors
 /// If the handler cannot be installed.
@@ -40,15 +40,15 @@ pub fn install() -> Result<()> {
         let mut state = state();
         state.is_requested = true;
         for group in &state.groups {
-            // A group that ended meanwhile is what we want.
+            // It is fine if a group ended meanwhile.
             let _ = kill_process_group(*group, Signal::KILL);
         }
     })
     .context("the handler for Ctrl-C cannot be installed")
 }
 
-/// From now on a write beyond `ulimit -f` is an error, which names the file and puts back what was
-/// changed. The kernel would else end this process without a word, in the middle of anything.
+/// From now on a write beyond `ulimit -f` is an error, which names the file; the caller undoes its
+/// change. Otherwise the kernel would silently end this process at any point.
 ///
 /// A handler, not `SIG_IGN`: processes that are started from here do not inherit it.
 ///
@@ -64,17 +64,17 @@ pub fn survive_file_limits() -> Result<()> {
         .context("the handler for `ulimit -f` cannot be installed")
 }
 
-/// Whether somebody asked to stop.
+/// Whether the user asked to stop.
 pub(crate) fn is_requested() -> bool {
     state().is_requested
 }
 
-/// Why builds end after such a request.
+/// The reason why builds end after such a request.
 pub(crate) fn while_building() -> Stop {
     Stop::Interrupted("interrupted while building; nothing was measured".to_owned())
 }
 
-/// While it lives, an interrupt kills this process group.
+/// While this lives, an interrupt kills its process group.
 pub(crate) struct InterruptGuard(Pid);
 
 impl InterruptGuard {

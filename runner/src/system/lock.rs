@@ -1,5 +1,5 @@
-//! Two locks. For one, commands wait for each other, since one would destroy the files of another.
-//! The host's keeps a second sweep from disturbing the first.
+//! Two locks. Commands wait for each other's file lock, since one would destroy the files of
+//! another. The host's lock keeps a second sweep from disturbing the first.
 
 use std::fs::{self, File, OpenOptions, TryLockError, create_dir_all};
 use std::io;
@@ -12,15 +12,16 @@ use anyhow::{Context as _, Result, bail};
 use crate::stop::Stop;
 use crate::system::{interrupt, whole_file};
 
-/// Locks the file at `path`, and makes it if it is not there; until the result is dropped, no other
-/// process has it. If another command has it, which `does` something, says so and waits.
+/// Locks the file at `path`, and makes it if necessary; until the result is dropped, no other
+/// process gets the lock. If another command has it, prints a description of that command, `does`,
+/// and waits.
 ///
 /// # Errors
 /// If the lock cannot be made; [`Stop::Interrupted`].
 pub fn wait(path: &Path, does: &str) -> Result<File> {
     let describe = || {
         format!(
-            "{} cannot be locked; give yourself the right to write there, or name another folder by \
+            "{} cannot be locked; make it writable, or name another folder with \
              CARGO_TARGET_DIR",
             path.display()
         )
@@ -49,12 +50,12 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
     }
 }
 
-/// Names another file for the lock of the host. For tests alone: two sweeps with different locks
-/// measure each other.
+/// Names another file for the lock of the host. Only for tests: two sweeps with different locks
+/// disturb each other.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
 /// Keeps a second sweep off this host while it lives, because two at once would disturb each other.
-/// Simulated sweeps share it: other programs do not change their virtual time.
+/// Simulated sweeps share the lock: other programs do not change their virtual time.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
@@ -65,11 +66,11 @@ impl HostLock {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated
-    /// one, if that measures.
+    /// one, only if that sweep measures the host.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to
-        // create what another user owns, while a lock needs only read access.
+        // create another user's file, while a lock needs only read access.
         let file = File::open(&path)
             .or_else(|_| {
                 OpenOptions::new()
@@ -90,7 +91,7 @@ impl HostLock {
                 .map(|who| format!(", {who}"))
                 .unwrap_or_default();
             format!(
-                "another sweep runs on this host{who}, and what is measured would show it; wait for it or end it"
+                "another sweep runs on this host{who}, and the two would disturb each other; wait for it or end it"
             )
         })?;
         Ok(Self { _file: file })
@@ -113,7 +114,7 @@ fn is_held(path: &Path) -> Result<bool, String> {
     let unknown = |error: io::Error| format!("{} cannot be read: {error}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
-        // Every sweep makes it.
+        // Every sweep makes this file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(unknown(error)),
     };
@@ -125,7 +126,7 @@ fn is_held(path: &Path) -> Result<bool, String> {
     }
 }
 
-/// The process that keeps a lock on a file, as far as the kernel tells.
+/// The process that holds a lock on a file, as far as the kernel shows it.
 fn holder(file: &File) -> Option<String> {
     let inode = file.metadata().ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_a_lock_is_told_by_process_and_command() {
+    fn who_keeps_a_lock_is_reported_by_process_and_command() {
         let locked = tempfile::NamedTempFile::new().unwrap();
         let other = File::open(locked.path()).unwrap();
         assert_eq!(holder(&other), None);

@@ -11,15 +11,16 @@ use crate::system::digest;
 use crate::system::lock;
 use crate::system::whole_file;
 
-/// The packages that judge and draw sweeps.
+/// The packages with which sweeps are tested and drawn.
 const ANALYSIS: &str = "requirements";
-/// The packages that checks and notebooks need beside those.
+/// The further packages for checks and notebooks.
 const CHECKS: &str = "checks";
 
 /// Oldest Python that the analysis runs on.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// A Python that has what `analysis/requirements.txt` lists, and perhaps `analysis/checks.txt`.
+/// A Python with the libraries of `analysis/requirements.txt`, and perhaps of
+/// `analysis/checks.txt`.
 #[derive(Clone, Debug)]
 pub struct Python {
     interpreter: PathBuf,
@@ -27,8 +28,8 @@ pub struct Python {
 }
 
 impl Python {
-    /// Finds `.venv` of the checkout at `root`, or makes it; installs again when the list of what
-    /// the analysis needs changed.
+    /// Finds `.venv` of the checkout at `root`, or makes it; installs again if the list of
+    /// libraries changed.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if
@@ -37,7 +38,7 @@ impl Python {
         Self::with(root, &[ANALYSIS])
     }
 
-    /// [`Self::set_up`], and what checks of the analysis and its notebooks need beside that.
+    /// Does [`Self::set_up`], and adds the libraries for checks of the analysis and its notebooks.
     ///
     /// # Errors
     /// As [`Self::set_up`].
@@ -62,14 +63,14 @@ impl Python {
             let wanted = digest::of_file(&requirements).map_err(|error| {
                 whole_file::not_in_checkout(&format!("analysis/{list}.txt"), &error)
             })?;
-            // Written last, so an interrupted installation is done again.
+            // Written last, so that an interrupted installation is repeated.
             let stamp = environment.join(format!("{list}.sha256"));
             if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && runs {
                 continue;
             }
             tell!(
-                "setting up Python libraries in .venv, once, some minutes at most: the analysis tests sweeps and \
-                 draws them, and needs what analysis/{list}.txt lists …"
+                "setting up Python libraries in .venv, once, some minutes at most: the analysis needs the \
+                 libraries in analysis/{list}.txt …"
             );
             if *list == ANALYSIS {
                 let base = find_python()?;
@@ -83,7 +84,7 @@ impl Python {
                 })?;
             }
             let mut install = Command::new(&python.interpreter);
-            // The lists are complete, and only what is imported is worth compiling.
+            // The lists are complete, and only imported modules are worth compiling.
             install.args([
                 "-m",
                 "pip",
@@ -114,7 +115,8 @@ impl Python {
         &self.interpreter
     }
 
-    /// `python -m <module>`, with the analysis importable; arguments are to be added.
+    /// Returns the command `python -m <module>`, with the analysis importable; the caller adds
+    /// arguments.
     pub(crate) fn module(&self, module: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command
@@ -134,8 +136,8 @@ impl Python {
     }
 }
 
-/// Runs a step whose output goes to standard error, where people look. The step holds the lock as
-/// long as it runs, even if this process is killed.
+/// Runs a step whose output goes to standard error, where people look. The step holds the lock
+/// while it runs, even if this process is killed.
 fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Result<()> {
     command.stdout(std::io::stderr());
     match holding(command, lock)?.status() {
@@ -145,13 +147,13 @@ fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Resu
     }
 }
 
-/// The lock becomes the command's standard input, of which nothing is read.
+/// The lock becomes the command's standard input, which the command does not read.
 fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command> {
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// The first Python that is new enough, with its version, or what is there instead; whether it has
-/// its module `venv`, too.
+/// The version of this Python if it is new enough and has its module `venv`, otherwise what is
+/// missing.
 pub(crate) fn usable() -> Result<String, String> {
     let name = find_python().map_err(|error| format!("{error:#}"))?;
     let probe = Command::new(&name)

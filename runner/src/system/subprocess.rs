@@ -1,4 +1,5 @@
-//! A process that is waited for: a group of its own, a time limit, nothing left behind.
+//! Runs a process and waits for it: in a group of its own, with a time limit, leaving nothing
+//! behind.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -13,21 +14,21 @@ use rustix::process::{
 
 use crate::system::interrupt::{self, InterruptGuard};
 
-/// Bytes that are read of standard output; a process that prints more is cut off.
+/// Bytes that are read from standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
-/// How long a new binary may be open for writing. A guess: a child closes what it inherited within
-/// a millisecond.
+/// How long a new binary may be open for writing. A guess: a child closes inherited files within a
+/// millisecond.
 const BUSY_FOR: Duration = Duration::from_secs(2);
-/// Bytes that are kept of the end of standard error.
+/// Bytes that are kept from the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
 
-/// The longest that a process may take.
+/// The time limit of a process.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// CPU time of the process with its threads, rounded up to whole seconds: it gets as far on a
-    /// busy host as on an idle one.
+    /// CPU time of the process with its threads, rounded up to whole seconds. With this limit the
+    /// process gets as far on a busy host as on an idle one.
     Cpu(Duration),
 }
 
@@ -44,7 +45,7 @@ pub struct ProcessExit {
     pub elapsed: Duration,
     /// It was killed because its time was up.
     pub is_timed_out: bool,
-    /// Somebody asked the runner to stop meanwhile.
+    /// The user asked the runner to stop meanwhile.
     pub is_interrupted: bool,
 }
 
@@ -80,12 +81,12 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     });
     let stderr = thread::spawn(move || stderr.map(read_tail).unwrap_or_default());
     if let Some(mut stdin) = stdin {
-        // A process that ends without reading its input tells why by its exit code.
+        // A process that ends without reading its input reports the reason by its exit code.
         let _ = stdin.write_all(input);
     }
     let is_beyond_wall = !wait_for_exit(group, wall)?;
     let elapsed = started.elapsed();
-    // Also after an orderly end: what it may have started must not run into the next trial.
+    // Also after an orderly end: processes that it started must not run into the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
     let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
@@ -104,10 +105,10 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     })
 }
 
-/// Starts `command`, and says when.
+/// Starts `command`, and returns the time of its start.
 ///
-/// A binary that was just written may be open for writing a little longer, in a child that another
-/// thread has begun to start: Linux then refuses to run it.
+/// A binary that was just written may still be open for writing, in a child that another thread has
+/// begun to start. Then Linux refuses to run it.
 fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     let give_up = Instant::now() + BUSY_FOR;
     loop {
@@ -124,7 +125,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
 }
 
 /// Blocks until the process has ended (true) or the limit has passed (false). The process stays
-/// unreaped, so that its group number cannot be given to anybody else before the group is killed.
+/// unreaped, so that no other group can get its number before the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -140,7 +141,8 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
         // The receiver is gone after a time-out.
         let _ = sender.send(ended);
     });
-    // Nothing here wakes up while the trial runs: the runner must not take CPU time from it.
+    // The runner has no wake-ups while the trial runs, because it must not take CPU time from the
+    // trial.
     let ended = match limit {
         Some(limit) => receiver.recv_timeout(limit).ok(),
         None => receiver.recv().ok(),
@@ -150,8 +152,8 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     })
 }
 
-/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a
-/// dead sweep runs beside those of the resumed one.
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL. Otherwise trials of a
+/// dead sweep would run beside those of the resumed one.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let set = move || {
@@ -170,8 +172,8 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// Has the kernel end the process by `SIGXCPU` when it has had so much CPU time, and kill it a
-/// second later.
+/// Makes the kernel end the process by `SIGXCPU` after so much CPU time, and kill it a second
+/// later.
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     let limit = Rlimit {
@@ -221,7 +223,7 @@ mod tests {
         command
     }
 
-    /// A killed process takes a moment to go, or stays a zombie until init has collected it.
+    /// A killed process takes a moment to disappear, or stays a zombie until init has collected it.
     fn assert_goes(process: &str) {
         let stat = format!("/proc/{}/stat", process.trim());
         let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
@@ -273,7 +275,7 @@ mod tests {
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
         let started = Instant::now();
         let done = run(&mut shell("sleep 60 & echo $!"), b"", None).unwrap();
-        // Its output is open for as long as the grandchild lives.
+        // Its output is open while the grandchild lives.
         assert!(
             started.elapsed() < Duration::from_secs(30),
             "waited for the grandchild"

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An executable script in `folder`, to stand in the place of a workload binary.
+/// Makes an executable script in `folder` that replaces a workload binary.
 ///
 /// Another process copies it. A file that this process wrote could still be open for writing in a
 /// child that another test is just starting. The kernel refuses to run such a file.
@@ -19,7 +19,7 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     script
 }
 
-/// A mock tree in the place of `/`.
+/// A mock tree that replaces `/`.
 pub(crate) struct MockRoot(tempfile::TempDir);
 
 impl MockRoot {

@@ -12,17 +12,17 @@ use tempfile::NamedTempFile;
 
 use crate::stop::Stop;
 
-/// Much longer than a text that is read as a whole, in bytes.
+/// Size limit in bytes, far above that of any text that is read as a whole.
 const LONGEST_TEXT: u64 = 1 << 28;
 
-/// Opens a file that may have been put there by anybody, through links, too.
+/// Opens a file that any user may have put there, also through links.
 ///
 /// # Errors
-/// As the system has them, and if it is a pipe, a socket or a device.
+/// The system's errors; and an error if it is a pipe, a socket or a device.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Asked before it is opened: a pipe would wait for its other end, a device may have no end.
+    // Checked before it is opened: a pipe would wait for its other end, a device may have no end.
     if is_special(path) {
-        return Err(io::Error::new(ErrorKind::InvalidData, "no regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
     }
     options.open(path)
 }
@@ -30,7 +30,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Reads the text of such a file.
 ///
 /// # Errors
-/// As [`open`], and if it is no text, or too long.
+/// As [`open`], and if it is not text, or too long.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let file = open(path, OpenOptions::new().read(true))?;
     let mut text = String::new();
@@ -73,12 +73,12 @@ pub(crate) fn write(
     if is_special(path) {
         return filled(&mut OpenOptions::new().write(true).open(path)?);
     }
-    // A link stays, and the file that it leads to is replaced.
+    // A link stays, and its target is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
     filled(temporary.as_file_mut())?;
-    // Readable like any other file, although temporary files are private.
+    // Readable like other files, although temporary files are private.
     temporary
         .as_file()
         .set_permissions(Permissions::from_mode(0o644))?;
@@ -87,25 +87,26 @@ pub(crate) fn write(
     sync_folder(folder)
 }
 
-/// Whether a path leads to something that is neither a file nor a folder, such as `/dev/stdout`.
+/// Whether a path leads to a special file, such as `/dev/stdout`, which is neither a file nor a
+/// folder.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
-/// Whether two paths lead to one file, through links, too.
+/// Whether two paths lead to the same file, also through links.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let of = |path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     of(one).is_some_and(|it| of(other) == Some(it))
 }
 
-/// The folder that a file is in, also of one that is named without it.
+/// The folder of a file, also for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|it| !it.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
 }
 
-/// Checks that [`write`] can write a file, before anything is done for its sake.
+/// Checks that [`write`] can write a file, before a command works for it.
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let probed = match fs::metadata(path) {
         Ok(it) if it.is_dir() => Err(ErrorKind::IsADirectory.into()),
@@ -116,13 +117,13 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
         let reason = error.kind();
         let path = path.display();
         Stop::HostNotFit(format!(
-            "{path}: cannot be written: {reason}; choose another place"
+            "{path}: cannot be written: {reason}; choose another file"
         ))
         .into()
     })
 }
 
-/// [`write`] of a value as indented JSON.
+/// Writes a value as indented JSON with [`write`].
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     write(path, |file| {
         serde_json::to_writer_pretty(&mut *file, value)?;
@@ -130,8 +131,8 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
     })
 }
 
-/// Writes the file unless it has this content already, since other tools compare time stamps;
-/// returns whether it did.
+/// Writes the file unless it already has this content, since other tools compare time stamps.
+/// Returns whether it wrote.
 ///
 /// # Errors
 /// If it can neither be read nor written.
@@ -147,7 +148,7 @@ pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> 
     Ok(true)
 }
 
-/// Places of the files below a folder, but of what cargo and git keep there. Links are not
+/// Paths of the files below a folder, except those that cargo and Git keep there. Links are not
 /// followed: they may lead in a circle.
 pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -216,15 +217,15 @@ mod tests {
         let refused = || read_text(&path).unwrap_err();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
-        assert_eq!(refused().to_string(), "no regular file");
+        assert_eq!(refused().to_string(), "not a regular file");
         for device in ["/dev/zero", "/dev/null"] {
             fs::remove_file(&path).unwrap();
             std::os::unix::fs::symlink(device, &path).unwrap();
-            assert_eq!(refused().to_string(), "no regular file");
+            assert_eq!(refused().to_string(), "not a regular file");
         }
         fs::remove_file(&path).unwrap();
         let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert_eq!(refused().to_string(), "no regular file");
+        assert_eq!(refused().to_string(), "not a regular file");
         drop(socket);
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();

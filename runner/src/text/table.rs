@@ -1,4 +1,4 @@
-//! One way to print a table: for a terminal, for a document, or as data.
+//! Prints a table: for a terminal, for a document, or as data.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
@@ -23,14 +23,14 @@ pub enum Format {
     Csv,
 }
 
-/// Prints a text on standard output at once, also where that is a file or a pipe.
+/// Prints a text on standard output at once, also if that is a file or a pipe.
 ///
 /// # Errors
 /// If the text cannot be written: a full disk, or a reader that has gone.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.context("standard output takes no more")
+    written.context("standard output cannot be written")
 }
 
 /// A value as indented JSON, ending with a line end.
@@ -41,19 +41,20 @@ pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Columns of what people read in lines of one width wherever it is printed: a terminal of 80
-/// columns shows it.
+/// Width of texts for people, in columns, wherever they are printed: a terminal of 80 columns shows
+/// them completely.
 pub(crate) const PAGE: usize = 79;
 
-/// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be
-/// as long as they are.
+/// Columns of the terminal that standard output is connected to. `None` if it is not a terminal;
+/// then lines may have any length.
 pub(crate) fn columns_of_stdout() -> Option<usize> {
     let size = Term::stdout().size_checked();
     size.filter(|_| std::io::stdout().is_terminal())
         .map(|(_, columns)| columns.into())
 }
 
-/// A text that changes nothing on a terminal but its lines: it may quote what others wrote.
+/// Escapes control characters of a text, which may quote other people's texts. Only its line ends
+/// and tabs still affect a terminal.
 #[must_use]
 pub(crate) fn plain(text: &str) -> String {
     let shown = |mark: char| match mark {
@@ -65,7 +66,7 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A column: its heading, and whether numbers stand in it.
+/// A column: its heading, and whether it holds numbers.
 #[derive(Clone, Debug)]
 pub struct Column {
     title: Cow<'static, str>,
@@ -73,7 +74,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Words, to the left.
+    /// A column of words, aligned to the left.
     pub(crate) fn text(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             title: title.into(),
@@ -81,7 +82,7 @@ impl Column {
         }
     }
 
-    /// Numbers, to the right.
+    /// A column of numbers, aligned to the right.
     pub(crate) fn number(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             title: title.into(),
@@ -97,11 +98,11 @@ pub struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-/// Between columns in a terminal.
+/// Separator of columns in a terminal.
 const GAP: u16 = 2;
 
 impl TextTable {
-    /// No rows yet.
+    /// A table without rows.
     pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self {
             columns: columns.into(),
@@ -112,7 +113,7 @@ impl TextTable {
     /// Adds a row of `plain` texts.
     ///
     /// # Panics
-    /// If it has not as many cells as there are columns.
+    /// If the number of texts is not that of the columns.
     pub fn push(&mut self, cells: impl IntoIterator<Item = String>) {
         let row: Vec<_> = cells.into_iter().map(|cell| plain(&cell)).collect();
         assert_eq!(
@@ -123,8 +124,8 @@ impl TextTable {
         self.rows.push(row);
     }
 
-    /// The table, ending with a line end, in lines of at most so many columns; what is not
-    /// [`Format::Markdown`] is taken as [`Format::Table`].
+    /// Returns the table, ending with a line end, in lines of at most so many columns. Every format
+    /// except [`Format::Markdown`] is printed as [`Format::Table`].
     pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> String {
         let is_markdown = format == Format::Markdown;
         let mut table = Table::new();
@@ -137,7 +138,7 @@ impl TextTable {
         let widths = self.widths(columns);
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|(text, &width)| {
-                // A bar would end the cell.
+                // An unescaped bar would end the cell.
                 Cell::new(if is_markdown {
                     text.replace('|', "\\|")
                 } else {
@@ -204,8 +205,8 @@ const CELLS: WordSeparator = WordSeparator::Custom(|line| {
     Box::new(line.split_inclusive([' ', '_', '/', ',']).map(Word::from))
 });
 
-/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words
-/// stay whole, so that names can be copied.
+/// Breaks a text into lines of at most `width` characters; lines after the first begin with
+/// `indent`. Words stay complete, so that names can be copied.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let options = Options::new(width)
         .subsequent_indent(indent)
@@ -213,8 +214,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
-/// Labels, and beside them what they stand for as `plain` text, in lines of at most so many
-/// characters.
+/// Labels, each beside its value as `plain` text, in lines of at most so many characters.
 pub(crate) fn labelled<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     [label, columns]: [usize; 2],

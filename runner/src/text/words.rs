@@ -1,4 +1,4 @@
-//! Words for people: messages on standard error, numbers with their nouns, and times.
+//! Texts for people: messages on standard error, numbers with their nouns, and times.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};
@@ -7,8 +7,8 @@ use console::Term;
 
 use crate::text::table::{plain, wrapped};
 
-/// Says something on standard error, in lines that fit where that is a terminal. Its quotes are
-/// printed as `plain` text.
+/// Prints a message on standard error, in lines that fit the terminal. Quoted parts are printed as
+/// `plain` text.
 pub fn tell(text: &str) {
     let text = &plain(text);
     let columns = if std::io::stderr().is_terminal() {
@@ -21,7 +21,7 @@ pub fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// A text whose lines are no longer than a terminal is wide, where words allow it.
+/// A text whose lines are at most as wide as the terminal, if words allow it.
 fn fitting(text: &str, columns: usize) -> String {
     text.split('\n')
         .map(|line| wrapped(line, columns, "  "))
@@ -34,12 +34,12 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A moment as records have it: RFC 3339, UTC.
+/// A moment in the form of records: RFC 3339, UTC.
 pub(crate) fn moment(at: SystemTime) -> String {
     humantime::format_rfc3339_nanos(at).to_string()
 }
 
-/// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
+/// A time for people: `45 s`, `4 min 5 s`, `2 h 10 min`.
 pub(crate) fn human(time: Duration) -> String {
     let seconds = (time + Duration::from_millis(500)).as_secs();
     match seconds {

@@ -1,4 +1,5 @@
-//! Every workload on a branch as it is measured: built by the runner, in release, answers checked.
+//! Runs every workload on a branch as it is measured: built by the runner, in release, answers
+//! checked.
 
 use std::fs;
 
@@ -9,8 +10,8 @@ use runner::config::catalogue;
 
 use crate::common;
 
-/// The published crate: the workloads' own tests run on the fork, and the experiment itself is for
-/// all branches.
+/// The test uses the published crate, because the workloads' own tests run on the fork. The
+/// experiment itself runs on all branches.
 const BRANCH: &str = "master";
 
 #[test]
@@ -26,7 +27,7 @@ fn every_workload_gives_its_known_answer_on_the_published_crate() {
             "--format",
             "csv",
         ])
-        // The experiment itself has more of both.
+        // The experiment itself has more threads and iterations.
         .args(["--threads", "2", "--iterations", "1"])
         .arg("--output")
         .arg(folder.path().join("sweeps"))

@@ -1,4 +1,5 @@
-//! Sweeps over a box of machines: what is refused, and that a box is an ordinary sweep of many machines.
+//! Tests sweeps over a box of machines: refusals, and that such a sweep is an ordinary sweep of
+//! many machines.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +22,7 @@ const SMALL: [&str; 8] = [
     "1",
 ];
 
-/// `plan` over the box of a checkout in which `old` of its file is `new`.
+/// `plan` over the box of a checkout whose file has `new` in place of `old`.
 fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     for file in [
@@ -55,17 +56,17 @@ fn a_box_that_cannot_be_is_refused_with_file_line_key_and_remedy() {
         (
             "hit-ns = { low = 0.3, high = 1.2",
             "hit-ns = { low = 1.2, high = 0.3",
-            "machines/box.toml:13: hit-ns: low = 1.2, high = 0.3: the range is upside down",
+            "machines/box.toml:13: hit-ns: low = 1.2, high = 0.3: not a range",
         ),
         (
             "hit-ns = {",
             "hits-ns = {",
-            "machines/box.toml:13: hits-ns: no machine has this price; did you mean `hit-ns`?",
+            "machines/box.toml:13: hits-ns: unknown cost parameter; did you mean `hit-ns`?",
         ),
         (
             "occupancy = { low = 0.15, high = 1,",
             "occupancy = { low = 1.5, high = 2,",
-            "machines/box.toml: point 1 is no machine: occupancy = ",
+            "machines/box.toml: point 1 is not a valid machine: occupancy = ",
         ),
         (
             "seed = 1",
@@ -107,7 +108,7 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         .success()
         .stdout(contains("box: 4 points").and(contains("box=4")))
         .stderr(contains(
-            "without the topologies 1x8, which have fewer CPUs than 16",
+            "topologies with fewer CPUs than 16 threads are left out: 1x8",
         ));
 }
 
@@ -154,7 +155,7 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let manifest = fs::read_to_string(merged.join("manifest.json")).unwrap();
     assert_eq!(manifest.matches("\"topology\"").count(), 4);
 
-    // One that was stopped goes on while another simulated sweep runs.
+    // A stopped sweep continues while another simulated sweep runs.
     let stopped = common::only(&own[0]);
     let text = common::text(&stopped);
     let kept: Vec<&str> = text.lines().skip(1).collect();
@@ -168,8 +169,8 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     drop(lock);
     assert_eq!(common::records(&stopped).len(), 4);
 
-    // A machine whose trial does not end is a record, the others are kept, and the end says so. One or
-    // the other trial may end within the limit.
+    // A trial that does not end is a record, the other records are kept, and the last lines say so.
+    // Some trials may end within the limit.
     let (swept, own) = sweep(folder.path(), "short", &["--timeout", "0.000001"]);
     swept.code(1).stdout(contains(" of 8 failed"));
     let records = common::records(&common::only(&own));

@@ -1,4 +1,4 @@
-//! The messages that a person reads when something is wrong, and the exit codes for scripts.
+//! Tests the messages that a user reads when something is wrong, and the exit codes for scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn config(folder: &TempDir, row: &str) -> String {
     path.display().to_string()
 }
 
-/// A crate called rayon-core that is none.
+/// A crate called rayon-core that is not rayon-core.
 fn mock_rayon_core(folder: &TempDir, version: &str, source: &str) {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
@@ -54,26 +54,29 @@ fn plans_count_and_name_what_would_be_done() {
         // 2 thread counts × (master, its A/A control, packed) + 1 sequential.
         (
             plan(&["--trials", "3"]),
-            &["7 cells, 9 blocks, 21 trials", "placement     free\n"][..],
+            &[
+                "7 configurations, 9 blocks, 21 trials",
+                "placement     free\n",
+            ][..],
         ),
         (
             plan(&["--placement", "both", "--trials", "3"]),
             &[
                 "placement     free pinned\n",
-                "14 cells, 18 blocks, 42 trials",
+                "14 configurations, 18 blocks, 42 trials",
             ],
         ),
         // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
         (
             plan(&["--trials", "3", "--instrument"]),
             &[
-                "counted     2 trials of each cell of packed-instrumented,",
-                "9 cells, 13 blocks, 25 trials",
+                "counted     2 trials of each configuration of packed-instrumented,",
+                "9 configurations, 13 blocks, 25 trials",
             ],
         ),
         (
             plan(&["--trials", "3", "--instrument=1"]),
-            &["9 cells, 11 blocks, 23 trials"],
+            &["9 configurations, 11 blocks, 23 trials"],
         ),
         (
             experiment("sleep", &["--branches", "master"]),
@@ -85,7 +88,11 @@ fn plans_count_and_name_what_would_be_done() {
                 "packets-speedup-uniform",
                 &["--threads", "2,3", "--parameter", "words=1000"],
             ),
-            &["21 cells", "105 trials", "5 trials of 0 + 1 iterations"],
+            &[
+                "21 configurations",
+                "105 trials",
+                "trials 5 of each configuration, each of 0 + 1 iterations",
+            ],
         ),
         (
             experiment("rivals", &[]),
@@ -130,7 +137,7 @@ fn plans_count_and_name_what_would_be_done() {
         ));
 }
 
-/// A text with one space in the place of several.
+/// Returns a text in which one space replaces several.
 fn squeezed(text: &str) -> String {
     let mut squeezed = text.to_owned();
     while squeezed.contains("  ") {
@@ -139,7 +146,8 @@ fn squeezed(text: &str) -> String {
     squeezed
 }
 
-/// Refused with this exit code and these words before anything is built.
+/// Checks that the command is refused with this exit code and these words, before anything is
+/// built.
 #[track_caller]
 fn assert_refused(folder: &TempDir, words: &[&str], code: i32, told: &[&str]) {
     let mut refused = run(folder, words).code(code);
@@ -154,7 +162,7 @@ fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
     let folder = folder();
     let sweep = |option: &'static str| vec!["sweep", option];
     for (words, code, told) in [
-        (sweep("--threads=0"), 2, &["`0` is no thread count"][..]),
+        (sweep("--threads=0"), 2, &["`0` is not a thread count"][..]),
         (sweep("--size=huge"), 2, &["unknown size `huge`"]),
         (
             sweep("--parameter=color=red"),
@@ -212,7 +220,7 @@ fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
         (
             vec!["plan", "--machine", "zen4-64", "--seed", "99999999999999"],
             2,
-            &["`seed` is 99999999999999, and simulated machines take 1000000000000 at most"],
+            &["`seed` is 99999999999999, and the limit on simulated machines is 1000000000000"],
         ),
         (
             vec!["plan", "--trials", "-1"],
@@ -303,7 +311,7 @@ fn names_files_and_folders_that_cannot_be_meant_are_refused_as_they_were_typed()
             2,
             &[
                 "--branch: `split*` matches split-counters, ",
-                "; a trace is of one branch",
+                "; name exactly one branch",
             ],
         ),
         (
@@ -311,7 +319,7 @@ fn names_files_and_folders_that_cannot_be_meant_are_refused_as_they_were_typed()
             2,
             &[
                 "--workload: `all` matches quicksort, ",
-                "; a trace is of one workload",
+                "; name exactly one workload",
             ],
         ),
         (
@@ -427,7 +435,7 @@ fn an_earlier_trace_stays_until_there_is_a_new_one() {
     let folder = folder();
     let earlier = folder.path().join("trace.json");
     fs::write(&earlier, "earlier").unwrap();
-    // Cargo is not there, so that nothing can be built.
+    // Cargo is missing, so that nothing can be built.
     let mut trace = common::runner(folder.path());
     trace
         .env("CARGO", folder.path().join("none"))
@@ -456,7 +464,7 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
         fs::write(folder.path().join(name).join("manifest.json"), "{}").unwrap();
     }
     let sweeps = folder.path().display().to_string();
-    // The sweep that the name means has nothing to show, and the message names that sweep.
+    // The sweep that the name means has no trials, and the message names that sweep.
     run(&folder, &["show", "2026-01-02", "--output", &sweeps])
         .code(2)
         .stderr(contains("2026-01-02T000000Z-a-1"));
@@ -489,7 +497,7 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let folder = folder();
     let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
     lock.lock().unwrap();
-    // Wherever its temporary files are.
+    // The lock does not depend on the folder of temporary files.
     let elsewhere = tempfile::tempdir().unwrap();
     let mut sweep = common::runner(folder.path());
     sweep.env("TMPDIR", elsewhere.path()).arg("sweep");
@@ -498,9 +506,12 @@ fn a_second_sweep_on_the_same_host_is_refused() {
         std::process::id()
     );
     sweep.assert().code(4).stderr(contains(who));
-    // Mistakes on the command line are reported all the same.
+    // Mistakes on the command line are reported nevertheless.
     for (arguments, told) in [
-        (&["sweep", "--threads", "-1"][..], "`-1` is no thread count"),
+        (
+            &["sweep", "--threads", "-1"][..],
+            "`-1` is not a thread count",
+        ),
         (
             &["compare", "packed", "path:nowhere"],
             "`path:nowhere`: the folder is not there",
@@ -521,7 +532,7 @@ fn a_second_sweep_on_the_same_host_is_refused() {
 #[test]
 fn a_place_that_takes_no_merged_sweep_is_the_hosts_fault_and_named_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    // Of a packed file; it is not looked at before there is room for what is in it.
+    // For a packed file; it is not opened before its contents can be written.
     run(
         &folder,
         &["merge", "Cargo.toml", "--output", "/dev/null/results"],
@@ -549,7 +560,7 @@ fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
 fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     let folder = folder();
     let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
-    // Neither gets as far as a build: there is no compiler.
+    // No sweep can get as far as a build: there is no compiler.
     let told = |arguments: &[&str]| {
         let mut sweep = common::runner(folder.path());
         sweep.args(arguments);
@@ -648,7 +659,7 @@ fn a_damaged_manifest_is_bad_input_with_the_remedy() {
     run(&folder, &["show", &sweep.display().to_string()])
         .code(2)
         .stderr(contains("manifest.json"))
-        .stderr(contains("the file is damaged; put back a copy of it"));
+        .stderr(contains("the file is damaged; restore a copy of it"));
 }
 
 #[test]

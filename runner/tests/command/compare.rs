@@ -1,4 +1,4 @@
-//! `compare` as its user meets it: branches in a word, and a page that others can believe.
+//! Tests `compare` as its user meets it: branches in a word, and a page that others can trust.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::common::run;
 fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_it() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps").display().to_string();
-    // The same release under two names: one more link, and nothing to find.
+    // The same release under two names: one more link, and no difference to find.
     let output = run(
         &folder,
         &[
@@ -69,7 +69,7 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
         "{page}"
     );
 
-    // It is printed again without being measured, and branches.toml has no say in it.
+    // The page is printed again without a measurement, and branches.toml is not consulted.
     run(
         &folder,
         &[
@@ -88,10 +88,10 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
 fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     for (word, message) in [
         ("pakced", "did you mean `packed`?"),
-        ("published:1.13", "`published:1.13`: no exact version"),
+        ("published:1.13", "`published:1.13`: not an exact version"),
         (
             "published:0.0.1",
-            "`published:0.0.1`: the programs use rayon, which takes rayon-core 1.13.0 or",
+            "`published:0.0.1`: the programs use rayon, which accepts only rayon-core 1.13.0 or",
         ),
         ("fork:spilt", "did you mean `split`?"),
         (
@@ -107,7 +107,7 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
             "git:.#no-such-branch",
             "the repository has no commit, branch or tag `no-such-branch`",
         ),
-        ("master", "there is a `master` already"),
+        ("master", "there is already a `master`"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let sweeps = folder.path().display().to_string();
@@ -126,7 +126,7 @@ fn one_branch_alone_is_no_comparison() {
         .stderr(contains("2"));
 }
 
-/// A package with that code in its main function.
+/// A package with this code in its main function.
 fn package(folder: &Path, dependencies: &str, code: &str) -> String {
     let manifest = format!(
         "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\n{dependencies}\n"
@@ -215,10 +215,10 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     let place = folder.path().display().to_string();
     assert!(!manifest.contains(&place), "{manifest}");
 
-    // It is compared on what it is asked to do, so a failure there is bad input.
+    // The program runs with the arguments of the comparison, so its failure is bad input.
     run_with("other")
         .code(2)
-        .stderr(contains("does not end in order on `master`"))
+        .stderr(contains("fails when built with `master`"))
         .stderr(contains("left == right"));
 }
 

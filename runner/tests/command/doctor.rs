@@ -1,5 +1,5 @@
-//! The doctor on mock hosts. A table has hosts, each with one fault or one unreadable file, and the
-//! doctor's findings on each.
+//! Tests the doctor on mock hosts. A table has hosts, each with one fault or one unreadable file,
+//! and the doctor's findings on each.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// The table; its head says how it is read.
+/// The table; its first lines explain its format.
 const HOSTS: &str = include_str!("doctor/hosts.txt");
 
 /// A row of the table.
@@ -66,7 +66,7 @@ fn write(root: &Path, path: &str, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// The fit machine with other files, or more.
+/// The fit machine, with some files changed or added.
 fn host(changes: &[(&str, String)]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let fit = fit();
@@ -119,7 +119,7 @@ fn stacking(stacked: u32, free_us: f64, pinned_us: f64) -> Option<Stacking> {
     })
 }
 
-/// A finding says all these texts.
+/// Checks that a finding contains all these texts.
 #[track_caller]
 fn assert_says(diagnosis: &Diagnosis, place: usize, severity: &str, id: &str, texts: &[&str]) {
     let Some(finding) = diagnosis.findings.get(place) else {
@@ -169,7 +169,7 @@ fn the_doctor_says_of_every_host_what_the_table_does_and_never_that_the_unknown_
 }
 
 #[test]
-fn circumstances_are_judged_like_files() {
+fn circumstances_are_checked_like_files() {
     type Change = fn(&mut Circumstances);
     let rows: [(Change, Severity, &str, &[&str]); 13] = [
         (
@@ -195,8 +195,8 @@ fn circumstances_are_judged_like_files() {
             Warning,
             "stacked-wake-ups",
             &[
-                "in 56 of 100 ticks two threads that were woken to work were on one CPU",
-                "428 us free and 229 us pinned",
+                "in 56 of 100 ticks two woken threads ran on one CPU",
+                "428 us unpinned and 229 us pinned",
                 "--placement pinned",
             ],
         ),
@@ -263,7 +263,7 @@ fn circumstances_are_judged_like_files() {
         assert_says(&diagnosis, 0, &severity.to_string(), id, texts);
         assert_eq!(diagnosis.findings.len(), 1, "{diagnosis}");
     }
-    // Where all CPUs are busy, pins gain nothing.
+    // If all CPUs are busy, pinning gains nothing.
     let mut busy = good();
     busy.stacking = stacking(97, 446.0, 1542.0);
     let busy = examine(&Host::at(root.path()), &busy);
@@ -296,7 +296,7 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
     };
     let diagnosis = examine(&Host::at(nothing.path()), &around);
     assert_eq!(diagnosis.findings, [], "{diagnosis}");
-    // Of the runner, the tools and the disk.
+    // Facts about the runner, the tools and the disk.
     assert_eq!(diagnosis.in_order.len(), 8, "{diagnosis}");
     for what in [
         "CPUs that share a core",
@@ -313,7 +313,7 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
         "the kernel's options",
         "the load",
         "the power supply",
-        "what reading the time costs",
+        "cost of reading the time",
         "whether addresses are random",
         "whether heat slows",
         "which services run",
@@ -324,7 +324,7 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
     }
 }
 
-/// Texts that no kernel writes into a file of numbers, lists or words.
+/// Texts that the kernel never writes into a file of numbers, lists or words.
 const NONSENSE: [&str; 9] = [
     "",
     "garbage",
@@ -339,7 +339,7 @@ const NONSENSE: [&str; 9] = [
 
 #[test]
 fn nonsense_in_any_file_that_is_read_is_a_finding_or_unknown() {
-    // Of these not all is read on such a host, or any word means something.
+    // Not all of these are read on such a host, or any word is valid in them.
     let is_free = |path: &str, nonsense: &str| {
         let free = [
             "proc/cmdline",
@@ -377,14 +377,14 @@ fn files_with_garbage_are_unknown_and_nothing_of_them_reaches_the_terminal() {
         let diagnosis = examine(&Host::at(root.path()), &good());
         assert_eq!(diagnosis.findings, [], "{diagnosis}");
         let text = diagnosis.to_string();
-        assert!(text.contains("is no text"), "{text}");
+        assert!(text.contains("is not text"), "{text}");
         let is_plain = |it: char| it == '\n' || !it.is_control();
         assert!(text.chars().all(is_plain), "{text:?}");
     }
 }
 
 #[test]
-fn whoever_begins_a_sweep_is_told_what_makes_times_doubtful_and_nothing_else() {
+fn a_user_who_begins_a_sweep_is_warned_of_what_makes_times_doubtful_and_of_nothing_else() {
     let random = "proc/sys/kernel/randomize_va_space";
     let busy = ("proc/loadavg", "9 0 0 1/1 1".to_owned());
     let root = host(&[busy, (random, "0".to_owned())]);

@@ -1,4 +1,4 @@
-//! Real instrumented builds, end to end: counted, and continued.
+//! Tests real instrumented builds, end to end: their trials count, and a sweep with them continues.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,18 +17,18 @@ const TIMED: usize = 8;
 /// 1 thread count, 2 trials.
 const COUNTED: usize = 2;
 
-/// One sweep of `packed` with counts, which all tests start from, and its table.
+/// One sweep of `packed` with counts, from which all tests start, and its table.
 static SWEPT: LazyLock<(TempDir, String)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut sweep = common::smoke(folder.path(), "packed");
     sweep.args(["--threads", "2", "--instrument", "--format", "csv"]);
     let swept = sweep.assert().success();
-    let swept = swept.stderr(contains("2 trials of instrumented builds were counted"));
+    let swept = swept.stderr(contains("2 trials of instrumented builds counted events"));
     let table = String::from_utf8(swept.get_output().stdout.clone()).unwrap();
     (folder, table)
 });
 
-/// A copy of that sweep, to be damaged.
+/// A copy of that sweep, for damage.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let from = common::only(&SWEPT.0.path().join("sweeps"));
@@ -60,7 +60,7 @@ fn counted_trials_have_counts_that_agree_and_no_times() {
             let own = workers.iter().map(|it| it[count].as_u64().unwrap_or(0));
             own.sum()
         };
-        // A stolen job was asked for, and ran (rayon-fork/src/instrument/README.md).
+        // Each stolen job needed an attempt, and ran (rayon-fork/src/instrument/README.md).
         assert!(sum("steals_won") <= sum("steals_tried").min(sum("jobs_executed")));
         assert!(sum("jobs_executed") > 0, "{record}");
         assert!(

@@ -1,4 +1,5 @@
-//! The command as its users meet it: one program, as each would link the whole runner.
+//! Tests the command as users run it. All tests are one program, because each would link the whole
+//! runner.
 
 mod answers;
 mod boxes;

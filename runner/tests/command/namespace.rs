@@ -1,4 +1,5 @@
-//! Scripts in a mount namespace of their own, where they may lay mock folders over the system's.
+//! Runs scripts in a mount namespace of their own, where they may mount mock folders over the
+//! system's.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common;
 
-/// Runs a shell script with `$RUNNER` and `variables`; `None`, loudly, where mounting is not
-/// permitted.
+/// Runs a shell script with `$RUNNER` and `variables`. Returns `None`, and prints that, if mounting
+/// is not permitted.
 pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     let can = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -17,7 +18,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    // A file system of its own, so that no other sweep of this machine is met at the lock.
+    // A file system of its own, so that the lock does not meet another sweep of this machine.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
     command
         .args(["-m", "sh", "-ec", &own])
@@ -28,7 +29,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     Some(command.stdin(Stdio::null()).output().unwrap())
 }
 
-/// Past the test harness, which keeps to itself what a good test prints.
+/// Prints to the terminal directly, because the test harness hides the output of a passed test.
 pub(crate) fn skip(reason: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let line = format!("SKIPPED {name}: {reason}\n");

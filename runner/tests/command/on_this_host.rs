@@ -1,4 +1,4 @@
-//! `on-this-host` and `merge` of its bundle: announced, interrupted, continued, packed, taken.
+//! Tests `on-this-host` and `merge` of its bundle: planned, interrupted, continued, packed, added.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -24,7 +24,7 @@ const STEPS: [&str; 6] = [
     "validate",
 ];
 
-/// The command with results, and prices of this host, in a folder of its own.
+/// The command with its results and this host's cost parameters in a folder of their own.
 fn quick(folder: &Path) -> Command {
     let mut command = common::runner(folder);
     command
@@ -40,7 +40,7 @@ fn merge(bundle: &Path, output: &Path) -> Assert {
     command.arg("--output").arg(output).assert()
 }
 
-/// The only entry of a folder whose name ends so.
+/// The only entry of a folder whose name ends like this.
 fn only(folder: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -83,13 +83,13 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     for line in lines {
         told += &(line.unwrap() + "\n");
         if told.contains("\n[4 of 6]") && !told.contains("continues with `") {
-            // The interrupt ends the running work of that step, builds or trials.
+            // The interrupt ends the running builds or trials of that step.
             let _ = kill_process(Pid::from_child(&child), Signal::INT);
         }
     }
     assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(told.contains("continues with `study`"), "{told}");
-    // The same cells by hand: `validate` goes on with the prediction, and measures.
+    // The same configurations by hand: `validate` continues the prediction, and measures.
     let sweeps = results.join("sweeps");
     let predicted = manifests(&sweeps);
     let predicted = predicted
@@ -111,7 +111,7 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
         .arg(&sweeps)
         .assert()
         .success()
-        .stderr(contains("going on with the prediction"))
+        .stderr(contains("continuing the prediction"))
         .stdout(contains("within 20%").and(contains("before it was measured")));
     let other = common::runner(folder.path())
         .args(["on-this-host", "--output"])
@@ -165,7 +165,7 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
         .stderr(contains("4 sweeps: taken"))
         .stdout(contains("/here.toml\n").and(contains("/host.json\n")));
     for again in [&elsewhere, &results] {
-        let there = contains("all of it was there already");
+        let there = contains("all of it was already there");
         merge(&bundle, again).success().stdout("").stderr(there);
     }
     let refused = common::runner(folder.path())
@@ -180,8 +180,8 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
 }
 
 /// The bundle of the committed host with the sweeps of these steps, in the format of runners before
-/// 2026-12: checksums first, and records compressed by gzip. `change` gets a file's path and
-/// content.
+/// 2026-12. Checksums come first, and records are compressed by gzip. `change` gets a file's path
+/// and content.
 fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
     let results = common::root().join("results");
     let host = only(&results.join("hosts"), "");
@@ -250,7 +250,7 @@ fn a_bundle_of_an_older_runner_is_taken() {
     fs::write(&doctor, "{}").unwrap();
     merge(&bundle, &elsewhere)
         .code(2)
-        .stderr(contains("doctor.json is there already, and another"));
+        .stderr(contains("doctor.json already exists with other content"));
     assert_eq!(fs::read_to_string(doctor).unwrap(), "{}");
 }
 
@@ -279,12 +279,12 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
         (
             "trials.jsonl.zst",
             &|it| lines(it, &|all| all.push(all[0])),
-            "is in line 1 already",
+            "is already in line 1",
         ),
         (
             "trials.jsonl.zst",
             &|it| lines(it, &|all| all.push("{}\n")),
-            "no trial record",
+            "not a trial record",
         ),
         (
             "manifest.json",
@@ -299,7 +299,7 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
         (
             "manifest.json",
             &|it| replace(it, "\"baseline\": \"", "\"baseline\": \"no-"),
-            "none of `branches`",
+            "not in `branches`",
         ),
         (
             "manifest.json",
@@ -357,5 +357,5 @@ fn what_is_no_bundle_is_refused_in_one_line() {
     assert_eq!(said.lines().count(), 1, "{said}");
     let mut both = common::runner(folder.path());
     let both = both.arg("merge").arg(&file).arg(folder.path()).assert();
-    both.code(2).stderr(contains("commands of their own"));
+    both.code(2).stderr(contains("a command cannot take both"));
 }

@@ -1,4 +1,4 @@
-//! The order of trials, seen by a fake in the place of the processes.
+//! Tests the order of trials, seen by a fake that replaces the processes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -52,7 +52,7 @@ const ITERATION: Iteration = Iteration {
     work_units: 1,
 };
 
-/// Remembers what it was asked to run; fails or is interrupted at chosen calls.
+/// Remembers the requested trials; fails or is interrupted at chosen calls.
 #[derive(Default)]
 struct Fake {
     calls: Vec<(String, usize, Request)>,
@@ -204,7 +204,7 @@ fn every_planned_trial_runs_once_and_in_the_planned_order() {
 }
 
 #[test]
-fn the_twin_runs_the_binary_of_the_baseline() {
+fn the_control_runs_the_binary_of_the_baseline() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
@@ -220,7 +220,7 @@ fn the_twin_runs_the_binary_of_the_baseline() {
 }
 
 #[test]
-fn trials_run_in_the_layout_that_their_record_names() {
+fn trials_run_in_the_link_order_that_their_record_names() {
     let (asked, mut fake) = (
         SweepRequest {
             layouts: 2,
@@ -348,7 +348,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
 }
 
 #[test]
-fn modes_change_once_a_round_and_mark_their_trials() {
+fn modes_change_once_a_round_and_label_their_trials() {
     let asked = SweepRequest {
         modes: vec![Mode::Dynamic, Mode::Fixed],
         ..asked()

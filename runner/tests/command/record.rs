@@ -1,5 +1,5 @@
-//! `record` on a program outside the checkout, `show` of what it did, its replay on simulated
-//! cores, and `trace` of a workload.
+//! Tests `record` on a program outside the checkout, `show` of its recording, its replay on
+//! simulated cores, and `trace` of a workload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use predicates::str::contains;
 
 use crate::common;
 
-/// Its first argument says how it ends, and the second, if there is one, that it uses no pool.
+/// Its first argument selects how it ends. A second argument means that it uses no pool.
 const PROGRAM: &str = "\
 fn tree(levels: u32) {
     if levels > 0 {
@@ -38,7 +38,7 @@ fn main() {
 }
 ";
 
-/// The program, built with the fork as `recording/README.md` says.
+/// Returns the program, built with the fork as `recording/README.md` says.
 static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recorded-program");
     fs::create_dir_all(folder.join("src")).unwrap();
@@ -52,7 +52,7 @@ static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
     let write = |path: &str, text: &str| fs::write(folder.join(path), text).unwrap();
     write("Cargo.toml", &manifest);
     write("src/main.rs", PROGRAM);
-    // Its libraries are those that the checkout has.
+    // Its libraries have the versions of the checkout.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet"]).current_dir(&folder);
@@ -132,12 +132,12 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told_with_its_cause_and_an_earlier_recording_stays() {
+fn what_cannot_be_recorded_is_reported_with_its_cause_and_an_earlier_recording_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("it.zst");
     record(folder.path(), &["ends", "without"])
         .code(2)
-        .stderr(contains("never used a pool"));
+        .stderr(contains("did not use a pool"));
     assert!(!path.exists());
     show(folder.path(), &[])
         .code(2)
@@ -190,7 +190,7 @@ fn a_recording_of_any_name_is_shown_in_tables() {
     show(&[]).success().stdout(contains(FORKS));
     show(&["--format", "csv"])
         .code(2)
-        .stderr(contains("shown in tables alone"));
+        .stderr(contains("which has tables only"));
     show(&["--output", "."])
         .code(2)
         .stderr(contains("--output .: it names a folder of sweeps"));
@@ -210,7 +210,7 @@ fn a_full_disk_is_the_hosts_fault_and_the_recording_is_kept_elsewhere() {
         said.contains("--output /dev/full: the recording cannot be written: "),
         "{said}"
     );
-    let (_, kept) = said.split_once("; it is in ").unwrap();
+    let (_, kept) = said.split_once("; it is kept in ").unwrap();
     let kept = Path::new(kept.split(';').next().unwrap());
     let mut show = common::runner(folder.path());
     show.arg("show")
@@ -268,7 +268,7 @@ fn a_trace_is_the_recording_and_the_timeline_of_one_run_of_a_workload() {
     let tracks: Vec<_> = tracks
         .filter_map(|it| it["args"]["name"].as_str())
         .collect();
-    // One is enough: the run may end before the other has begun.
+    // One is enough: the run may end before the other worker has begun.
     assert!(
         tracks.iter().any(|it| it.starts_with("worker ")),
         "{tracks:?}"

@@ -1,4 +1,4 @@
-//! A sweep in shards, merged again; and what `merge` refuses.
+//! Tests a sweep in shards that are merged again, and the refusals of `merge`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -76,7 +76,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
         .stdout(contains("master-again is master once more"))
         .stderr(contains("trials;").not());
 
-    // The same shard twice, a whole sweep among them, and one that is missing.
+    // The same shard twice, a whole sweep among shards, and a missing shard.
     run(
         &folder,
         &["merge", &shown(&one), &shown(&one), "--output", &output],
@@ -85,7 +85,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     .stderr(contains("shard 1/2 is there twice"));
     run(&folder, &["merge", &shown(&sweep), "--output", &output])
         .code(2)
-        .stderr(contains("is no shard but a whole sweep"));
+        .stderr(contains("is a whole sweep; only shards"));
     run(
         &folder,
         &[

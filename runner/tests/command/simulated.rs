@@ -1,4 +1,5 @@
-//! Sweeps on simulated machines: what is refused, and that one plan gives the same records.
+//! Tests sweeps on simulated machines: refusals, and that one plan gives the same records each
+//! time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::common;
 
-/// A plan of one branch and one workload, but for what `more` says.
+/// A plan of one branch and one workload, except what `more` changes.
 fn plan(more: &[&str]) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &'static str, default: &'static str| {
@@ -43,7 +44,7 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
         ),
         (
             &["--workloads", "pcap-verify"],
-            &["not for simulated machines: pcap-verify"],
+            &["pcap-verify cannot run on simulated machines"],
         ),
         (&["--placement", "pinned"], &["pinned"]),
         (&["--prices", "fences-ns"], &["did you mean `fence-ns`?"]),
@@ -79,21 +80,21 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
 }
 
 #[test]
-fn a_plan_takes_frequency_cpus_and_prices_from_the_machine() {
+fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
     let smt = "ice-lake-2x32-smt";
     for (words, told) in [
-        // Not what this host can hold.
+        // The mode does not depend on what this host can hold.
         (&["--mode", "fixed"][..], &["frequency   fixed\n"][..]),
         (
             &["--machine", smt, "--threads", "cores,cpus"],
             &["threads     64 128"],
         ),
-        // As the machine that it is like.
+        // The cost parameters are those of the machine on which it is based.
         (
             &["--machine", smt, "--prices", "wake-ns"],
             &["price=wake-ns*0.5"],
         ),
-        // They share its cores.
+        // The threads share its cores.
         (&["--threads", "65"], &["threads     65"]),
         (
             &["--prices", "transfer-*,work"],
@@ -110,7 +111,7 @@ fn a_plan_takes_frequency_cpus_and_prices_from_the_machine() {
     }
     plan(&["--workloads", "all"])
         .success()
-        .stderr(contains("without pcap-verify"));
+        .stderr(contains("simulated machines: pcap-verify"));
 }
 
 /// A copy of the files of the checkout that a plan on the simulated machine of this file reads.
@@ -131,7 +132,7 @@ fn checkout_with(machine: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
+fn a_machine_with_a_cost_missing_is_refused_with_file_and_key() {
     let folder = checkout_with("machines/zen4-64.toml");
     let path = folder.path().join("machines/zen4-64.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -150,7 +151,7 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
 fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
     plan(&["--config", "/dev/null"])
         .code(2)
-        .stderr(contains("/dev/null").and(contains("no regular file")));
+        .stderr(contains("/dev/null").and(contains("not a regular file")));
     for file in [
         "experiments.toml",
         "workloads/charges.toml",
@@ -158,18 +159,18 @@ fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
         "machines/zen4-64.toml",
     ] {
         let folder = checkout_with("machines/zen4-64.toml");
-        // A pipe would wait for its other end: of a test that fails, too.
+        // Opening a pipe would wait for its other end, also in a failing test.
         let path = folder.path().join(file);
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/dev/null", &path).unwrap();
         let root = folder.path().display().to_string();
         plan(&["--root", &root])
             .code(2)
-            .stderr(contains(file).and(contains("no regular file")));
+            .stderr(contains(file).and(contains("not a regular file")));
     }
 }
 
-/// A folder with a working tree of a rayon-core that has these dependencies and this source.
+/// A folder with a working tree of a rayon-core with these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("my-rayon-core");
@@ -179,7 +180,7 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
          [dependencies]\n{dependencies}\n"
     );
     fs::write(tree.join("Cargo.toml"), manifest).unwrap();
-    // Cargo wants one where `links` is.
+    // Cargo requires a build script if there is `links`.
     fs::write(tree.join("build.rs"), "fn main() {}").unwrap();
     fs::write(tree.join("src/lib.rs"), source).unwrap();
     folder
@@ -230,14 +231,14 @@ fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
+fn a_tree_that_does_not_compile_there_is_reported_with_its_own_file_and_line() {
     let files = tree(
         "",
         "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n",
     );
     sweep_of(files.path())
         .code(3)
-        .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("without files, sockets")));
+        .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("no files, sockets")));
 }
 
 #[test]
@@ -256,8 +257,8 @@ fn machines_are_listed_with_their_cores() {
     list("json").stdout(contains("\"cores\": 1024").and(contains("\"cpus\": 128")));
 }
 
-/// The records of a sweep of the published crate and of the fork in the order of their blocks,
-/// without what tells when they were made.
+/// The records of a sweep of the published crate and of the fork in the order of their blocks.
+/// Fields that depend on the time of the run are left out.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let mut sweep = common::smoke(&parent.join(jobs), "packed");
     sweep.args(["--machine", "zen4-64", "--threads", "8", "--jobs", jobs]);

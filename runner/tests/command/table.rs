@@ -1,4 +1,4 @@
-//! The last output of a sweep: how far it got, at once, and then the table of the analysis.
+//! Tests the last output of a sweep: its progress, at once, and then the table of the analysis.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -12,9 +12,9 @@ use predicates::str::contains;
 
 use crate::common;
 
-/// Of `scope-spawn`, all trials good.
+/// A sweep of `scope-spawn` with good trials only.
 const SWEEP: &str = "results/sweeps/2026-11-22T072403Z-7b2d61-e7174aae94e8";
-/// Of an experiment about answers, some trials failed.
+/// A sweep of an experiment about answers, with some failed trials.
 const FAILED: &str = "results/sweeps/2026-11-22T004610Z-7b2d61-354a891ced4d";
 
 /// A checkout whose Python is a shell script.
@@ -57,7 +57,7 @@ fn copy(sweep: &str, to: &Path) -> PathBuf {
     to
 }
 
-/// The command on a sweep, where there is no program but the checkout's own.
+/// The command on a sweep, with no programs in PATH except the checkout's own.
 fn run(root: &Path, words: &[&str], sweep: &Path) -> Assert {
     let mut command = common::runner(root);
     command.env("PATH", root).args(words).arg(sweep);
@@ -69,7 +69,7 @@ fn show(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     run(root, &words, &common::root().join(sweep))
 }
 
-/// The end of a finished sweep: it is printed again.
+/// The end of a finished sweep: its table is printed again.
 fn end(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     let words = [&["sweep"], more, &["--resume"]].concat();
     run(root, &words, &copy(sweep, root))
@@ -86,7 +86,7 @@ fn the_analysis_prints_the_table_in_the_format_that_was_asked_for() {
 }
 
 #[test]
-fn how_far_a_sweep_got_is_told_on_standard_error() {
+fn how_far_a_sweep_got_is_reported_on_standard_error() {
     let folder = checkout(":");
     show(folder.path(), SWEEP, &[])
         .success()
@@ -104,7 +104,7 @@ fn an_analysis_that_fails_gives_its_message_and_its_exit_code() {
 }
 
 #[test]
-fn without_python_how_far_a_sweep_got_is_told_and_what_is_needed() {
+fn without_python_how_far_a_sweep_got_is_reported_and_what_is_needed() {
     show(without_python().path(), SWEEP, &[])
         .code(4)
         .stdout("")
@@ -120,11 +120,11 @@ fn a_sweep_without_python_ends_as_its_trials_did_and_names_the_remedy() {
         let folder = without_python();
         end(folder.path(), sweep, &[])
             .code(code)
-            .stdout(contains(format!("all {trials} trials were there already")))
+            .stdout(contains(format!("all {trials} trials were already there")))
             .stdout(contains("results: ").and(contains("draw:    cargo runner report")))
             .stderr(contains("WARNING: no table: the analysis needs Python"))
             .stderr(contains(
-                "`python3`; install it. Every record is kept; once that is mended, `cargo runner show ",
+                "`python3`; install it. Every record is kept; after you mend that, `cargo runner show ",
             ));
     }
 }
@@ -145,11 +145,13 @@ fn the_exit_code_of_a_sweep_is_of_its_trials() {
     end(checkout("echo table").path(), FAILED, &[]).code(1);
     end(checkout("exit 4").path(), SWEEP, &[])
         .code(0)
-        .stderr(contains("no table: the analysis failed, as it says above"));
+        .stderr(contains(
+            "no table: the analysis failed; its message is above",
+        ));
 }
 
 #[test]
-fn how_far_a_sweep_got_is_told_before_the_analysis_has_said_anything() {
+fn how_far_a_sweep_got_is_reported_before_the_analysis_has_said_anything() {
     let folder = checkout(
         "for i in $(seq 600); do [ -e \"$PYTHONPATH/../../go\" ] && echo went && exit; sleep 0.1; done; echo waited",
     );
@@ -168,7 +170,7 @@ fn how_far_a_sweep_got_is_told_before_the_analysis_has_said_anything() {
     assert!(output.status.success());
 }
 
-/// A mock Python that prints how pip is called, and copies itself into an environment.
+/// A mock Python that prints its pip arguments, and copies itself into an environment.
 const TALKING: &str = "#!/bin/sh
 case \"$*\" in
     *version_info*) echo 3 12 ;;
@@ -179,7 +181,7 @@ esac
 ";
 
 #[test]
-fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
+fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
     let folder = without_python();
     let python = folder.path().join("python3");
     fs::write(&python, TALKING).unwrap();
@@ -191,7 +193,7 @@ fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
     let shown = command.arg("--root").arg(folder.path()).assert().success();
     let shown = shown
         .stdout("table\n")
-        .stderr(contains("the analysis tests sweeps and draws them"))
+        .stderr(contains("the analysis needs the libraries in"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
     // The heading of the table stands above it, and not above pip's lines.
     let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();

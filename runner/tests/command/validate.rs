@@ -1,5 +1,5 @@
-//! `validate`, and the machine `here`: what is refused. The way from prices to a comparison is in
-//! `on_this_host.rs`.
+//! Tests the refusals of `validate` and of the machine `here`. `on_this_host.rs` tests a whole
+//! validation.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-/// The command with prices of this host in a folder of its own.
+/// The command with this host's cost parameters in a folder of its own.
 fn runner(folder: &Path) -> Command {
     let mut command = common::runner(folder);
     command.env(runner::plan::machines::HERE_FOLDER, folder);
     command
 }
 
-/// Prices that another host seems to have written.
+/// Cost parameters in the form of another host's.
 fn write_foreign_prices(folder: &Path) {
     let copy = |from: &str, to: &str| fs::copy(common::root().join(from), folder.join(to)).unwrap();
     copy("machines/zen4-64.toml", "here.toml");
@@ -67,7 +67,7 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     for (option, told) in [
         (["--trials", "1000000000"], "more than the limit of"),
-        (["--threads", "-1"], "no thread count"),
+        (["--threads", "-1"], "not a thread count"),
     ] {
         let refused = runner(folder.path()).arg("validate").args(option).assert();
         refused
@@ -77,7 +77,7 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
 }
 
 #[test]
-fn prices_of_another_host_are_refused_with_the_title_of_both() {
+fn costs_of_another_host_are_refused_with_the_title_of_both() {
     let folder = tempfile::tempdir().unwrap();
     write_foreign_prices(folder.path());
     runner(folder.path())
@@ -85,5 +85,5 @@ fn prices_of_another_host_are_refused_with_the_title_of_both() {
         .arg(folder.path())
         .assert()
         .code(2)
-        .stderr(contains("--keep-prices").and(contains("this is `")));
+        .stderr(contains("--keep-prices").and(contains("this host is `")));
 }

@@ -1,5 +1,5 @@
-//! The fork in a program of somebody else: its changes to the lock file, the oldest compiler that
-//! builds it, and the stack that it takes.
+//! The fork as a dependency of a user's program: its changes to the lock file, the oldest compiler
+//! that builds it, and its stack.
 
 pub(crate) mod stack;
 mod targets;
@@ -15,7 +15,8 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::of_ci;
 
-/// The oldest versions that satisfy the published crate, each after those that need a newer one.
+/// The oldest versions that satisfy the published crate. Crates that need a newer version of
+/// another come before it.
 const OLDEST: [(&str, &str); 3] = [
     ("crossbeam-deque", "0.8.1"),
     ("crossbeam-epoch", "0.9.0"),
@@ -25,10 +26,11 @@ const OLDEST: [(&str, &str); 3] = [
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
 /// Patches the fork into a program with the oldest libraries that satisfy the published crate.
-/// Checks that only the version of rayon-core changes in its lock file, and that the oldest compiler
-/// builds it without a warning. Checks that the lock file is as before once the patch is removed.
+/// Checks that only the version of rayon-core changes in its lock file, and that the oldest
+/// compiler builds it without a warning. Checks that the lock file is unchanged after the patch is
+/// removed.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
-    let title = "the fork in a program of somebody else";
+    let title = "the fork in a user's program";
     eprintln!("── {title}");
     let _lock = alone(sh, "dependency")?;
     let fork = fork::folder(sh);
@@ -75,7 +77,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let stopped = fork::linked_core(sh, &folder);
     ensure!(
         stopped.is_err(),
-        "Cargo takes a feature of a patch that its lock file keeps out: the READMEs say it stops"
+        "Cargo accepts a feature of a patch that its lock file excludes: the READMEs say it stops"
     );
     patched(&[]).write()?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
@@ -104,7 +106,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         new.join(", ")
     );
     eprintln!(
-        "   {title}: {} packages in its lock file, as before",
+        "   {title}: {} packages in its lock file, as without the fork",
         after.len()
     );
 
@@ -123,7 +125,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         let left = added(&before, &locked(sh, &folder)?);
         ensure!(
             left.is_empty(),
-            "a program that goes back keeps {}",
+            "a program from which the patch was removed keeps {}",
             left.join(", ")
         );
         patched(&[]).write()?;
@@ -134,16 +136,16 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let oldest = oldest_compiler(sh)?;
     let _dir = sh.push_dir(&folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
-    // Cargo shows strangers the warnings of a package that it has by path.
+    // Cargo shows users the warnings of a package that they have by path.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    // Every feature is in one of these, and a program may ask for the last beside any.
+    // Every feature is in one of these builds, and a program may add the last one to any other.
     for variant in of_ci().iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let build = cmd!(
             sh,
             "rustup run {oldest} cargo check --quiet --features=rayon-core/web_spin_lock {features...}"
         );
-        // This very program runs under another Cargo, which says so.
+        // This program runs under another Cargo, which sets the variable.
         step(
             &format!("rustc {oldest}, {}", variant.name()),
             build.env_remove("CARGO"),
@@ -165,7 +167,7 @@ fn oldest_compiler(sh: &Shell) -> Result<String> {
     let installed = match cmd!(sh, "rustup toolchain list").quiet().read() {
         Ok(list) => list,
         Err(error) => bail!(Stop::HostNotFit(format!(
-            "rustc {version} needs rustup (https://rustup.rs), to be there beside the newer one: {error}"
+            "rustc {version} needs rustup (https://rustup.rs), which installs it beside the newer one: {error}"
         ))),
     };
     if !installed

@@ -1,7 +1,7 @@
-//! Bytes of stack that a nested level takes, on the published crate and on the fork.
+//! Bytes of stack for a nested level, on the published crate and on the fork.
 //!
-//! The program is `rayon-fork/examples/stack.rs`. Two rayon-cores do not go into one program, so it
-//! is compiled once for each, as anybody's program would be: with Cargo's own profiles.
+//! The program is `rayon-fork/examples/stack.rs`. A program cannot contain two rayon-cores, so it
+//! is compiled once for each, with Cargo's own profiles, as users' programs are.
 
 use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
@@ -12,15 +12,15 @@ use crate::scratch::{Core, Scratch};
 use crate::shell::alone;
 use crate::variants::Variant;
 
-/// Bytes that a level may take beyond those on the published crate. The compiler's choice to inline
-/// a call or not changes a frame or two by so much.
+/// Bytes that a level may take in addition to those on the published crate. The compiler's choice
+/// to inline a call or not changes a frame or two by so much.
 const MARGIN: usize = 64;
 
 /// Bytes per level for each way to nest, in the program's order.
 type Levels = Vec<(String, usize)>;
 
-/// Compares the fork's `variants` with the published crate, prints the bytes of each, and fails if a
-/// level of any takes more than there.
+/// Compares the fork's `variants` with the published crate and prints the bytes of each. Fails if a
+/// level of any takes more than on the published crate.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();

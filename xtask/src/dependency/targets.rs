@@ -1,4 +1,4 @@
-//! `champion` on targets that this host is not.
+//! Checks `champion` on targets that differ from this host.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 use crate::shell::step;
 
 /// 32 bits, another memory model, systems without `membarrier`, no threads; and one without atomics
-/// of 64 bits, where jobs are offered at once.
+/// of 64 bits, on which jobs are shared at once.
 const TARGETS: [&str; 7] = [
     "i686-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -17,7 +17,7 @@ const TARGETS: [&str; 7] = [
     "powerpc-unknown-linux-gnu",
 ];
 
-/// It compiles without a warning on each target whose standard library can be had.
+/// Checks that it compiles without a warning on each target whose standard library is available.
 pub(super) fn test(sh: &Shell) -> Result<()> {
     let target_dir = sh.current_dir().join("target/dependency/targets");
     let _target_dir = sh.push_env("CARGO_TARGET_DIR", target_dir);
@@ -28,7 +28,7 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
             .run()
             .is_err()
         {
-            eprintln!("   champion on {target}: left out, its standard library cannot be had");
+            eprintln!("   champion on {target}: left out, its standard library is not available");
             continue;
         }
         let check = cmd!(

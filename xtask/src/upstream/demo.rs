@@ -1,4 +1,4 @@
-//! Rayon-demo's own benchmarks, before and after a proposal, in turns.
+//! Rayon-demo's own benchmarks, before and after a proposal, in alternation.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::harness::build;
 use crate::python;
 use crate::shell::cpu_seconds_of_children;
 
-/// Turns of each benchmark, unless the user asks for another number; in each it runs three times.
+/// Default number of turns of each benchmark; it runs three times in each.
 pub(super) const TURNS: u32 = 7;
 
-/// The runs of each turn, as the analysis calls them; the last one is the A/A control.
+/// The runs of each turn, with the analysis's names; the last one is the A/A control.
 const SIDES: [&str; 3] = ["before", "after", "before-again"];
 
 /// A demo, with options that make a run take less than about a second.
@@ -27,15 +27,15 @@ struct Benchmark {
     figure: Figure,
 }
 
-/// Which figure of a run counts.
+/// The figure of a run that counts.
 enum Figure {
-    /// The time in the line that begins like this.
+    /// The time in the line that begins with this text.
     TimeIn(&'static str),
-    /// CPU time of the process, of a demo that a clock paces.
+    /// CPU time of the process, for a demo that a clock paces.
     Cpu,
 }
 
-/// Those that stable Rust builds: the rest of the demos need `#[bench]`.
+/// The demos that stable Rust builds; the rest need `#[bench]`.
 const BENCHMARKS: [Benchmark; 8] = [
     Benchmark {
         name: "life",
@@ -71,7 +71,7 @@ const BENCHMARKS: [Benchmark; 8] = [
     },
     Benchmark {
         name: "tsp",
-        // Without the option, as many nodes are searched sequentially.
+        // Without the option, so many nodes are searched sequentially.
         options: &[
             "bench",
             "--seq-threshold",
@@ -104,8 +104,8 @@ pub(super) fn names() -> PossibleValuesParser {
     BENCHMARKS.map(|benchmark| benchmark.name).into()
 }
 
-/// Builds the demos with and without the edits, runs them in turns, and has the analysis print the
-/// table. Without `names`, runs all benchmarks.
+/// Builds the demos with and without the edits, runs them in alternation, and has the analysis
+/// print the table. Without `names`, runs all benchmarks.
 pub(super) fn run(
     sh: &Shell,
     name: &str,
@@ -117,7 +117,8 @@ pub(super) fn run(
     let folder = edited.copy.root.with_extension("demo");
     let program = |side: &str| folder.join(side);
     sh.create_dir(&folder)?;
-    // In one folder, so that all but rayon is built once. The edited files come last, and stay.
+    // One folder, so that everything except rayon is built once. The edited files come last, and
+    // stay.
     for (side, is_edited) in [("before", false), ("after", true)] {
         for file in &edited.changed {
             let text = if is_edited { &file.after } else { &file.before };
@@ -148,7 +149,7 @@ pub(super) fn run(
     sh.write_file(&file, runs)?;
     let table = analysis.turns(sh, &file)?;
     let mut out = std::io::stdout().lock();
-    // A closed pipe is no fault: the reader may have read enough.
+    // A closed pipe is not a fault: the reader may have read enough.
     let _ = writeln!(
         out,
         "{table}\n\nEach side is one build, so a part of each change is where the code lies. \
@@ -169,7 +170,7 @@ fn built(sh: &Shell, root: &Path) -> Result<PathBuf> {
 }
 
 impl Benchmark {
-    /// A run, as the analysis reads it: a line.
+    /// A run as a line, in the form that the analysis reads.
     fn record(&self, build: &str, turn: u32, seconds: f64) -> String {
         let unit = match self.figure {
             Figure::TimeIn(_) => "",

@@ -1,5 +1,5 @@
-//! Proposals to upstream: our text, and the lines of rayon-core's files that it replaces. No line
-//! of upstream is in one.
+//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces. A
+//! proposal contains no line of upstream.
 //!
 //! `findings/README.md` describes the format.
 
@@ -22,17 +22,17 @@ use crate::stop::Stop;
 use crate::system::digest;
 use crate::system::whole_file::{self, files_below, write_if_changed};
 
-/// One change of rayon-core, with a script for each tree that it is for.
+/// One change of rayon-core, with an edit script for each tree that it supports.
 #[derive(Debug)]
 pub struct Edits {
     /// The change in one line: the subject of a commit.
     pub change: String,
-    /// Why, where it was measured, where it loses, and the release note: the rest of the commit's
-    /// message.
+    /// The rest of the commit message: why, where it was measured, where it loses, and the release
+    /// note.
     pub message: String,
-    /// The line for upstream's release notes; empty if it is no proposal.
+    /// The line for upstream's release notes; empty if it is not a proposal.
     pub release_note: String,
-    /// How messages call the file.
+    /// The file's name in messages.
     shown: String,
     files: Vec<Script>,
 }
@@ -48,11 +48,11 @@ pub struct Changed {
     pub after: String,
 }
 
-/// The edits of one file, as it is in some trees.
+/// The edits of one file for some trees.
 #[derive(Debug)]
 struct Script {
     path: String,
-    /// By the trees in which the edits are right.
+    /// The edit scripts, by the tree that each fits.
     sha256: BTreeMap<String, String>,
     edits: Vec<Edit>,
 }
@@ -94,7 +94,7 @@ struct WrittenEdit {
 }
 
 impl Edits {
-    /// Reads and checks a file; `shown` is how messages call it.
+    /// Reads and checks a file, which messages call `shown`.
     ///
     /// # Errors
     /// [`Stop::BadInput`] with file, line, value and remedy.
@@ -139,8 +139,8 @@ impl Edits {
                     .last()
                     .is_some_and(|last| last.lines.end > edit.lines.start)
                 {
-                    let why = "begins before the edit above it ends; order edits by their lines, which are \
-                               those of upstream's file, and make one of two that overlap";
+                    let why = "begins before the edit above it ends; order the edits by upstream's line \
+                               numbers, and join edits that overlap";
                     return Err(wrong(start, why));
                 }
                 edits.push(edit);
@@ -174,8 +174,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses a tree that some files have no script for, or two: half of a change would be
-    /// applied.
+    /// Refuses a tree for which a file has no script, or two: the change would be applied only in
+    /// part.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {
             for tree in self.trees() {
@@ -183,7 +183,7 @@ impl Edits {
                 let count = self.files.iter().filter(is_for).count();
                 if count != 1 {
                     return Err(Stop::BadInput(format!(
-                        "{}: {count} scripts of {path} for `{tree}`; give one `[[file]]` of this path the key \
+                        "{}: {count} edit scripts of {path} for `{tree}`, expected 1; give one `[[file]]` of this path the key \
                          `sha256.\"{tree}\"`, with `edit = []` if the tree needs no change there",
                         self.shown
                     )));
@@ -193,35 +193,35 @@ impl Edits {
         Ok(())
     }
 
-    /// The trees that the edits are for: releases, and commits of upstream's main branch.
+    /// The trees that the edits support: releases, and commits of upstream's main branch.
     #[must_use]
     pub fn trees(&self) -> BTreeSet<&str> {
         let trees = self.files.iter().flat_map(|script| script.sha256.keys());
         trees.map(String::as_str).collect()
     }
 
-    /// Refuses a release that the edits are not for.
+    /// Refuses a release that the edits do not support.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] with both.
+    /// [`Stop::BadInput`] that names both.
     pub fn expect(&self, version: &str) -> Result<(), Stop> {
         let trees = self.trees();
         if trees.contains(version) {
             return Ok(());
         }
         Err(Stop::BadInput(format!(
-            "{}: for rayon-core {}, not for {version}; name one of these releases, or add to each file \
+            "{}: written for rayon-core {}, not for {version}; name one of these releases, or add to each file \
              `sha256.\"{version}\"`, or a `[[file]]` with it",
             self.shown,
             Vec::from_iter(trees).join(", ")
         )))
     }
 
-    /// Returns the edited files of the crate in `folder`, whose hashes tell which tree it is.
+    /// Returns the edited files of the crate in `folder`. The files' hashes tell which tree it is.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if a file is not as in any tree that the edits are for, with each tree's
-    /// first file that differs and the remedy.
+    /// [`Stop::BadInput`] if the folder matches no tree that the edits support. It names the first
+    /// file that differs from each tree, and the remedy.
     pub fn apply(&self, folder: &Path) -> Result<Vec<Changed>, Stop> {
         let mut misses = Vec::new();
         for tree in self.trees() {
@@ -238,9 +238,9 @@ impl Edits {
             }
         }
         Err(Stop::BadInput(format!(
-            "{}: no script fits {}, because these files are not those that it was written for:{}\nCheck out one of these \
-             trees, and try the patch made of it: `git apply` follows lines that moved. Or look whether our text is still right, \
-             and add a `[[file]]` with the new sha256 and lines",
+            "{}: the edits fit no version of {}; these files differ from those that the edits were written for:{}\nCheck out one of these \
+             trees, make its patch, and apply that with `git apply`, which follows moved lines. If our text is still right, \
+             you can instead add a `[[file]]` with the new sha256 and lines",
             self.shown,
             folder.display(),
             misses.concat()
@@ -259,8 +259,8 @@ impl Edits {
     }
 
     /// Copies `root`, a workspace or a single crate, to `to`. Applies the edits to the copy of the
-    /// crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself. Files
-    /// that are right already keep their time stamps.
+    /// crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself. A file
+    /// that already has the right content keeps its time stamp.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.
@@ -312,7 +312,7 @@ impl WrittenEdit {
             (None, Some(line)) => line..line,
             _ => {
                 return Err(
-                    "give `lines`, which the text replaces, or `after`, the line that it follows"
+                    "give `lines`, the lines to replace, or `after`, the line after which the text is inserted"
                         .to_owned(),
                 );
             }
@@ -329,7 +329,7 @@ impl WrittenEdit {
     }
 }
 
-/// The text of a file, if it is the one that edits were written for.
+/// Returns the text of a file if its hash is the one that the edits were written for.
 fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     let text = fs::read_to_string(folder.join(path))
         .map_err(|error| format!("{path} cannot be read: {error}"))?;
@@ -340,7 +340,7 @@ fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     Err(format!("{path} has sha256 {found}, expected {expected}"))
 }
 
-/// `"12-14"` or `"12"`, from 0.
+/// Reads `"12-14"` or `"12"` as a range of line numbers from 0.
 fn range(lines: &str) -> Option<Range<usize>> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
@@ -367,8 +367,8 @@ pub fn copy_folder(
         let source = from.join(&place);
         let copy = to.join(&place);
         let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
-        // Editors leave links that lead nowhere, and other programs pipes and sockets: nothing is
-        // built of them, and reading a pipe does not end.
+        // Skips links without a target (editors leave them), pipes and sockets: no build needs
+        // them, and reading a pipe never ends.
         let kind = match fs::metadata(&source) {
             Ok(facts) => facts.file_type(),
             Err(error) if fs::symlink_metadata(&source).is_ok_and(|it| it.is_symlink()) => {
@@ -378,14 +378,14 @@ pub fn copy_folder(
             Err(error) => return Err(error).with_context(|| source.display().to_string()),
         };
         if kind.is_dir() {
-            // A link: what it leads to is where it was.
+            // The copy of a link to a folder leads to the original folder.
             makes_folder()?;
             symlink(source.canonicalize()?, &copy)
                 .with_context(|| format!("{} cannot be made", copy.display()))?;
             continue;
         }
         if !kind.is_file() {
-            tell!("note: {} is left out: it is no file", source.display());
+            tell!("note: {} is left out: it is not a file", source.display());
             continue;
         }
         let mut content = match new_text(&place) {

@@ -1,4 +1,4 @@
-//! Edits of a synthetic crate: what comes of each kind, and the message for each that does not fit.
+//! Edits of a synthetic crate: the result of each kind, and the message for each that does not fit.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -71,7 +71,7 @@ fn a_file_that_has_changed_is_refused_with_both_hashes_each_tree_and_the_remedy(
     let message = applied(&edits, "one\n").unwrap_err();
     let [found, old, new] = ["one\n", OLD, NEW].map(|text| digest::of_bytes(text.as_bytes()));
     for part in [
-        "edits.toml: no script fits ".to_owned(),
+        "edits.toml: the edits fit no version of ".to_owned(),
         format!("\n  1.0.0: src/lib.rs has sha256 {found}, expected {old}\n"),
         format!("\n  main: src/lib.rs has sha256 {found}, expected {new}\n"),
         "add a `[[file]]` with the new sha256 and lines".to_owned(),
@@ -108,11 +108,11 @@ fn a_tree_has_one_script_for_each_file_or_the_edits_are_refused() {
     for (text, expected) in [
         (
             written(&scripts) + other,
-            "0 scripts of src/other.rs for `main`; give one `[[file]]`",
+            "0 edit scripts of src/other.rs for `main`, expected 1; give one `[[file]]`",
         ),
         (
             written(&[scripts[0], scripts[0]]),
-            "2 scripts of src/lib.rs for `1.0.0`; give one `[[file]]`",
+            "2 edit scripts of src/lib.rs for `1.0.0`, expected 1; give one `[[file]]`",
         ),
     ] {
         let message = applied(&text, OLD).unwrap_err();
@@ -125,7 +125,7 @@ fn edits_that_cannot_be_meant_are_refused_with_their_line() {
     for (edit, expected) in [
         ("lines = \"2\"\ntxt = \"\"", "unknown key `txt`"),
         ("lines = \"2\"", "missing key `text`"),
-        ("text = \"\"", "give `lines`, which the text replaces, or"),
+        ("text = \"\"", "give `lines`, the lines to replace, or"),
         ("lines = \"2\"\nafter = 2\ntext = \"\"", "give `lines`"),
         ("lines = \"0-1\"\ntext = \"\"", "`lines = \"0-1\"`; write"),
         ("lines = \"3-2\"\ntext = \"\"", "`lines = \"3-2\"`; write"),
@@ -214,7 +214,7 @@ fn of_a_tree_what_is_no_file_is_left_out_and_links_lead_where_they_led() {
     fs::create_dir(&beside).unwrap();
     fs::write(from.join("src/lib.rs"), "// code").unwrap();
     fs::write(beside.join("data"), "1").unwrap();
-    // As an editor's lock, a service's pipe, and a folder and a file that several trees share.
+    // An editor's lock, a service's pipe, and a folder and a file that several trees share.
     symlink("nobody@nowhere:1", from.join("src/.#lib.rs")).unwrap();
     symlink("circle", from.join("circle")).unwrap();
     symlink("../beside", from.join("shared")).unwrap();

@@ -1,7 +1,7 @@
-//! Rewrites the crates that a branch's pool is made of, and the workloads' programs, so that they
-//! run on simulated machines.
+//! Rewrites the crates of a branch's pool, and the workloads' programs, so that they run on
+//! simulated machines.
 //!
-//! Copies lie below `target/`; nothing of them is kept in the repository.
+//! The copies lie below `target/`; the repository contains none of their text.
 
 pub mod places;
 
@@ -19,26 +19,26 @@ use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
-/// Folder of the copies, as places in records and messages begin.
+/// Folder of the copies; paths in records and messages begin with it.
 pub const FOLDER: &str = "rewritten";
 
-/// The crates with which a branch's pool begins.
+/// The crates from which the search for a branch's pool starts.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
 /// The crate that has the scheduler.
 const POOL: &str = "rayon-core";
 
-/// Where a crate of workloads has its programs. The rest of the crate runs on the host, and knows
-/// that there is a machine.
+/// The folder of the programs in a crate of workloads. The rest of the crate runs on the host, and
+/// knows that there is a machine.
 const PROGRAMS: &str = "src/kinds";
 
-/// The crate that rewritten ones have in place of the standard library.
+/// The crate that replaces the standard library in rewritten crates.
 const FACADE: &str = "cores-std";
 
-/// A crate of system calls. The facade has the calls of it that a simulated machine answers.
+/// A crate of system calls. The facade has those of its calls that a simulated machine implements.
 const ANSWERED: &str = "rustix";
 
-/// Others, which the machine does not answer.
+/// Crates of system calls that the machine does not implement.
 const SYSTEM: [&str; 9] = [
     "core_affinity",
     "hwloc",
@@ -62,7 +62,7 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// The entry by which a workspace takes the copy in place of what cargo would take.
+    /// The entry by which a workspace uses the copy in place of the original.
     #[must_use]
     pub fn patch(&self) -> (String, toml::Value) {
         let patch = [
@@ -77,10 +77,10 @@ impl Rewritten {
 }
 
 /// Copies and rewrites the crates of `metadata` that a pool consists of. `below` is the folder for
-/// all such copies, and `facade` that of their standard library.
+/// the copies, and `facade` the folder of their standard library.
 ///
 /// # Errors
-/// [`Stop::BadInput`] with file, line and remedy for what cannot be rewritten.
+/// [`Stop::BadInput`] with file, line and remedy for code that cannot be rewritten.
 pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<Rewritten>> {
     copies(&pool(metadata)?, Path::new(""), below, facade)
 }
@@ -140,7 +140,7 @@ fn folder(package: &Package) -> &Path {
         .unwrap_or(Path::new(""))
 }
 
-/// Published crates are shared by all branches; others may be two of one name and version.
+/// All branches share published crates. Of others there may be two with one name and version.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
         Some(source) if source.is_crates_io() => below
@@ -156,7 +156,7 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
     }
 }
 
-/// The crates of a pool: the roots, and what they are linked with.
+/// The crates of a pool: the roots, and the crates that they are linked with.
 fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
     let nodes = metadata
         .resolve
@@ -198,8 +198,8 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
             let name = metadata[&dependency.pkg].name.as_str();
             if SYSTEM.contains(&name) {
                 bail!(Stop::BadInput(format!(
-                    "{}: depends on {name}, which asks this host's system and not the simulated machine; leave it out \
-                     there: move it to `[target.'cfg(not(manycore))'.dependencies]`, and what needs it behind \
+                    "{}: depends on {name}, which calls this host's system and not the simulated machine; leave it out \
+                     there: move it to `[target.'cfg(not(manycore))'.dependencies]`, and put code that needs it behind \
                      `#[cfg(not(manycore))]`",
                     package.manifest_path
                 )));
@@ -211,13 +211,13 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
     Ok(packages)
 }
 
-/// The rewritten source files below `part` of the crate, by their place in it.
+/// The rewritten source files below `part` of the crate, by their path in the crate.
 fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let library = package
         .targets
         .iter()
         .find(|target| target.kind.contains(&TargetKind::Lib));
-    let library = library.with_context(|| format!("{} is no library", package.name))?;
+    let library = library.with_context(|| format!("{} is not a library", package.name))?;
     let sources = library
         .src_path
         .as_std_path()
@@ -260,8 +260,8 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     Ok(texts)
 }
 
-/// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a
-/// workspace.
+/// The copy's `Cargo.toml`, made from cargo's data about the original, since the original may
+/// inherit parts from a workspace.
 fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path) -> Result<String> {
     let mut manifest = json!({
         "package": { "name": package.name, "version": package.version, "edition": package.edition.as_str() },
@@ -279,7 +279,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
-    // A build script may read what its author put there.
+    // A build script may read other files that its author put there.
     if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
         manifest["package"]["metadata"] = package.metadata.clone();
     }

@@ -1,5 +1,5 @@
-//! Places in sources, as people know them: the file in the crate that was rewritten, and the
-//! function.
+//! Translates positions in copied sources to positions that people know: the file in the original
+//! crate, and the function.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,11 +16,11 @@ use super::FOLDER;
 /// Functions of a file, by their lines.
 type Functions = Vec<(Range<usize>, String)>;
 
-/// The functions of files that were asked for: a sweep asks for the same few again and again.
+/// The functions of files that were looked up: a sweep looks up the same few again and again.
 static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
 
-/// `simulated`, its places by `shown` and with the functions that they are in; `root` is the
-/// checkout, and `target` the folder in which the copies lie.
+/// Translates the positions in `simulated` by `shown`, and adds their functions. `root` is the
+/// checkout, and `target` the folder of the copies.
 pub(crate) fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
     for wait in &mut simulated.waits {
         let written_at = wait
@@ -35,7 +35,7 @@ pub(crate) fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Sim
     simulated
 }
 
-/// A text in which places of copies begin with the crate.
+/// Returns the text with the copies' paths replaced by paths that begin with the crate.
 pub(crate) fn shown(text: &str) -> String {
     let folder = format!("{FOLDER}/");
     let mut parts = text.split(&folder);
@@ -45,7 +45,7 @@ pub(crate) fn shown(text: &str) -> String {
     })
 }
 
-/// The function that has the place `file:line:column`.
+/// Returns the function around the position `file:line:column`.
 fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
     let mut parts = place.rsplitn(3, ':');
     let (_, line, file) = (
@@ -67,7 +67,7 @@ fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
         .map(|(_, name)| name.clone())
 }
 
-/// None of a file that is none, or no Rust.
+/// Returns the functions of a file; none if the file is missing or is not Rust.
 fn functions(file: &Path) -> Functions {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Ok(source) = syn::parse_file(&text) else {
@@ -118,7 +118,7 @@ mod tests {
     use crate::system::testing::MockRoot;
 
     #[test]
-    fn a_place_is_told_by_the_crates_own_file_and_the_function() {
+    fn a_place_is_reported_by_the_crates_own_file_and_the_function() {
         let source = "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n";
         let mock = MockRoot::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
         let target = mock.host().path("");

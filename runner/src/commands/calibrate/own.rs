@@ -1,6 +1,6 @@
-//! The cycles of a branch's own instructions. A program of joins, or of spawns, takes longer on one
-//! thread of this host than its sequential version. The simulated machine `here` predicts a part of
-//! that; the rest is the branch's own.
+//! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, takes
+//! longer on one thread of this host than its sequential version. The simulated machine `here`
+//! predicts a part of the difference; the rest is the branch's own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,25 +25,25 @@ use crate::system::whole_file;
 use crate::text::table::print;
 
 const HEADER: &str = "\
-# Cycles of a branch's own instructions: those of a call that are no access to shared memory. `cargo runner calibrate
-# --own-instructions` writes such files. A machine's clock and its price `own-instructions` make times of them.
+# Cycles of a branch's own instructions: those of a call that do not access shared memory. `cargo runner calibrate
+# --own-instructions` writes such files. A machine's clock and its parameter `own-instructions` convert them to time.
 ";
 
-/// Processes of each program and branch. The branches take turns, and the fastest run counts, since
-/// other programs of the host only slow a run down. Runs are shorter than a time slice, so that
-/// some are whole even on a busy host.
+/// Processes of each program and branch. The branches alternate, and the fastest run counts, since
+/// other programs of the host only slow a run down. A run is shorter than a time slice, so that
+/// even on a busy host some runs are not interrupted.
 const ROUNDS: u32 = 15;
 
-/// Iterations of a process, of a millisecond or less each.
+/// Iterations of a process; each takes a millisecond or less.
 const ITERATIONS: u32 = 20;
 
-/// The cost of a unit of work in simulations: next to nothing, since the work is not compared.
+/// The cost of a unit of work in simulations: almost zero, since the work is not compared.
 const NO_WORK_NS: f64 = 1e-6;
 
-/// The cycles with which calls are counted: so many that rounding does not matter.
+/// The cycles of a call in simulations that count calls: so many that rounding does not matter.
 const COUNTING: f64 = 10_000.0;
 
-/// The program that measures a call: it does little else.
+/// The program that measures a call; it does little else.
 fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
     match call {
         Call::Join => ("fib-join", &[("n", "20")]),
@@ -61,10 +61,10 @@ struct Builds {
 /// Measures `branches` and writes the file `output`.
 pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
     let root = project.checkout.root();
-    // It says so if this host was not measured.
+    // Returns an error if this host was not measured.
     machines::find(root, here::NAME, &[], &[])?;
     let file = machines::file(root, here::NAME);
-    let machine = Machine::read(&file).context("it was read a moment ago")?;
+    let machine = Machine::read(&file).context("the machine's file cannot be read again")?;
     let mhz = f64::from(machine.frequency.mhz(FrequencyMode::Fixed, 1));
     whole_file::check_writable(output)?;
     interrupt::install()?;
@@ -118,7 +118,7 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
             let cycles = ns * mhz / 1e3;
             let name = call.name();
             tell!(
-                "{}, {name}: {cycles:.1} cycles; beyond the work {:.2} ns measured, {:.2} ns simulated, {calls:.0} calls of {workload}{busy}",
+                "{}, {name}: {cycles:.1} cycles a call; {:.2} ns measured and {:.2} ns simulated in addition to the work, {calls:.0} calls of {workload}{busy}",
                 builds.branch,
                 native / calls,
                 without / calls
@@ -127,7 +127,7 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
                 .cpu_field("model name")
                 .unwrap_or_else(|_| "an unknown CPU".to_owned());
             let source = format!(
-                "measured: {workload}, one thread, fastest run less the sequential and the simulated one, on {model}{busy}"
+                "measured: {workload}, one thread, fastest run minus the sequential and the simulated one, on {model}{busy}"
             );
             write!(
                 text,
@@ -163,7 +163,7 @@ fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<B
         let both = native
             .remove(&branch.name)
             .zip(simulated.remove(&branch.name));
-        let (native, simulated) = both.context("a build that did not fail gives a binary")?;
+        let (native, simulated) = both.context("the build succeeded, but gave no binary")?;
         builds.push(Builds {
             branch: branch.name.clone(),
             native: native.binaries[0].clone(),

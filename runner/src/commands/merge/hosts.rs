@@ -1,5 +1,5 @@
-//! Takes what other hosts sent: unpacks, checks every sweep as any sweep is read, and says what it
-//! is.
+//! Adds the results that other hosts sent: unpacks them, checks every sweep as any sweep is read,
+//! and prints what was added.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,14 @@ use crate::system::whole_file;
 use crate::text::table::{plain, print};
 use crate::text::words::count;
 
-/// Takes bundles that `on-this-host` wrote into a folder of results.
+/// Adds bundles that `on-this-host` wrote to a folder of results.
 pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>) -> Result<Exit> {
     let default = project.checkout.root().join("results");
     let results = output.unwrap_or(&default);
     for path in bundles {
         sweep_dir::check_parent(results)?;
-        // Where it can be moved from: what is in place is whole.
+        // Unpacks into a temporary folder beside the target, and then moves folders. So a folder at
+        // its place is always complete.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);
@@ -51,7 +52,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
             count(cores, "core", "cores"),
             count(sweeps, "sweep", "sweeps"),
             if new.is_empty() {
-                "all of it was there already"
+                "all of it was already there"
             } else {
                 "taken"
             }
@@ -63,8 +64,8 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     Ok(Exit::Good)
 }
 
-/// Checks the unpacked files: that they are text, that each has the format of its name, and that
-/// `show` can read each sweep.
+/// Checks that the unpacked files are text, that each has the format of its name, and that `show`
+/// can read each sweep.
 fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));
@@ -91,7 +92,7 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
                 manifest.host
             );
         }
-        // Counts alone would prove nothing without the plan.
+        // The number of trials alone would prove nothing without the plan.
         let planned = manifest.planned().with_context(|| {
             format!(
                 "sweeps/{name} was begun by runner {}, which orders trials differently; merge it with that version",
@@ -101,7 +102,7 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
         let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
         if summary.trials != planned.len() || manifest.trials_planned != planned.len() {
             bail!(
-                "sweeps/{name} has {} of {} trials; only finished sweeps are taken",
+                "sweeps/{name} has {} of {} trials; only finished sweeps can be added",
                 summary.trials,
                 planned.len()
             );
@@ -110,8 +111,8 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     Ok(())
 }
 
-/// Moves the folders that are not there to their places, and returns them. A folder that is there
-/// has the same files, or nothing is moved.
+/// Moves new folders to their places, and returns them. If a folder exists with other files, moves
+/// nothing.
 fn place(
     from: &Path,
     results: &Path,
@@ -119,13 +120,13 @@ fn place(
     files: &[BundleFile],
 ) -> Result<Vec<PathBuf>> {
     let mut new = record.folders();
-    // A link that leads nowhere is in the way, too.
+    // A link without a target also occupies the place.
     new.retain(|folder| results.join(folder).symlink_metadata().is_err());
     for (file, _) in files {
         let is_there = !new.iter().any(|folder| file.starts_with(folder));
         if is_there && fs::read(results.join(file)).ok() != Some(fs::read(from.join(file))?) {
             bail!(Stop::BadInput(format!(
-                "{} is there already, and another; remove its folder if this one is to take its place",
+                "{} already exists with other content; remove its folder to replace it",
                 results.join(file).display()
             )));
         }
@@ -137,12 +138,12 @@ fn place(
             .and_then(|()| fs::rename(from.join(folder), &to))
             .and_then(|()| whole_file::sync_folder(parent));
         if let Err(error) = moved {
-            // All or nothing: what was moved goes with the temporary folder.
+            // All or nothing: moves the folders back into the temporary folder.
             for folder in &new[..=number] {
                 let _ = fs::rename(results.join(folder), from.join(folder)); // the first error says more
             }
             bail!(Stop::HostNotFit(format!(
-                "{}: cannot be put there: {error}; mend that, or choose a folder with --output",
+                "{}: cannot be moved there: {error}; mend that, or choose a folder with --output",
                 to.display()
             )));
         }
@@ -170,20 +171,20 @@ mod tests {
         (record, files)
     }
 
-    /// Puts something there.
+    /// Creates an obstacle in the target folder.
     type InTheWay<'a> = &'a dyn Fn(&Path);
 
     #[test]
     fn where_one_folder_cannot_be_put_none_is() {
-        // The host's folder comes last: a link, and a file where its parent should be.
+        // The host's folder is moved last: a link, and a file in place of its parent.
         let link = |to: &Path| {
             fs::create_dir(to.join("hosts")).unwrap();
             std::os::unix::fs::symlink("nowhere", to.join("hosts/h")).unwrap();
         };
         let file = |to: &Path| fs::write(to.join("hosts"), "mine").unwrap();
         let cases: [(InTheWay<'_>, _, _); 2] = [
-            (&link, Exit::BadInput, "is there already"),
-            (&file, Exit::HostNotFit, "hosts/h: cannot be put there: "),
+            (&link, Exit::BadInput, "already exists with other content"),
+            (&file, Exit::HostNotFit, "hosts/h: cannot be moved there: "),
         ];
         for (in_the_way, exit, says) in cases {
             let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -1,5 +1,4 @@
-//! `merge`: the shards of one plan, put together to the sweep that they are parts of; and what
-//! other hosts sent.
+//! `merge`: joins the shards of one plan into one sweep, or adds the results that other hosts sent.
 
 mod hosts;
 
@@ -34,9 +33,9 @@ Examples:
   cargo runner sweep --branches all --shard 2/2      on another, from the same checkout and path
   cargo runner merge results/sweeps/*-shard-1-of-2 results/sweeps/*-shard-2-of-2
   cargo runner merge results/shards/2026-03-01T120000Z
-  cargo runner merge 1a2b3c.tar.zst        what `on-this-host` packed on another host
+  cargo runner merge 1a2b3c.tar.zst        a file that `on-this-host` packed on another host
 
-`show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each
+`show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each \
 shard's manifest and host facts.";
 
 /// Arguments of `merge`.
@@ -72,7 +71,7 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
     }
     if let Some(file) = arguments.shards.iter().find(|path| is_file(path)) {
         bail!(Stop::BadInput(format!(
-            "{}: files of other hosts and shards are merged by commands of their own",
+            "{}: name either files of other hosts or shards; a command cannot take both",
             file.display()
         )));
     }
@@ -131,7 +130,7 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
     let manifest = sweep.manifest()?;
     let Some(shard) = manifest.shard else {
         bail!(Stop::BadInput(format!(
-            "{}: is no shard but a whole sweep; only what was made with `sweep --shard` can be merged",
+            "{}: is a whole sweep; only shards made with `sweep --shard` can be merged",
             project.checkout.shown(sweep.path())
         )));
     };
@@ -144,7 +143,7 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
     })
 }
 
-/// Refuses parts of different plans, and the same part twice.
+/// Refuses shards of different plans, and the same shard twice.
 fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     let shown = |part: &Part| project.checkout.shown(part.sweep.path());
     for pair in parts.windows(2) {
@@ -194,8 +193,8 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// Where the line of a trial is: its block and position in the plan, then the part and the bytes of
-/// its file.
+/// The place of a trial's line: its block and position in the plan, its part, and the bytes of that
+/// part's file.
 type TrialPlace = ((usize, usize), usize, Range<u64>);
 
 /// The trials of all parts, in the order of the whole plan.
@@ -216,7 +215,7 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Tr
             let trial = record.trial;
             let Some(order) = own.get(&trial) else {
                 bail!(Stop::BadInput(format!(
-                    "{}: trial {trial} does not belong to shard {}; sweeps are never edited by hand",
+                    "{}: trial {trial} does not belong to shard {}; restore the original file",
                     project.checkout.shown(part.sweep.path()),
                     part.shard
                 )));
@@ -247,7 +246,7 @@ fn copy_trials(parts: &[Part], trials: &[TrialPlace], path: &Path) -> io::Result
         .sync_all()
 }
 
-/// Says what is missing, and where the machines are not alike.
+/// Warns about missing shards and trials, and about differences between the machines.
 fn warn(parts: &[Part], present: usize, planned: usize) {
     let of = parts[0].shard.of;
     let numbers: HashSet<u32> = parts.iter().map(|part| part.shard.number).collect();

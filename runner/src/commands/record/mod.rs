@@ -1,4 +1,4 @@
-//! `record`: any program that uses rayon, run once, and what it did on its pool kept in a file.
+//! `record`: runs any program that uses rayon once, and keeps in a file what it did on its pool.
 
 pub(crate) mod show;
 
@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use crate::options::recording::told;
+use crate::options::recording::stop_of;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -27,13 +27,14 @@ use crate::system::whole_file;
 /// Arguments of `record`.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// Threads of the program's pool, if it does not say itself: of one, each job's time is its own
+    /// Threads of the program's pool, unless the program sets them. With one thread, no other
+    /// worker disturbs a job's time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
-    /// For how many threads parallel iterators split
+    /// Number of threads for which parallel iterators split
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     split: u32,
-    /// MiB of events at most, 16 bytes each; what happens later is left out
+    /// Limit of events in MiB, 16 bytes each; later events are left out
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=2048))]
     limit: u32,
     /// File to write [default: PROGRAM.recording.zst]
@@ -46,13 +47,12 @@ pub(crate) struct RecordArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-The program is built with the checkout's rayon-core and its feature `record`; recording/README.md tells how.
+The program must be built with the checkout's rayon-core and its feature `record`; recording/README.md says how.
 
 Example:
   cargo runner record -- target/release/my-program --its-own argument";
 
-/// Where recordings are made, if there is such a folder: in memory, so that no disk delays the
-/// program.
+/// Folder in memory for recordings, if it exists, so that no disk delays the program.
 const IN_MEMORY: &str = "/dev/shm";
 
 pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
@@ -90,19 +90,19 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         bail!(Stop::BadInput(why_nothing(&program)));
     };
     let path = output.display();
-    // First where it is: what comes then may fail.
+    // Prints the path first, because later steps may fail.
     tell!("written to {path}; `cargo runner show {path} --timeline timeline.json` draws it");
     if !status.success() {
         tell!(
-            "the program ended with {}: the recording has what it did until then",
+            "the program ended with {}; the recording is complete up to that point",
             how(status)
         );
     }
-    let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
+    let tree = Tree::of(&recording).map_err(|error| stop_of(&path.to_string(), &error))?;
     let printed = show::print(&recording, &tree);
     if interrupt::is_requested() && !status.success() {
         bail!(Stop::Interrupted(format!(
-            "interrupted; {path} has what was recorded until then"
+            "interrupted; {path} has the recording up to that point"
         )));
     }
     if !status.success() {
@@ -131,18 +131,18 @@ impl Recorder {
         })
     }
 
-    /// `binary`, which shall record itself.
+    /// Returns the command that makes `binary` record itself.
     pub(super) fn command(&self, binary: &Path) -> Command {
         let mut command = Command::new(binary);
         command.env(FOLDER_VARIABLE, self.folder.path());
         command
     }
 
-    /// Writes what was recorded; `None`, and no file, if nothing was.
+    /// Writes the recording; returns `None`, and writes no file, if there are no events.
     pub(super) fn end(self, program: String, ended: String) -> Result<Option<Recording>> {
         let ended_ns = monotonic_ns();
         let recorded =
-            Recording::collect(self.folder.path()).map_err(|error| told(&program, &error))?;
+            Recording::collect(self.folder.path()).map_err(|error| stop_of(&program, &error))?;
         let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
             return Ok(None);
         };
@@ -167,7 +167,7 @@ fn in_memory() -> PathBuf {
     }
 }
 
-/// Writes the recording where it was asked for. If that fails, it is kept where the events were:
+/// Writes the recording to the requested file. If that fails, keeps it in the folder of the events:
 /// the program may have run for hours.
 fn write(recording: &Recording, output: &Path) -> Result<()> {
     let Err(error) = whole_file::write(output, |file| recording.write(file)) else {
@@ -182,8 +182,13 @@ fn write(recording: &Recording, output: &Path) -> Result<()> {
         Ok::<PathBuf, std::io::Error>(file.keep()?.1)
     };
     let place = kept().map_or_else(
-        |_| "and nowhere else; the recording is lost".to_owned(),
-        |path| format!("it is in {}; move it away from there", path.display()),
+        |_| "it cannot be kept elsewhere either, so it is lost".to_owned(),
+        |path| {
+            format!(
+                "it is kept in {}; move it to another folder",
+                path.display()
+            )
+        },
     );
     bail!(Stop::HostNotFit(format!(
         "--output {}: the recording cannot be written: {error}; {place}",
@@ -191,7 +196,7 @@ fn write(recording: &Recording, output: &Path) -> Result<()> {
     )))
 }
 
-/// The program's file, looked for as a shell does.
+/// Finds the program's file as a shell does.
 fn find(word: &str) -> Result<PathBuf> {
     let refuse =
         |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
@@ -223,7 +228,7 @@ fn wait(mut command: Command, program: &Path) -> Result<ExitStatus> {
     let status = loop {
         match receiver.recv_timeout(Duration::from_millis(200)) {
             Ok(status) => break status,
-            // Ctrl-C reaches the program by itself; other signals come here alone.
+            // Ctrl-C reaches the program by itself; other signals reach only this process.
             Err(RecvTimeoutError::Timeout) if interrupt::is_requested() => {
                 process.map(|process| kill_process(process, Signal::KILL));
             }
@@ -251,7 +256,7 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Nothing was recorded: whether the program could have been.
+/// Explains why nothing was recorded, and whether the program has the feature.
 fn why_nothing(program: &Path) -> String {
     let can = fs::read(program).is_ok_and(|content| {
         let mark = MARK.as_bytes();
@@ -260,7 +265,7 @@ fn why_nothing(program: &Path) -> String {
     let program = program.display();
     if can {
         format!(
-            "{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does"
+            "{program}: is built to be recorded, but did not use a pool of rayon; give it arguments with which it does"
         )
     } else {
         format!(

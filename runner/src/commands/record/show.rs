@@ -13,10 +13,10 @@ use crate::text::table::{
 };
 use crate::text::words::human;
 
-/// Prints what the recording at `path` tells, and writes its timeline if one is wanted.
+/// Prints the tables of the recording at `path`, and writes its timeline if requested.
 pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
     let (recording, tree) = read(path, &path.display().to_string())?;
-    // Write the timeline first: the reader of the tables may close the pipe.
+    // Writes the timeline first: the reader of the tables may close the pipe.
     if let Some(output) = timeline {
         refuse_same(output, path)?;
         whole_file::check_writable(output)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Refuses to write a timeline over the recording that it is drawn of.
+/// Refuses to write a timeline over its own recording.
 fn refuse_same(output: &Path, recording: &Path) -> Result<()> {
     if whole_file::is_same(output, recording) {
         bail!(Stop::BadInput(format!(
@@ -86,7 +86,7 @@ pub(super) fn print(recording: &Recording, tree: &Tree) -> Result<()> {
 fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
     let head = &recording.head;
     let program = format!(
-        "{}: {} with all that is not rayon's, {}; {} events on {}",
+        "{}: {} in all, including code outside rayon, {}; {} events on {}",
         plain(&head.program),
         time(head.ended_ns.saturating_sub(head.started_ns)),
         plain(&head.ended),
@@ -106,7 +106,7 @@ fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
     } = profile;
     let waited = if *blocked_ns > 0 {
         format!(
-            ", and {} in which threads waited for something outside the pool",
+            ", and {} in which threads were blocked outside the pool",
             time(*blocked_ns)
         )
     } else {
@@ -114,13 +114,13 @@ fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
     };
     let work = format!("{} since it first used a pool{waited}", time(*work_ns));
     let span = format!(
-        "{} on as many cores as it likes, so at most {:.1} times as fast",
+        "{} on any number of cores, so at most {:.1} times as fast",
         time(*span_ns),
         (work_ns + blocked_ns) as f64 / (*span_ns).max(1) as f64,
     );
     let of = |value: fn(&Region) -> u64| time(median(regions.iter().map(value).collect()));
     let regions = format!(
-        "{}, given to the pool from outside: median {}, with a gap of {} before; {} of the work",
+        "{} fork-join regions, entered from an external thread: median {}, after a gap of {}; {} of the work",
         regions.len(),
         of(|region| region.work_ns),
         of(|region| region.gap_ns),
@@ -178,12 +178,12 @@ fn states(tree: &Tree) -> TextTable {
         "searches",
         "asleep",
         "no CPU",
-        "waits outside",
+        "blocked",
     ];
     let mut table = TextTable::new(columns.map(Column::number).to_vec());
     for (number, thread) in tree.threads().iter().enumerate() {
         let name = thread.worker.map_or_else(
-            || format!("outside {number}"),
+            || format!("external {number}"),
             |index| format!("worker {index}"),
         );
         let states = [State::Running, State::Searching, State::Asleep]
@@ -197,7 +197,7 @@ fn states(tree: &Tree) -> TextTable {
     table
 }
 
-/// Returns what readers must know before they believe the rest.
+/// Returns warnings about conditions that make the tables doubtful.
 fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let mut warnings = Vec::new();
     let sum =
@@ -205,8 +205,8 @@ fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let (running, preempted) = (sum(|it| it.in_state_ns[0]), sum(|it| it.preempted_ns));
     if preempted > running / 20 {
         warnings.push(format!(
-            "WARNING: the host was busy: for {} of {} jobs could run and had no CPU. That is taken off, but caches and clock \
-             rates of a busy host are not those of an idle one; record again when it is",
+            "WARNING: the host was busy: jobs waited for a CPU for {} of {}. The tables subtract this time, but caches and clock \
+             rates of a busy host differ from those of an idle one; record again while the host is idle",
             time(preempted),
             time(running)
         ));
@@ -214,7 +214,7 @@ fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     if let Some(full) = recording.full_at() {
         let ns = u128::from(full) * 1_000_000_000 / u128::from(recording.head.ticks_per_s.max(1));
         warnings.push(format!(
-            "WARNING: --limit is used up; what happened later than {} after the first use of a pool is left out. Raise \
+            "WARNING: --limit was reached; events later than {} after the first use of a pool are left out. Raise \
              --limit, or record less of the program",
             time(u64::try_from(ns).unwrap_or(u64::MAX))
         ));

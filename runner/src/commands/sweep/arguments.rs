@@ -16,8 +16,8 @@ use crate::text::table::Format;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no
-    /// other selection, except `--input` if the instance file is outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Excludes
+    /// options that select a sweep, except `--input` if the instance file is outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
@@ -34,7 +34,7 @@ pub(crate) struct SweepArgs {
     pub(super) format: Format,
 }
 
-/// The options by themselves.
+/// A parser for the options alone.
 #[derive(Debug, Parser)]
 struct Line {
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl SweepArgs {
         Ok(Line::try_parse_from(words)?.sweep)
     }
 
-    /// Refuses trials side by side on a host.
+    /// Refuses to run trials side by side on a host.
     pub(super) fn check_jobs(&self, asked: &SweepRequest) -> Result<()> {
         match self.jobs {
             Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
@@ -64,9 +64,9 @@ impl SweepArgs {
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all
-      every branch on the headline workloads; `cargo runner plan --branches all` says how long
+      every branch on the default workloads; `cargo runner plan --branches all` estimates the time
   cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
-      some branches (globs and exclusions; the baseline is always among them)
+      some branches (globs and exclusions; the baseline is always included)
   cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
       a TSPLIB instance
   cargo runner sweep --workloads quicksort --parameter elements=5000000
@@ -78,7 +78,7 @@ Examples:
   cargo runner sweep --machine zen4-64 --experiment study --mode both
       the same pools on 64 simulated cores; `cargo runner list machines`
   cargo runner sweep --box --threads 64
-      the same on 60 machines that differ in every price: in which direction, and where it turns
+      the same on 60 machines that differ in every cost parameter: the sign of each difference, and where it flips
   cargo runner sweep --resume
       continue the newest unfinished sweep
 
@@ -89,13 +89,13 @@ Exit codes:
 
 /// How the commands that sweep differ.
 pub(crate) struct SweepCommand {
-    /// The command, for hints how to go on.
+    /// The command, for hints how to continue.
     pub(crate) command: &'static str,
-    /// Branches in the place of those of branches.toml.
+    /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
-    /// Whether the table is printed as a page for a pull request, and not as `show` does.
+    /// Whether the table is printed as a text for a pull request, and not as `show` does.
     pub(crate) has_page: bool,
-    /// Whether the same command line goes on after an interruption; otherwise that takes
+    /// Whether the same command line continues after an interruption; otherwise the user needs
     /// `--resume`.
     pub(crate) goes_on: bool,
     /// The program of the user that a sweep compares, as it was typed.
@@ -109,8 +109,8 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// Makes the one for a command that prints tables as `show` does, and finds the sweep to go on
-    /// with by itself.
+    /// Returns the variant for a command that prints tables as `show` does, and finds the sweep to
+    /// continue by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,

@@ -1,5 +1,5 @@
-//! A new sweep, made ready for its first trial: the host is looked at, each branch built, the
-//! trials put in order, the folder made.
+//! Prepares a new sweep for its first trial: examines the host, builds each branch, orders the
+//! trials, and makes the folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,20 +23,20 @@ use crate::stop::Stop;
 use crate::system::interrupt;
 use crate::text::words::moment;
 
-/// All that is needed to run trials.
+/// Everything that is needed to run trials.
 pub(super) struct SweepRun {
     pub(super) sweep: SweepDir,
     pub(super) manifest: Manifest,
     pub(super) plan: Plan,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
-    /// Instance files for the processes, one for each of the workloads asked for.
+    /// Instance files for the processes, one for each requested workload.
     pub(super) inputs: Vec<Option<PathBuf>>,
     /// Time that the builds took.
     pub(super) building: Duration,
 }
 
-/// Says what about the host makes times doubtful: once it is clear that something will be measured,
-/// and before the builds, which are a load themselves.
+/// Warns about conditions of the host that make times doubtful. This comes after it is clear that
+/// trials will run, and before the builds, which are a load themselves.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
         tell!(
@@ -96,7 +96,7 @@ pub(super) fn build_all(
 /// The request, its branches, and the instance files.
 pub(super) type CheckedRequest = (SweepRequest, Vec<Branch>, Vec<Option<PathBuf>>);
 
-/// Returns the request of the command line, if it can be done.
+/// Returns the request of the command line, if it can be fulfilled.
 pub(super) fn wanted(
     project: &Project,
     arguments: &SweepArgs,
@@ -146,7 +146,7 @@ pub(super) fn begin(
         .partition(|branch| branch.source.is_instrumented());
     if let (Some(ran), Some(program)) = (ran, &asked.program) {
         tell!(
-            "note: `{}` ran for {:.1} s on `{}`; {} such runs follow",
+            "note: `{}` ran for {:.1} s with `{}`; {} such runs follow",
             program.binary,
             ran.as_secs_f64(),
             asked.baseline,
@@ -197,8 +197,8 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. A program that fails is
-/// reported before any measurement, and the files that it reads are in memory then.
+/// Runs a program of the user once, and returns how long that took. Thus a program that fails is
+/// reported before any measurement, and the files that it reads are then in memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
@@ -215,10 +215,10 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     };
     let said = failure
         .stderr_tail
-        .map(|tail| format!("; it said:\n{tail}"))
+        .map(|tail| format!("; it printed:\n{tail}"))
         .unwrap_or_default();
     bail!(Stop::BadInput(format!(
-        "`{}` with the arguments {:?} does not end in order on `{}`, so nothing is measured: {}. It has {} s, and its \
+        "`{}` with the arguments {:?} fails when built with `{}`, so nothing is measured: {}. A run may take {} s, and its \
          standard input is empty{said}",
         program.binary,
         program.arguments,
@@ -228,8 +228,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Has a build read the instance files: the error for a broken one names its line once, before
-/// anything is measured, and not by every trial.
+/// Makes a build read the instance files. Thus an error in one is reported once with its line,
+/// before any measurement, and not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,
@@ -254,7 +254,7 @@ fn check_inputs(
             Some(Err(failure)) if failure.ending == Ending::Refused => {
                 bail!(Stop::BadInput(failure.reason))
             }
-            // Anything else is for the trials to tell.
+            // The trials report any other failure.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The trials of a sweep, run and recorded; and its end: account, table, exit code.
+//! Runs and records the trials of a sweep, and ends it: summary of time, table, exit code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ pub(super) fn measure(
     if let Some(torn) = &appender.torn {
         let torn = project.checkout.shown(torn);
         tell!(
-            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
+            "note: the last line of trials.jsonl was incomplete; it is kept in {torn}, and its trial runs again"
         );
     }
     let (mut summary, done) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
@@ -62,7 +62,7 @@ pub(super) fn measure(
         );
     }
     let started_at = moment(SystemTime::now());
-    // Written now, so that a run which is killed has left its trace; replaced at its end.
+    // Written now, so that a killed run leaves a trace; replaced at the end of the run.
     let run = Run {
         started_at: started_at.clone(),
         ended_at: started_at,
@@ -164,7 +164,7 @@ fn run_trials(
 fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) -> String {
     if tally.trials == 0 {
         return format!(
-            "all {trials} trials were there already, so nothing was run; {failed} failed."
+            "all {trials} trials were already there, so nothing was run; {failed} failed."
         );
     }
     let ran = count(tally.trials, "trial", "trials");
@@ -228,26 +228,26 @@ pub(super) fn finish(
     let left = manifest.trials_planned.saturating_sub(summary.trials);
     if tally.is_interrupted {
         let again = if command.goes_on {
-            "The same command goes on".to_owned()
+            "The same command continues".to_owned()
         } else {
             let program = match &manifest.asked.program {
                 Some(_) => " --program DIR -- ARGUMENTS",
                 None => "",
             };
             format!(
-                "Go on with: cargo runner {} --resume {which}{program}",
+                "Continue with: cargo runner {} --resume {which}{program}",
                 command.command
             )
         };
         bail!(Stop::Interrupted(format!(
-            "interrupted with {left} of {} trials left; every finished one is kept. {again}",
+            "interrupted with {left} of {} trials left; every finished trial is kept. {again}",
             manifest.trials_planned
         )));
     }
     if left == 0
         && let Err(error) = sweep.pack()
     {
-        tell!("warning: {error:#}; every trial is in it");
+        tell!("warning: {error:#}; every trial is recorded");
     }
     let failed = summary.failed;
     let is_simulated = manifest.asked.machine.is_some();
@@ -257,7 +257,7 @@ pub(super) fn finish(
         project.checkout.shown(sweep.path()),
     );
     if is_simulated {
-        // Only a simulated machine knows which line of which function waits.
+        // Only a simulated machine knows at which line of which function a thread waits.
         _ = writeln!(
             end,
             "waits:   cargo runner analysis table {which} line-waits"
@@ -274,15 +274,15 @@ pub(super) fn finish(
     let printed = python.and_then(|it| print_result(&it, arguments, command, sweep, manifest));
     let missing = match printed {
         Ok(Exit::Good) => None,
-        Ok(_) => Some("the analysis failed, as it says above".to_owned()),
+        Ok(_) => Some("the analysis failed; its message is above".to_owned()),
         Err(error) if is_broken_pipe(&error) => return Err(error),
         Err(error) => Some(format!("{error:#}")),
     };
     if let Some(reason) = missing {
         let remedy = format!(
-            "no table: {reason}. Every record is kept; once that is mended, `cargo runner show {which}` prints it"
+            "no table: {reason}. Every record is kept; after you mend that, `cargo runner show {which}` prints the table"
         );
-        // A reader of data must not take empty output for all of the data.
+        // A reader of data must not mistake empty output for all of the data.
         if is_data {
             bail!(Stop::HostNotFit(remedy));
         }
@@ -295,7 +295,7 @@ pub(super) fn finish(
     })
 }
 
-/// Has the analysis print the table, and around it the page that the command makes.
+/// Runs the analysis, which prints the table, and prints the page of the command around it.
 fn print_result(
     python: &Python,
     arguments: &SweepArgs,

@@ -1,4 +1,4 @@
-//! `sweep`: build, run, print; and the same again from where it was stopped.
+//! `sweep`: builds, runs and prints; or continues where a sweep was stopped.
 
 mod arguments;
 mod begin;
@@ -33,13 +33,13 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
 enum Start {
     /// A new one, as the command line requests it.
     New(Box<begin::CheckedRequest>),
-    /// A sweep that was begun.
+    /// A sweep that was begun earlier.
     Resume(SweepDir),
 }
 
 impl Start {
-    /// Whether its trials leave this host alone. A sweep that was begun says so itself, because
-    /// `--resume` excludes `--machine`.
+    /// Whether the trials run on a simulated machine and so leave this host alone. For a resumed
+    /// sweep its manifest says so, because `--resume` excludes `--machine`.
     fn is_simulated(&self) -> Result<bool> {
         match self {
             Start::New(wanted) => Ok(wanted.0.machine.is_some()),
@@ -48,26 +48,27 @@ impl Start {
     }
 }
 
-/// Sweeps for a command.
+/// Runs a sweep for a command.
 pub(crate) fn run_for(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // Before the lock, so that a wrong command line is reported while another sweep runs.
+    // Read before the lock is taken, so that a wrong command line is reported while another sweep
+    // runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
         Some(which) => Start::Resume(to_resume(project, arguments, which)?),
     };
-    // Nothing will be measured, so it does not matter whether the branches can still be built.
+    // No trial will run, so the branches need not be buildable any more.
     if let Start::Resume(sweep) = &start
         && let Some(exit) = already_finished(project, arguments, command, sweep)?
     {
         return Ok(exit);
     }
-    // Before the builds: those would disturb a sweep that runs already.
+    // Taken before the builds, which would disturb a sweep that runs already.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
-    // Before anything else: what a dead sweep left would be taken for the host's own settings.
+    // Must come first: the runner would mistake a dead sweep's settings for the host's own.
     arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
@@ -76,8 +77,8 @@ pub(crate) fn run_for(
     measure::measure(project, arguments, command, ready)
 }
 
-/// The sweep that is meant: of those that are not finished, `latest` is the newest; if all are, it
-/// is printed again.
+/// Finds the sweep to continue. `latest` is the newest unfinished one; if all are finished, the
+/// newest, which is printed again.
 fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
     let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());

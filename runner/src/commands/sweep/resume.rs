@@ -1,4 +1,5 @@
-//! A sweep that was stopped: the same plan again, if what it measures is still the same.
+//! Resumes a stopped sweep: the same plan again, if the measured builds and the host have not
+//! changed.
 
 use anyhow::{Result, bail};
 
@@ -26,7 +27,7 @@ pub(super) fn resume(
     if let Some(program) = &manifest.asked.program {
         let Some(typed) = &command.program else {
             bail!(Stop::BadInput(format!(
-                "{} compares `{}`, whose folder results do not keep: go on by \
+                "{} compares `{}`, whose folder is not in the results; continue with \
                  `cargo runner compare --resume {} --program DIR -- ARGUMENTS`",
                 manifest.name,
                 program.binary,
@@ -51,21 +52,21 @@ pub(super) fn resume(
     }
     if !manifest.shards.is_empty() {
         bail!(Stop::BadInput(format!(
-            "{} is merged from shards; go on with those that are not finished, then merge again",
+            "{} is merged from shards; resume the unfinished shards, then merge again",
             manifest.name
         )));
     }
     let host = machines::host_id(&manifest.asked);
     if host != manifest.host {
         bail!(Stop::HostNotFit(format!(
-            "{} was begun on host {}, this is {host}; times of two machines do not mix: \
-             resume it there, or begin another sweep here",
+            "{} was begun on host {}, this is {host}; times of two machines must not be mixed; \
+             resume it on that host, or begin a new sweep on this one",
             manifest.name, manifest.host
         )));
     }
     arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
-    // Before hours are measured that no command could show.
+    // Checked before hours go into trials that no command could show.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;
@@ -99,8 +100,8 @@ pub(super) fn resume(
     let changes = changes(project, &manifest, &branches)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
-            "{} cannot be resumed, because what it measures has changed:\n  {}\n\
-             go back to what it was begun with (commit {}), or begin another sweep",
+            "{} cannot be resumed, because these have changed:\n  {}\n\
+             restore the state in which it was begun (commit {}), or begin another sweep",
             manifest.name,
             changes.join("\n  "),
             manifest.checkout.commit.as_deref().unwrap_or("unknown")
@@ -124,7 +125,7 @@ pub(super) fn resume(
     })
 }
 
-/// Returns the differences between the sweep's branches and those of now.
+/// Returns the differences between the sweep's branches and the current ones.
 fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
     let config = project.config()?;
     let instrumented = config.branches.iter().filter_map(Branch::instrumented);

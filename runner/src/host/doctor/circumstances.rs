@@ -35,15 +35,15 @@ pub struct Tool {
 /// The facts that are in no file of the host, so that tests can set them.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// The frequency that a fix would set and what would set it, or why it cannot.
+    /// The frequency that a fix would set and its backend, or why there is none.
     pub fixable: Result<String, String>,
-    /// A fix that is in force, by hand or left by a runner that died.
+    /// A fix that is in force, made by hand or left by a runner that died.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer
+    /// The current clock of all allowed CPUs at once. `None` inside if it cannot be measured; outer
     /// `None` if it was not tried.
     pub clock: Option<Option<Clock>>,
-    /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one
-    /// CPU.
+    /// How often wake-ups currently end on one CPU; `None` if it was not tried, or there is only
+    /// one CPU.
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs; or why that is unknown.
     pub is_another_sweep_running: Result<bool, String>,
@@ -63,8 +63,8 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work
-    /// in ticks.
+    /// Collects the facts. Takes about two seconds, since it starts a few programs and lets threads
+    /// work in ticks.
     pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: Fact<usize>) -> Self {
         let (root, is_here) = (checkout.root(), setup.tree.is_system());
         let tool = |name| Tool {
@@ -95,7 +95,8 @@ impl Circumstances {
 
 fn disk(root: &Path, name: &str) -> Disk {
     let folder = root.join(name);
-    // Before the first sweep it is not there; it will be made on the disk of the checkout.
+    // Before the first sweep the folder does not exist; it will be made on the disk of the
+    // checkout.
     let place = if folder.exists() {
         folder
     } else {
@@ -127,7 +128,7 @@ fn first_line(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// LLVM's linker, as rustc brings it along or as the system has it.
+/// LLVM's linker: the one of the Rust toolchain, or the system's.
 fn linker(root: &Path) -> Result<String, String> {
     let print = |what: &str| {
         first_line(

@@ -1,4 +1,4 @@
-//! Checks which programs and settings decide the CPUs' clock.
+//! Checks the programs and settings that decide the CPUs' clock.
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
@@ -6,7 +6,7 @@ use crate::host::frequency::recipe;
 use crate::host::frequency::sysfs::{Policy, Tree};
 use crate::host::{CPUS, Host, show_cpus, start_of};
 
-/// Services that write the files by which a frequency is fixed, and the process that each runs as.
+/// Services that write the files by which a frequency is fixed, and the name of each one's process.
 /// The kernel shows fifteen characters of a name.
 const FIGHTS: [(&str, &str); 8] = [
     ("power-profiles-", "power-profiles-daemon"),
@@ -35,15 +35,11 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
             "no policy in /{CPUS}/cpufreq has CPU {}",
             start_of(&show_cpus(&without))
         );
-        for what in [
-            "who chooses the frequency",
-            "boost",
-            "limits of the frequency",
-        ] {
+        for what in ["frequency governor", "boost", "limits of the frequency"] {
             diagnosis.known::<()>(what, Err(reason.clone()));
         }
     }
-    // Policies of some CPUs alone do not show that all CPUs are in order.
+    // Policies of some CPUs do not show that all CPUs are in order.
     let mut of_policies = Diagnosis::default();
     governors(host, &policies, &mut of_policies);
     boost(host, &policies, &mut of_policies);
@@ -64,19 +60,19 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     };
     let has_driver = !Tree::at(&host.path(CPUS)).policies().is_empty();
     let remedy = if has_driver {
-        "see `cargo runner frequency status`; where only permission lacks, run as root or let sudo allow \
+        "see `cargo runner frequency status`; if only the permission is missing, run as root or let sudo allow \
          `cpufreq-set` (runner/README.md, CPU frequency)"
     } else if host.is_virtual() == Ok(true) {
-        "measure on the machine itself, not in a virtual one: `cargo runner sweep --mode fixed` there; here, \
-         compare branches of one thread count only (`--mode dynamic`)"
+        "measure on bare metal, not in a virtual machine: `cargo runner sweep --mode fixed`. On this host, \
+         compare branches only at equal thread counts (`--mode dynamic`)"
     } else if host.read("proc/cpuinfo").is_ok() && host.cpu_field("flags").is_err() {
         "load the frequency driver of this processor, if Linux has one"
     } else {
         "load the CPU's frequency driver (`modprobe acpi-cpufreq`; intel_pstate and amd_pstate are chosen on \
          the kernel's command line and in the firmware's setup)"
     };
-    let why = "no mode `fixed`: the clock may change between trials and with the number of busy \
-               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` where there is a \
+    let why = "mode `fixed` is not possible: the clock may change between trials and with the number of busy \
+               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` if there is a \
                driver";
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
@@ -86,7 +82,7 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let mut is_known = !policies.is_empty();
     for policy in policies {
         let file = format!("{CPUS}/{}", policy.file("scaling_governor"));
-        match diagnosis.known("who chooses the frequency", host.read(&file)) {
+        match diagnosis.known("frequency governor", host.read(&file)) {
             Some(governor) if governor != "performance" => others.push((file, governor)),
             governor => is_known &= governor.is_some(),
         }
@@ -97,9 +93,9 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
             "governor",
             format!("/{file} = {governor} ({} of {} policies)", others.len(), policies.len()),
             "in mode `dynamic` the clock rises some time after work begins, and trials measure \
-             that time, too. A design that sleeps more pays for it twice",
+             that time, too. A design that sleeps more is slowed down twice",
             "sudo cpupower frequency-set -g performance, or measure with `--mode fixed`, which sets it and \
-             puts it back",
+             restores it afterwards",
         );
     } else if is_known {
         diagnosis.good("the governor is `performance`");
@@ -125,7 +121,7 @@ fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
                 Warning,
                 "boost",
                 format!("/{file} = {}", u8::from(is_one)),
-                "few busy CPUs run faster than many, so in mode `dynamic` every speed-up curve bends for a \
+                "the clock is higher when few CPUs are busy, so in mode `dynamic` every speed-up curve bends for a \
                  reason that is not the scheduler",
                 format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
             );
@@ -149,13 +145,13 @@ fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
             Warning,
             "frequency-cap",
             seen,
-            "in mode `dynamic` the CPUs run slower than they could, and memory does not: times are those of \
-             another machine",
-            "end what set the limit (a power profile, TLP, `cpupower frequency-set -u`, the firmware), or \
-             measure with `--mode fixed`, which sets its own where nothing forbids it",
+            "in mode `dynamic` the CPUs run slower than they could, but memory does not: times are those of \
+             a different machine",
+            "end the program that set the limit (a power profile, TLP, `cpupower frequency-set -u`, the firmware), or \
+             measure with `--mode fixed`, which sets another limit if that is permitted",
         ),
         None if !policies.is_empty() => {
-            diagnosis.good("no limit keeps the CPUs below what they can hold without boost");
+            diagnosis.good("no limit keeps the CPUs below the frequency that they can hold without boost");
         }
         None => {}
     }
@@ -168,7 +164,7 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Warning,
             "clock",
             "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %",
-            "the clock beside the trials will be missing: CPUs change it, or are taken away, within a \
+            "trials will have no measured clock: CPUs change their clock, or other programs take them, within a \
              millisecond",
             "end other programs (`top`), then `cargo runner frequency status`",
         ),
@@ -185,7 +181,7 @@ fn leftover(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Unfit,
             "fix-left",
             fix.clone(),
-            "the host is not in its own state: a fixed frequency was never put back",
+            "the host does not have its original settings: a fixed frequency was never restored",
             "cargo runner frequency restore",
         ),
         None => diagnosis.good("no fixed frequency was left behind"),
@@ -201,7 +197,7 @@ fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
             found.push((format!("process {process} is `{name}`"), *service));
         }
     }
-    // It is no process: it sets everything once, and again when the power supply changes.
+    // TLP has no process: it sets everything once, and again when the power supply changes.
     if host.path("run/tlp").is_dir() {
         found.push(("/run/tlp is there".to_owned(), "tlp"));
     }
@@ -218,7 +214,7 @@ fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
         if policies.is_empty() { Note } else { Warning },
         "clock-service",
         seen.join("; "),
-        "it changes governor, limits or boost by itself; trials of mode `fixed` in which that happens become \
+        "it changes governor, limits or boost by itself; trials of mode `fixed` with such a change become \
          `fixed-failed`, and in mode `dynamic` the clock drifts",
         format!("sudo systemctl stop {}", services.join(" ")),
     );
@@ -245,9 +241,9 @@ fn heat(host: &Host, diagnosis: &mut Diagnosis) {
                     Warning,
                     "heat",
                     format!("/{file} = {count}"),
-                    "since the system started, heat has slowed CPUs down; late trials then run at another clock \
+                    "heat has slowed CPUs down since the system started; then late trials run at another clock \
                      than early ones",
-                    "better cooling, or a lower frequency; `throttles` in trials.jsonl tells the trials in which \
+                    "better cooling, or a lower frequency; `throttles` in trials.jsonl shows the trials in which \
                      it happened",
                 );
             }

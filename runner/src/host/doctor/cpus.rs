@@ -1,4 +1,4 @@
-//! Which CPUs there are, and how many of them a sweep may use.
+//! Checks which CPUs exist, and how many of them a sweep may use.
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};
@@ -7,11 +7,11 @@ use crate::host::frequency::sysfs::Tree;
 use crate::host::{CPUS, Host, kernel_options, show_cpus, start_of};
 use crate::text::words::count;
 
-/// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
+/// With fewer CPUs, a sweep shows that the tool works, but little of how a pool scales. A guess.
 const FEW: usize = 4;
 
 /// Above this share of ticks with both threads on one CPU, the kernel stacks threads. From this
-/// gain on, the doctor recommends pinning: where all CPUs are busy, sharing one may be the best
+/// gain on, the doctor recommends pinning: if all CPUs are busy, sharing one may be the best
 /// choice. Both values are guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
@@ -31,7 +31,7 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
     let Some(cpus) = diagnosis.known(ALLOWED, around.usable_cpus.clone()) else {
         return;
     };
-    let seen = format!("{} may be used", count(cpus, "CPU", "CPUs"));
+    let seen = format!("{} can be used", count(cpus, "CPU", "CPUs"));
     if cpus >= FEW {
         return diagnosis.good(seen);
     }
@@ -39,13 +39,13 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Warning,
         "few-cpus",
         format!("{seen}, by affinity and quota"),
-        "thread counts above that are oversubscribed: they are marked, drawn apart, and say how threads share \
+        "higher thread counts are oversubscribed: they are labelled, drawn separately, and show how threads share \
          a CPU, not how a pool scales",
-        format!("a machine with more CPUs; here `--threads 1..={cpus}`"),
+        format!("use a machine with more CPUs; on this one, `--threads 1..={cpus}`"),
     );
 }
 
-/// The name of the unknown where nothing says which CPUs the scheduler gives to the runner.
+/// The label of the unknown fact if nothing shows which CPUs the scheduler gives to the runner.
 const ALLOWED: &str = "the CPUs that may be used";
 
 fn allowed(host: &Host, diagnosis: &mut Diagnosis) -> Option<Vec<usize>> {
@@ -67,8 +67,8 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
     };
     let share = f64::from(stacked) / f64::from(ticks);
     let seen = format!(
-        "in {stacked} of {ticks} ticks two threads that were woken to work were on one CPU; a tick took \
-         {free_us:.0} us free and {pinned_us:.0} us pinned (medians)"
+        "in {stacked} of {ticks} ticks two woken threads ran on one CPU; a tick took \
+         {free_us:.0} us unpinned and {pinned_us:.0} us pinned (medians)"
     );
     if share < STACKED || free_us < GAIN * pinned_us {
         return diagnosis.good(seen);
@@ -77,18 +77,18 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         Warning,
         "stacked-wake-ups",
         seen,
-        "the kernel puts a worker that wakes up on the CPU of a running one, and leaves another \
+        "the kernel puts a woken worker on the CPU of a running one, and leaves another \
          CPU idle. Loads that sleep between their ticks then measure the kernel's choice, and \
          gain little from more threads",
-        "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see what it \
-         moves",
+        "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see its \
+         effect",
     );
 }
 
 pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
     match around.has_membarrier {
         Some(true) => {
-            return diagnosis.good("a process may fence for all its threads (membarrier)");
+            return diagnosis.good("a process can fence for all its threads (membarrier)");
         }
         Some(false) => {}
         None => {
@@ -101,7 +101,7 @@ pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Warning,
         "no-membarrier",
         "the kernel does not offer the system call membarrier, or a sandbox refuses it",
-        "branches with `demand`, so `champion`, too, make a full fence in each push and pop, \
+        "branches with `demand`, among them `champion`, execute a full fence in each push and pop, \
          and gain less than elsewhere",
         "Linux from 4.14 on; in a container, a seccomp profile that allows membarrier",
     );
@@ -118,9 +118,9 @@ fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "virtual-machine",
         seen,
-        "the hypervisor decides when a CPU runs, on which core, beside which others and at what \
-         clock. To wake a sleeping CPU costs a VM exit, unlike on the machine itself",
-        "repeat on the machine itself what is to be claimed of it; here, trust only changes beyond the noise floor",
+        "the hypervisor decides when and at what clock a CPU runs, on which core, and beside which others. \
+         Waking a sleeping CPU costs a VM exit, unlike on bare metal",
+        "repeat on bare metal what you want to assert about it; on this host, trust only changes above the noise floor",
     );
 }
 
@@ -130,7 +130,7 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
         return;
     };
     let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
-    // Kernels that cannot switch siblings off say 0 even if there are siblings.
+    // Kernels that cannot switch siblings off show 0 even if there are siblings.
     let shares = cpus
         .as_ref()
         .is_some_and(|(cpus, cores)| *cores < cpus.len());
@@ -148,8 +148,8 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "smt",
         format!("/{file} = {}{cpus}", u8::from(active)),
-        "two threads may share a core although another is free, and a searching one slows its \
-         neighbour. Beyond the number of cores, curves also show that sharing",
+        "two threads may share a core although another is free, and a searching thread slows its \
+         sibling. Beyond the number of cores, curves also show that sharing",
         if active {
             format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`")
         } else {
@@ -177,7 +177,7 @@ fn strengths(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "unequal-cpus",
         seen.join(", "),
-        "a trial's time depends on which CPUs its threads happen to get",
+        "a trial's time depends on the CPUs that its threads happen to get",
         format!(
             "taskset -c {} cargo runner sweep …",
             show_cpus(kinds::to_choose(&kinds))
@@ -220,9 +220,9 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
             "/{} = {} ({:.2} CPUs' time for {cpus}){so_far}",
             quota.file, quota.printed, quota.cpus
         ),
-        "when it is used up, all threads stand still for the rest of a period, commonly 100 ms. \
+        "once it is used up, all threads stop for the rest of a period, commonly 100 ms. \
          Times then measure the quota, and a spinning design looks slower than it is",
-        "run outside of it: `docker run` without --cpus, a pod without a CPU limit, or \
+        "run without it: `docker run` without --cpus, a pod without a CPU limit, or \
          `systemctl set-property UNIT CPUQuota=`",
     );
 }
@@ -244,12 +244,12 @@ fn affinity(host: &Host, diagnosis: &mut Diagnosis) {
             allowed.len(),
             count(online.len(), "CPU", "CPUs")
         ),
-        "trials run on these CPUs alone, others may be busy beside them",
-        "if that is not meant: start the runner without `taskset` or cpuset",
+        "trials run on these CPUs only, and other programs may keep the other CPUs busy",
+        "if you did not intend that: start the runner without `taskset` or cpuset",
     );
 }
 
-/// CPUs over which the scheduler does not balance threads: set apart when the system started, or by
+/// CPUs over which the scheduler does not balance threads: isolated when the system started, or by
 /// the runner's control group.
 fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
     const WHAT: &str = "CPUs without load balancing";
@@ -273,7 +273,7 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
     } else {
         let all = show_cpus(&isolated.unwrap_or_default());
         format!(
-            "/{file} = {all}, and {} of these CPUs may be used",
+            "/{file} = {all}, and {} of these CPUs are among the usable ones",
             used.len()
         )
     };
@@ -281,10 +281,10 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
         Unfit,
         "isolated",
         seen,
-        "the kernel does not spread threads over isolated CPUs: all of a pool's threads stay on the one where \
-         they began",
+        "the kernel does not spread threads over isolated CPUs: all threads of a pool stay on the CPU where \
+         they started",
         "start the runner on other CPUs (`taskset`), or isolate them by a cpuset partition of type `root`, \
-         which balances, in the place of `isolcpus=` or of type `isolated`",
+         which balances, instead of `isolcpus=` or type `isolated`",
     );
 }
 
@@ -304,11 +304,11 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     if nodes < 2 {
         return diagnosis.good("there is one memory node");
     }
-    // A node may have memory alone.
+    // A node may have only memory.
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    // Take a node whose CPUs this process may use, where that is known: `numactl` refuses others.
+    // Takes a node whose CPUs this process may use, if that is known: `numactl` refuses others.
     let allowed = host.allowed_cpus().unwrap_or_default();
     let has_allowed = |node: &&usize| {
         let cpus = host.cpus_in(&format!("{folder}/node{node}/cpulist"));
@@ -343,10 +343,10 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
         "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => Ok(Some(source)),
         "" => Err(format!("/{file} is empty")),
         _ => Err(format!(
-            "/{file} = {source}, which this doctor does not know"
+            "/{file} = {source}, which the doctor does not know"
         )),
     });
-    match diagnosis.known("what reading the time costs", source) {
+    match diagnosis.known("cost of reading the time", source) {
         Some(None) => diagnosis.good("the time is read without a system call"),
         Some(Some(source)) => diagnosis.add(
             Warning,
@@ -363,8 +363,8 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     facts(host, diagnosis);
 }
 
-/// The kernel may choose addresses at random, and not do so for this process and its children:
-/// debuggers and `setarch -R` ask for that.
+/// The kernel may choose random addresses in general, but not for this process and its children:
+/// debuggers and `setarch -R` request that.
 fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
     /// `ADDR_NO_RANDOMIZE` of the system call `personality`.
     const NOT_RANDOM: u32 = 0x0004_0000;
@@ -380,16 +380,18 @@ fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
         let personality = host.read(own).and_then(|text| {
             let bits = u32::from_str_radix(&text, 16);
             let text = start_of(&text);
-            bits.map_err(|_| format!("/{own} says `{text}`, which is no personality"))
+            bits.map_err(|_| format!("/{own} says `{text}`, which is not a personality"))
         });
         let Some(bits) = diagnosis.known(WHAT, personality) else {
             return;
         };
         if bits & NOT_RANDOM == 0 {
-            return diagnosis.good("addresses are random, so no lucky one decides");
+            return diagnosis.good("addresses are random, so trials average over them");
         }
         (
-            format!("/{own} = {bits:08x}: what started the runner turned random addresses off"),
+            format!(
+                "/{own} = {bits:08x}: the program that started the runner turned random addresses off"
+            ),
             "start the runner without `setarch -R`, and not in a debugger".to_owned(),
         )
     } else {
@@ -400,12 +402,12 @@ fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "addresses",
         seen,
-        "every trial gets the same addresses, so their luck does not average out over trials",
+        "every trial gets the same addresses, so trials do not average over their effects",
         remedy,
     );
 }
 
-/// Kernels of clouds decide in ways of their own where a woken thread runs.
+/// Kernels of clouds may choose the CPU of a woken thread in ways of their own.
 fn options(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(line) = diagnosis.known("the kernel's options", host.read("proc/cmdline")) else {
         return;
@@ -418,16 +420,16 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
         Note,
         "kernel-options",
         format!(
-            "/proc/cmdline: options that this doctor does not know from mainline Linux: {}",
+            "/proc/cmdline: options that the doctor does not know from mainline Linux: {}",
             foreign.join(" ")
         ),
         "the kernel may have its own policy for when and where a woken thread runs. Results on \
          sleeping and waking may hold on such kernels only",
-        "repeat on a mainline kernel what is to be claimed of Linux; host.json keeps these options",
+        "repeat on a mainline kernel what you want to assert about Linux; host.json keeps these options",
     );
 }
 
-/// Settings that are a choice: nothing is wrong with them, but results of two hosts differ by them.
+/// Settings that are a choice: none is wrong, but they make the results of two hosts differ.
 fn facts(host: &Host, diagnosis: &mut Diagnosis) {
     let read = |file: &str| Some(format!("/{file} = {}", host.read(file).ok()?));
     let weaknesses = format!("{CPUS}/vulnerabilities");

@@ -1,5 +1,5 @@
-//! The doctor's diagnosis: its findings, the checks that found all in order, and both as people read
-//! them, 80 columns wide.
+//! The doctor's diagnosis: its findings, the checks that found everything in order, and their
+//! output for people, 80 columns wide.
 
 use std::fmt;
 
@@ -9,20 +9,21 @@ use crate::host::Fact;
 use crate::text::table::{PAGE, labelled};
 use crate::text::words::count;
 
-/// How much a finding takes away from a sweep.
+/// The severity of a finding for a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As the host is now, a sweep cannot run, or no frequency can be held, or times would not show
-    /// the branches. The doctor then ends with exit code 4.
+    /// As the host is now, a sweep cannot run, no frequency can be held, or differences between
+    /// branches would not show in the times. The doctor then ends with exit code 4.
     Unfit,
-    /// Times can be used, but their intervals are wider or their curves bent for a reason outside.
+    /// Times can be used, but their intervals are wider or their curves bent for a reason outside
+    /// the scheduler.
     Warning,
-    /// Worth knowing for a reader of the results.
+    /// Readers of the results should know it.
     Note,
 }
 
-/// Something about the host that a sceptic would ask for.
+/// A property of the host that makes times doubtful, or that readers should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
@@ -38,17 +39,18 @@ pub struct Finding {
     pub remedy: String,
 }
 
-/// All findings, the worst first, what could not be read, and what was found to be in order.
+/// All findings, the worst first; the facts that could not be read; and the checks that found
+/// everything in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// The faults of the host.
     pub findings: Vec<Finding>,
-    /// The unknown facts, and why they are unknown, one clause each. Diagnoses from before 2026-12
-    /// have none.
+    /// The unknown facts with the reasons, one clause each. Diagnoses from before 2026-12 have
+    /// none.
     #[serde(default)]
     pub unknown: Vec<String>,
-    /// The checks that found all in order, one clause each.
+    /// The checks that found everything in order, one clause each.
     pub in_order: Vec<String>,
 }
 
@@ -99,7 +101,7 @@ impl Diagnosis {
         None
     }
 
-    /// Adds all that another one says.
+    /// Adds everything from another diagnosis.
     pub(super) fn extend(&mut self, other: Self) {
         self.findings.extend(other.findings);
         for clause in other.unknown {

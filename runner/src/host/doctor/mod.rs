@@ -1,4 +1,4 @@
-//! Checks whether this host, as it is now, is fit for a sweep, and says how to mend it.
+//! Checks whether this host is currently fit for a sweep, and names remedies.
 //!
 //! Every check reads files below a [`Host`], which tests mock, or the [`Circumstances`]; no check
 //! changes anything.
@@ -31,8 +31,8 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// Returns findings that make times measured now doubtful, as far as files tell at once: for a user
-/// who begins a sweep without asking the doctor.
+/// Returns the findings that make current times doubtful, as far as files show them at once. They
+/// are for a user who begins a sweep without running the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();
@@ -51,10 +51,10 @@ fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
     interrupts(host, diagnosis);
 }
 
-/// Load average per CPU from which the doctor reports it, and from which times show the neighbours.
-/// Guesses.
+/// Load average per CPU from which the doctor reports it, and from which other programs affect
+/// times. Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
-/// The same for the share of time that a hypervisor gave to others since boot.
+/// The same two limits for the share of time that a hypervisor gave to others since boot.
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
 fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {
@@ -67,8 +67,8 @@ fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Unfit,
             "another-sweep",
             "the lock file of this host is held",
-            "two sweeps at once would measure each other",
-            "wait for it, or end it with Ctrl-C; `cargo runner sweep --resume` goes on with it",
+            "two sweeps at once would disturb each other",
+            "wait for it, or end it with Ctrl-C; `cargo runner sweep --resume` continues it",
         );
     } else {
         diagnosis.good("no other sweep runs");
@@ -94,7 +94,7 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
             count(cpus, "CPU", "CPUs")
         ),
         "other programs take CPUs away from trials, and from some branches more than from others",
-        "end it (`top -o %CPU` shows it) and wait a minute, since the number is an average",
+        "end them (`top -o %CPU` shows them) and wait a minute, since the number is an average",
     );
 }
 
@@ -114,7 +114,7 @@ fn steal(host: &Host, diagnosis: &mut Diagnosis) {
         format!("/proc/stat: {percent:.1} % of CPU time was stolen since the system started"),
         "the hypervisor gives these CPUs to its other guests for part of the time, which makes \
          some trials longer",
-        "a host of your own or a quieter hour; `steal_ns` in trials.jsonl tells the trials",
+        "use a dedicated host or a quieter hour; `steal_ns` in trials.jsonl shows the affected trials",
     );
 }
 
@@ -126,15 +126,16 @@ fn interrupts(host: &Host, diagnosis: &mut Diagnosis) {
             Note,
             "interrupts",
             format!("process {process} is `irqbalance`"),
-            "it moves interrupts between CPUs every ten seconds; that matters where CPUs are set apart for \
+            "it moves interrupts between CPUs every ten seconds; that matters if CPUs are isolated for \
              trials",
             "sudo systemctl stop irqbalance",
         );
     }
 }
 
-/// Bytes that a folder should have left, and below which a sweep is likely not to end. Guesses: ten
-/// branches in eleven layouts take about half of the first, a sweep's records some megabytes.
+/// Bytes that a folder should have left, and below which a sweep will probably not end. Both are
+/// guesses: ten branches in eleven link orders take about half of the first, a sweep's records some
+/// megabytes.
 const ROOM: [u64; 2] = [2 << 30, 100 << 20];
 
 /// The programs and the disk space that a sweep needs.
@@ -157,9 +158,9 @@ fn tools(around: &Circumstances, diagnosis: &mut Diagnosis) {
         around.linker.clone(),
         Warning,
         "linker",
-        "branches cannot be linked in several layouts, so the effect of one layout cannot be separated \
+        "branches cannot be linked in several link orders, so the effect of code layout cannot be separated \
          from that of a design",
-        "install LLVM's linker (Debian: `apt install lld`) and link with it, or ask for `--layouts 1`",
+        "install LLVM's linker (Debian: `apt install lld`) and link with it, or use `--layouts 1`",
     );
     tool(
         around.python.clone(),
@@ -180,7 +181,7 @@ fn disks(around: &Circumstances, diagnosis: &mut Diagnosis) {
                 "folder",
                 format!("{folder}/ cannot be written"),
                 "neither binaries nor results can be kept",
-                "give yourself the right to write there; for results alone, `--output DIR` names another place",
+                "make it writable; for results alone, `--output DIR` names another folder",
             );
             continue;
         }
@@ -197,8 +198,8 @@ fn disks(around: &Circumstances, diagnosis: &mut Diagnosis) {
             if free < ROOM[1] { Unfit } else { Warning },
             "disk",
             format!("{shown} are free for {folder}/"),
-            "a sweep that finds the disk full stops; what it has is safe, and it can be resumed",
-            "make room: `cargo clean` empties target/, or `--output DIR` puts results elsewhere",
+            "a sweep stops when the disk is full; its records are safe, and it can be resumed",
+            "make room: `cargo clean` empties target/, or `--output DIR` names another folder for results",
         );
     }
 }

@@ -1,8 +1,9 @@
 //! Measures the frequency at which CPUs really run, by the time of a chain of instructions. Each
 //! needs the result of the one before, so the CPU cannot run two at once.
 //!
-//! A requested frequency is not the clock: firmware, heat and a hypervisor change it. A clever CPU
-//! may shorten one chain, so there are two, of additions and of multiplications, which must agree.
+//! A requested frequency is not the clock: firmware, heat and a hypervisor change it. A CPU may
+//! shorten one kind of chain, so there are two, of additions and of multiplications, which must
+//! agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -11,18 +12,18 @@ use std::time::{Duration, Instant};
 use crate::affinity::pin_to;
 
 /// Largest relative difference that counts as agreement, between the chains and between a clock and
-/// what was asked for. The design's number (rule M6).
+/// the requested frequency. `runner/README.md` names it.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow
-/// one down. A guess that makes a measurement take some 3 ms at 3 GHz.
+/// Windows of each chain in a measurement. The fastest counts, because interrupts and other
+/// programs only slow a window down. A guess that makes a measurement take some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is repeated if the chains do not agree. That happens if a CPU changes
-/// its clock, or a neighbour takes cycles from it, during one. A guess.
+/// How often a measurement is repeated if the chains do not agree. They disagree if a CPU changes
+/// its clock, or another program takes cycles from it. A guess.
 const ATTEMPTS: usize = 3;
 
-/// The clock that CPUs delivered at the same time.
+/// The clock that several CPUs delivered at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// Mean over the CPUs, in GHz.
@@ -83,7 +84,7 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
 
 fn measure_cpu(cpu: usize, start: &Barrier) -> Option<f64> {
     let is_pinned = pin_to(cpu);
-    // Also without a CPU of its own, or the others would wait for ever.
+    // Also reached without a CPU of its own, or the others would wait for ever.
     start.wait();
     if !is_pinned {
         return None;
@@ -102,7 +103,7 @@ fn timed(chain: fn() -> Option<()>) -> Option<Duration> {
     Some(start.elapsed())
 }
 
-/// The clock in GHz, if both chains tell the same.
+/// The clock in GHz, if both chains give the same.
 fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
     let ns = |time: Duration| time.as_secs_f64() * 1e9;
     let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
@@ -117,12 +118,13 @@ fn agrees(seen: f64, expected: f64) -> bool {
     (seen / expected - 1.0).abs() <= TOLERANCE
 }
 
-/// Additions of two registers, which no known CPU does in less than a cycle (of a constant some
-/// do), and multiplications of two registers.
+/// Additions and multiplications of two registers. Every known CPU needs at least a cycle for such
+/// an addition; additions of a constant may be faster.
 mod chains {
     use std::ops::RangeInclusive;
 
-    /// In a chain of additions: about 0.1 ms at 3 GHz, beside which reading the clock is nothing.
+    /// Length of a chain of additions: about 0.1 ms at 3 GHz, compared with which reading the clock
+    /// takes no time.
     pub(super) const ADDS: u32 = UNROLLED * ADD_ROUNDS;
     pub(super) const MULTIPLIES: u32 = UNROLLED * MULTIPLY_ROUNDS;
     const UNROLLED: u32 = 64;
@@ -137,7 +139,7 @@ mod chains {
         3..=3
     };
 
-    /// A function that runs a chain of one instruction; `None` if it is not written for this
+    /// Returns a function that runs a chain of one instruction; `None` if there is none for this
     /// architecture.
     macro_rules! chain {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
@@ -207,7 +209,7 @@ mod tests {
             let (adds, multiplies) = times(2.5, cycles);
             assert_eq!(judge(adds, multiplies), None, "{cycles}");
         }
-        // A CPU that did two additions in a cycle would seem twice as fast.
+        // A CPU that did two additions in a cycle would appear twice as fast.
         let (adds, multiplies) = times(2.5, 3.0);
         assert_eq!(judge(adds / 2, multiplies), None);
     }
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn a_measured_clock_is_one_that_a_cpu_can_have() {
-        // A busy host may keep the chains from agreeing in one measurement, not in a hundred.
+        // On a busy host the chains may disagree in one measurement, but not in a hundred.
         let clock = (0..100)
             .find_map(|_| measure(&allowed_cpus()[..1]))
             .unwrap();

@@ -8,17 +8,17 @@ use super::{ClockReading, ControlFrequency, FreqState, Mode, Setup};
 use crate::affinity::allowed_cpus;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix before it is given up: some drivers need a moment. A
-/// guess.
+/// How often the clock is measured after a fix before the runner gives up: some drivers need a
+/// moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
-/// Holds a fix around the trials of mode `fixed` and measures the clock beside every trial.
+/// Holds a fix around the trials of mode `fixed` and measures the clock around every trial.
 pub struct Controller {
     setup: Setup,
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Hold>,
-    /// There is no fix although the mode asks for one, and trials run all the same.
+    /// The mode requests a fix, but there is none, and trials run nevertheless.
     has_failed: bool,
     mode: Mode,
     threads: usize,
@@ -26,7 +26,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Fixes by way of `setup`. Where that fails, trials run all the same if `allow_uncontrolled`.
+    /// Fixes by way of `setup`. If that fails and `allow_uncontrolled` is set, trials run
+    /// nevertheless.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
         Self {
@@ -83,11 +84,11 @@ impl Controller {
             format!("; {path} allows boost, and this backend cannot forbid it")
         });
         let seen = seen.map_or_else(
-            || "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
+            || "their clock cannot be measured: the two methods disagree".to_owned(),
             |clock| format!("run at {clock}"),
         );
         bail!(Stop::HostNotFit(format!(
-            "all CPUs that trials may use were set to {} kHz and read back so, but {seen}{left}",
+            "all CPUs that trials may use were set to {} kHz, and the files confirm it, but {seen}{left}",
             held.khz()
         )))
     }

@@ -9,21 +9,21 @@ use super::recipe::Recipe;
 use super::sysfs::{Backend, Kind, Knob, Tree};
 use crate::stop::Stop;
 
-/// A fixed frequency. Dropped, it puts back what was there; also while a panic unwinds.
+/// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
 pub struct Hold {
     tree: Tree,
     backend: Box<dyn Backend>,
     recipe: Recipe,
-    /// `None` once everything is back, or was given up.
+    /// `None` once the settings are restored, or a restore was given up.
     journal: Option<Journal>,
 }
 
 impl Hold {
-    /// Writes the journal, fixes the frequency, and reads everything back. After any failure, the
-    /// old settings are put back.
+    /// Writes the journal, fixes the frequency, and reads everything back. After any failure, it
+    /// restores the old settings.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the file that refused or says another value.
+    /// [`Stop::HostNotFit`] with the file that refused or that shows another value.
     pub fn begin(
         tree: Tree,
         backend: Box<dyn Backend>,
@@ -43,10 +43,11 @@ impl Hold {
         let Err(error) = held.apply().and_then(|()| held.verify()) else {
             return Ok(held);
         };
-        // A failure to restore tells more than the one that led to it, and names the remedy.
+        // The failure of the restore is more important than the one before it, and names the
+        // remedy.
         held.restore()?;
         bail!(Stop::HostNotFit(format!(
-            "{error:#}; everything is as it was before"
+            "{error:#}; all settings are restored"
         )))
     }
 
@@ -59,7 +60,7 @@ impl Hold {
     fn apply(&mut self) -> Result<()> {
         let Recipe { khz, settings, .. } = self.recipe.clone();
         for (knob, value) in settings {
-            // The lower limit is never above the upper one, or the kernel refuses.
+            // The lower limit must never be above the upper one, or the kernel refuses.
             if let (Kind::Max, Some(policy)) = (knob.kind, knob.policy)
                 && khz <= self.tree.value(knob)?.parse().unwrap_or(0)
             {
@@ -72,12 +73,12 @@ impl Hold {
         Ok(())
     }
 
-    /// Whether it is boost that the backend has no way to forbid.
+    /// Whether the setting is boost, and the backend has no way to forbid it.
     fn leaves_on(&self, knob: Knob) -> bool {
         knob.kind.is_boost() && !self.backend.can_set(knob.kind)
     }
 
-    /// Writes what is not there already: what is right needs no permission.
+    /// Writes a value unless the file already has it: then no permission is needed.
     fn set(&mut self, knob: Knob, value: &str) -> Result<()> {
         if self.tree.value(knob)? == value {
             return Ok(());
@@ -85,8 +86,8 @@ impl Hold {
         self.backend.set(&self.tree, knob, value.as_bytes())
     }
 
-    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep
-    /// the clock down, and only measuring can tell whether they do.
+    /// Boost that stays on because the backend has no way to forbid it. Then only the limits keep
+    /// the clock down, and only a measurement shows whether they do.
     #[must_use]
     pub fn boost_left_on(&self) -> Option<Knob> {
         let left = self.recipe.settings.iter().find(|(knob, off)| {
@@ -98,14 +99,14 @@ impl Hold {
     /// Reads everything back.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the first file that says another value.
+    /// [`Stop::HostNotFit`] with the first file that shows another value.
     pub fn verify(&self) -> Result<()> {
         for (knob, wanted) in &self.recipe.settings {
             let found = self.tree.value(*knob)?;
             if found != *wanted && !self.leaves_on(*knob) {
                 bail!(Stop::HostNotFit(format!(
-                    "{}: was set to `{wanted}` and reads `{found}`; a daemon may fight over it (tuned, \
-                     power-profiles-daemon, thermald, tlp): stop it, or the hardware allows no other value",
+                    "{}: was set to `{wanted}` and reads `{found}`; stop daemons that may set it (tuned, \
+                     power-profiles-daemon, thermald, tlp); if that does not help, the hardware allows no other value",
                     self.tree.path(*knob).display()
                 )));
             }
@@ -113,7 +114,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Puts back what was there, and deletes the journal when all of it is.
+    /// Restores the old settings, and deletes the journal if all of them are restored.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with every file that differs; the journal then stays.
@@ -127,7 +128,7 @@ impl Hold {
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // Taken first: if the restore fails, the next command tries again, and not `drop`.
+        // Taken first: if the restore fails, the next command tries again; `drop` does not.
         let journal = self.journal.take();
         journal.map_or(Ok(()), |it| put_back(&self.tree, &mut *self.backend, it))
     }
@@ -141,14 +142,14 @@ impl Drop for Hold {
     }
 }
 
-/// Puts back what a journal says and deletes it.
+/// Restores the settings of a journal and deletes it.
 ///
 /// # Errors
-/// [`Stop::HostNotFit`] with every file that is not as it was; the journal then stays.
+/// [`Stop::HostNotFit`] with every file that could not be restored; the journal then stays.
 pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
     let all = &journal.entry.before;
-    // Requests mean something under the governor `userspace` only; the kernel answers by itself
-    // under any other.
+    // Requests have a meaning under the governor `userspace` only; under any other, the kernel
+    // itself answers.
     let obeys = |it: &&SavedSetting| {
         let is_governor = it.file.kind == Kind::Governor;
         is_governor && it.content.trim() == "userspace"
@@ -160,7 +161,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
     let differs =
         |it: &SavedSetting| tree.read(it.file).ok().as_deref() != Some(it.content.as_bytes());
 
-    // First of all, lower limits go out of the way of everything.
+    // Lower limits go first to the lowest value, so that they obstruct no other write.
     for limit in ours.iter().filter(|it| it.file.kind == Kind::Min) {
         let policy = limit.file.policy;
         let lowest = tree.fact(&limit.file.beside("cpuinfo_min_freq"));
@@ -175,7 +176,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
     let mut troubles = Vec::new();
     for kind in Kind::all() {
         for it in ours.iter().filter(|it| it.file.kind == kind) {
-            // A refusal does not matter if the setting came right all the same.
+            // A refusal does not matter if the setting is nevertheless right.
             if differs(it)
                 && let Err(error) = backend.set(tree, it.file, it.content.as_bytes())
                 && differs(it)
@@ -195,8 +196,8 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
         return journal.delete();
     }
     bail!(Stop::HostNotFit(format!(
-        "the frequency settings are not all as they were: {}. Mend the cause, then run `cargo runner \
-         frequency restore` ({} keeps what was there)",
+        "some frequency settings could not be restored: {}. Mend the cause, then run `cargo runner \
+         frequency restore` ({} keeps the original settings)",
         troubles.join("; "),
         journal.path.display()
     )))

@@ -1,6 +1,6 @@
-//! Keeps the files' content from before a fix on disk: written before the first change, deleted
-//! after the last file is back. A runner that finds a journal without a holder undoes the fix of a
-//! runner that died.
+//! Keeps on disk the files' content from before a fix. The journal is written before the first
+//! change, and deleted after the last file is restored. A runner that finds a journal without a
+//! holder undoes the fix of a runner that died.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -29,7 +29,8 @@ pub struct Entry {
     schema: u32,
     /// Folder whose files were changed.
     pub sysfs: PathBuf,
-    /// Start of the system that the changes were made in; the next start undoes them by itself.
+    /// Identifies the start of the system in which the changes were made; the next start undoes
+    /// them by itself.
     boot: String,
     /// Process that made them.
     pub process: u32,
@@ -45,7 +46,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedSetting {
-    /// Which.
+    /// The file.
     pub file: Knob,
     /// Its content, end of line included. The kernel shows these files in ASCII.
     pub content: String,
@@ -59,13 +60,13 @@ impl SavedSetting {
         match setting.fault(tree) {
             None => Ok(setting),
             Some(why) => bail!(Stop::HostNotFit(format!(
-                "{}: {why}, so it could not be put back",
+                "{}: {why}, so it could not be restored",
                 tree.shown()
             ))),
         }
     }
 
-    /// Why it is nothing that a fix could have found, and is not to be written.
+    /// Returns why a fix cannot have found this value, so that it must not be written.
     fn fault(&self, tree: &Tree) -> Option<String> {
         let Self { file, content } = self;
         if !tree.holds(*file) {
@@ -94,8 +95,8 @@ impl Entry {
         }
     }
 
-    /// Whether the system has booted since the fix, which undid it. Where a start is unknown, it
-    /// has not: what is put back twice does no harm.
+    /// Whether the system has booted since the fix, which undid it. If a start is unknown, the
+    /// answer is no: restoring twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         is_other_boot(&self.boot, &boot())
     }
@@ -105,13 +106,13 @@ fn is_other_boot(one: &str, other: &str) -> bool {
     !one.is_empty() && !other.is_empty() && one != other
 }
 
-/// Stands for this start of the system; empty where the kernel does not let this process read it.
+/// Identifies this start of the system; empty if the kernel does not let this process read it.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// The default place of a tree's journal: one for the host, so that every checkout finds it, and
+/// The default path of a tree's journal: one for the host, so that every checkout finds it, and
 /// outside of all results.
 pub(super) fn default_path(tree: &Tree) -> PathBuf {
     let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
@@ -137,8 +138,8 @@ impl Journal {
     pub fn create(path: &Path, entry: Entry) -> Result<Self> {
         let file = write(path, &entry).map_err(|error| {
             Stop::HostNotFit(format!(
-                "{}: the journal cannot be written: {error}. Nothing was changed, since what was there \
-                 could not be put back after a crash; mend the cause or choose another file with \
+                "{}: the journal cannot be written: {error}. Nothing was changed, since the settings \
+                 could not be restored after a crash; mend the cause or choose another file with \
                  --frequency-journal",
                 path.display()
             ))
@@ -153,19 +154,19 @@ impl Journal {
     /// Opens the journal of a fix that ended without a restore; `None` if there is none.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if it is no journal, or of another tree; [`Stop::HostNotFit`] if it is
-    /// another user's, or its runner still lives.
+    /// [`Stop::BadInput`] if it is not a journal, or of another tree; [`Stop::HostNotFit`] if it is
+    /// another user's, or its runner still runs.
     pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
         let shown = path.display();
         let unread =
             |error| Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}"));
         let damaged = |reason: String| {
             Stop::BadInput(format!(
-                "{shown}: no journal of this runner: {reason}. The settings before the fix are not known: \
-                 look at `cargo runner frequency status`, set what you want by hand, and delete the file"
+                "{shown}: not a journal of this runner: {reason}. The settings before the fix are unknown: \
+                 see `cargo runner frequency status`, make the settings by hand, and delete the file"
             ))
         };
-        // A pipe in the journal's place must not make this wait for a writer.
+        // A pipe at the journal's path must not make this wait for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let mut options = File::options();
         options.read(true).custom_flags(flags.bits().cast_signed());
@@ -174,11 +175,11 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => bail!(unread(error)),
         };
-        // Any user may write to the folder, and the journal's values are written to the kernel's
-        // files.
+        // Any user may write to the folder, and the runner writes the journal's values to the
+        // kernel's files.
         let facts = file.metadata()?;
         if !facts.is_file() {
-            bail!(damaged("it is no regular file".to_owned()));
+            bail!(damaged("it is not a regular file".to_owned()));
         }
         let owner = facts.uid();
         if owner != rustix::process::geteuid().as_raw() {
@@ -189,7 +190,7 @@ impl Journal {
         }
         let held = || {
             format!(
-                "{shown}: another runner holds the frequency now; wait for it or end it, and it restores by itself"
+                "{shown}: another runner holds the frequency; wait for it or end it, and it restores the settings by itself"
             )
         };
         check_locked(file.try_lock(), path, held)?;
@@ -201,7 +202,7 @@ impl Journal {
             io::ErrorKind::InvalidData => damaged(error.to_string()),
             _ => unread(error),
         })?;
-        // First of which version it is: another one may have other fields.
+        // The version is read first: another one may have other fields.
         let invalid = |error: serde_json::Error| damaged(error.to_string());
         let value: Value = serde_json::from_str(&text).map_err(invalid)?;
         if let Some(schema) = value.get("schema")
@@ -245,7 +246,7 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     serde_json::to_writer_pretty(&mut file, entry)?;
     file.write_all(b"\n")?;
-    // Temporary files are private; of this one everybody may know.
+    // Temporary files are private, but every user may read the journal.
     file.as_file()
         .set_permissions(fs::Permissions::from_mode(0o644))?;
     file.as_file().lock()?;
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_nobody_holds_says_what_was_there_and_a_second_one_is_refused() {
+    fn a_journal_without_a_holder_says_what_was_there_and_a_second_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
         fs::write(&path, text(folder.path())).unwrap();
@@ -317,22 +318,22 @@ mod tests {
         let whole = text(folder.path());
         let without_files = whole.split_once('[').unwrap().0.to_owned() + "[]}";
         for (from, to, reason) in [
-            (&*whole, "", "no journal of this runner"),
+            (&*whole, "", "not a journal of this runner"),
             (&*whole, "{\"schema\": 9, \"more\": []}", "`schema` is 9"),
-            ("\"khz\"", "\"khz", "no journal of this runner"),
+            ("\"khz\"", "\"khz", "not a journal of this runner"),
             ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
             (
                 "cpufreq/policy0/scaling_governor",
                 "../../etc/passwd",
-                "which no fix changes",
+                "which a fix does not change",
             ),
-            ("policy0", "policy+0", "which no fix changes"),
+            ("policy0", "policy+0", "which a fix does not change"),
             (
                 "policy0/scaling_governor",
                 "policy0/cpufreq/boost",
-                "which no fix changes",
+                "which a fix does not change",
             ),
-            ("cpufreq/boost", "boost", "which no fix changes"),
+            ("cpufreq/boost", "boost", "which a fix does not change"),
             (&*whole, &*without_files, "`before` has no file"),
             (
                 "userspace",
@@ -359,7 +360,7 @@ mod tests {
             let said = refused("delete the file");
             assert!(said.contains(reason), "{said}");
         }
-        // Outside, whatever the names say.
+        // The names are valid, but they lead outside the folder.
         let outside = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("cpufreq")).unwrap();
         fs::write(outside.path().join("boost"), "1\n").unwrap();
@@ -369,7 +370,7 @@ mod tests {
         refused("`sysfs` is /elsewhere");
         fs::write(&path, [0xff, 0xfe]).unwrap();
         refused("delete the file");
-        // Nothing waits for what is no file.
+        // Opening must not wait for a path that is not a file.
         fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());

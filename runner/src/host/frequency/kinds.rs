@@ -1,4 +1,4 @@
-//! Whether CPUs are equally strong: in one cycle, and in cycles.
+//! Determines whether CPUs are equally strong: per cycle, and in cycles per second.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) struct Alike {
     pub(crate) cpus: Vec<usize>,
 }
 
-/// Files of a CPU that say how strong it is. Not every kernel has all.
+/// Files of a CPU that show its strength. Not every kernel has all.
 const FILES: [&str; 4] = [
     "cpu_capacity",
     "cpufreq/base_frequency",
@@ -24,15 +24,15 @@ const FILES: [&str; 4] = [
 const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
 
 /// Performance monitors of the kinds of cores of a hybrid processor, the weakest first. The kernel
-/// has one for each kind that is there.
+/// has one for each existing kind.
 const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
 
-/// Highest frequencies that differ by less are of one kind of CPU: firmware lets the best cores of
-/// a processor go somewhat higher. A guess.
+/// Smaller differences between highest frequencies do not make another kind of CPU: firmware lets
+/// the best cores of a processor clock somewhat higher. A guess.
 const FAVOURED: f64 = 0.85;
 
-/// The kinds of `cpus`, the strongest first; one if they are all alike. They are unequal if one
-/// sign says so.
+/// The kinds of `cpus`, the strongest first; one if all are alike. They are unequal if one file
+/// shows a difference.
 pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     let policies = tree.policies();
     let policy_of = |cpu| policies.iter().find(|policy| policy.cpus.contains(&cpu));
@@ -45,7 +45,7 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
                 (Some(file), Some(policy)) => tree.number_if_any(&policy.file(file))?,
                 (Some(_), None) => None,
             };
-            // 0 counts as none.
+            // 0 counts as missing.
             known.extend(strength.filter(|it| *it > 0).map(|it| (it, cpu)));
         }
         if file == HIGHEST {
@@ -72,7 +72,7 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
         };
         let listed = cpu_list(&text).ok_or_else(|| {
             let text = start_of(&text);
-            format!("/sys/devices/{name}/cpus says `{text}`, which is no list of CPUs")
+            format!("/sys/devices/{name}/cpus says `{text}`, which is not a list of CPUs")
         })?;
         let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
         known.extend(listed.map(|cpu| (kind, cpu)));
@@ -84,12 +84,12 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     }
     same.ok_or_else(|| {
         let (files, folder) = (FILES.join(", "), tree.shown());
-        format!("of the files {files} below {folder}/cpu*, none is there for all CPUs")
+        format!("of the files {files} below {folder}/cpu*, none exists for all CPUs")
     })
 }
 
-/// The CPUs to keep trials to: the strongest of which there are two, as a pool of one worker shows
-/// little.
+/// The CPUs to which trials should be kept: the strongest kind with at least two CPUs, as a pool of
+/// one worker shows little.
 pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     let several = kinds.iter().find(|kind| kind.cpus.len() > 1);
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)

@@ -1,5 +1,5 @@
-//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner
-//! tells the rules; [`recipe`] what is written, [`hold`] in which order.
+//! The CPU frequency: fixed, verified, measured, and always restored. `README.md` of the runner has
+//! the rules, [`recipe`] the values that are written, and [`hold`] the order.
 
 pub mod clock;
 pub mod control;
@@ -27,7 +27,7 @@ use crate::stop::Stop;
 pub enum FreqState {
     /// Set, read back after the trial, and measured within 2 % before and after it.
     FixedVerified,
-    /// Asked for, but not held.
+    /// Requested, but not held.
     FixedFailed,
     /// Left to the host, which has a frequency driver.
     Dynamic,
@@ -52,24 +52,25 @@ pub enum Mode {
 }
 
 impl std::fmt::Display for Mode {
-    /// As records have it.
+    /// The mode's name in records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
     }
 }
 
-/// Sets the frequency around trials and watches it beside them.
+/// Sets the frequency around trials and measures it beside them.
 pub trait ControlFrequency {
-    /// Just before a trial: switches to its mode if need be, and measures the clock.
+    /// Called just before a trial: switches to its mode if necessary, and measures the clock.
     ///
     /// # Errors
-    /// If a mode that was promised cannot be entered, or one that is left not be undone.
+    /// If a promised mode cannot be entered, or the settings of the previous mode cannot be
+    /// restored.
     fn before(&mut self, mode: Mode, threads: usize) -> Result<()>;
 
-    /// Just after it: measures again and says whether the mode held.
+    /// Called just after the trial: measures again and returns whether the mode held.
     fn after(&mut self) -> ClockReading;
 
-    /// At the end of all trials: puts the old settings back.
+    /// Called after all trials: restores the old settings.
     ///
     /// # Errors
     /// If that fails.
@@ -81,9 +82,9 @@ pub trait ControlFrequency {
 pub struct ClockReading {
     /// Whether the mode held.
     pub state: FreqState,
-    /// Measured clock before the trial, in GHz, mean over as many CPUs as it has threads.
+    /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
     pub ghz_before: Option<f64>,
-    /// The same after it.
+    /// Measured clock after the trial, likewise.
     pub ghz_after: Option<f64>,
 }
 
@@ -98,8 +99,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in
-    /// the file `journal` (default: one for this host).
+    /// Sets the files below the folder `sysfs` (default: the system's), and keeps their old content
+    /// in the file `journal` (default: one for this host).
     #[must_use]
     pub fn new(sysfs: Option<&Path>, backend: BackendChoice, journal: Option<&Path>) -> Self {
         let tree = sysfs.map(Tree::at).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Setup {
     /// Returns the settings of a fix, and the backend that would write them.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
+    /// [`Stop::HostNotFit`] with the reason why this host cannot fix a frequency.
     pub(crate) fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
         let recipe = recipe::recipe(&self.tree, &self.tree.used_cpus())?;
         let backend = self.backend.open(&self.tree, &recipe.policies)?;
@@ -129,14 +130,14 @@ impl Setup {
     /// Fixes the frequency until the value is dropped.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if that is not possible; everything is then as it was.
+    /// [`Stop::HostNotFit`] if that is not possible; all settings are then unchanged.
     pub(crate) fn fix(&self) -> Result<Hold> {
         let (recipe, backend) = self.prepare()?;
         Hold::begin(self.tree.clone(), backend, recipe, &self.journal)
     }
 
-    /// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was
-    /// one.
+    /// Undoes a fix that was made by hand or by a runner that died, and prints that. Returns
+    /// whether there was one.
     pub(crate) fn restore_leftover(&self) -> Result<bool> {
         let Some(journal) = Journal::open(&self.journal, &self.tree)? else {
             return Ok(false);
@@ -153,15 +154,15 @@ impl Setup {
             let mut backend = self.backend.open(&self.tree, &self.policies())?;
             hold::put_back(&self.tree, &mut *backend, journal)?;
             tell!(
-                "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; everything \
-                 is as it was before"
+                "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; all settings \
+                 are the original ones"
             );
         }
         Ok(true)
     }
 
-    /// Describes the fix that is in force, by hand or left by a runner that died, or says why that
-    /// is unknown.
+    /// Describes the fix that is in force, made by hand or left by a runner that died, or returns
+    /// why that is unknown.
     pub(crate) fn fix_in_force(&self) -> Option<String> {
         match Journal::open(&self.journal, &self.tree) {
             Ok(journal) => journal.map(|Journal { entry, .. }| {
@@ -174,8 +175,8 @@ impl Setup {
         }
     }
 
-    /// The frequency that a fix would set, and the backend that would set it. If the host cannot
-    /// hold one frequency, the reason, as far as it is known without a try.
+    /// The frequency that a fix would set, and its backend. If the host cannot hold one frequency,
+    /// the reason, as far as it is known without trying.
     pub(crate) fn fixable(&self) -> Result<String, String> {
         match self.prepare() {
             Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
@@ -183,7 +184,7 @@ impl Setup {
         }
     }
 
-    /// Refuses modes that this host cannot keep, unless the caller takes the consequences.
+    /// Refuses modes that this host cannot keep, unless the user accepts uncontrolled trials.
     pub(crate) fn check_modes(&self, modes: &[Mode], allow_uncontrolled: bool) -> Result<()> {
         if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
             return Ok(());

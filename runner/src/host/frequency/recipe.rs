@@ -1,6 +1,6 @@
 //! The files and values that a fix writes, so that all CPUs run at one frequency.
 //!
-//! The kernel's files decide, not the name of the driver. The runner takes the highest frequency
+//! The kernel's files decide, not the name of the driver. The runner reads the highest frequency
 //! without boost from the file that has it. The clock that is measured after a fix shows whether
 //! the file is right.
 
@@ -18,19 +18,20 @@ pub struct Recipe {
     pub khz: u64,
     /// The policies whose CPUs are fixed.
     pub policies: Vec<Policy>,
-    /// The files and values of the fix, in the order in which they are written: governors, switches
-    /// that forbid boost (setting a governor can allow it again), limits.
+    /// The files and values of the fix, in the order of writing: governors, switches that forbid
+    /// boost, limits. Boost comes after the governor, because setting a governor can allow boost
+    /// again.
     pub settings: Vec<(Knob, String)>,
 }
 
-/// The governor of a fix: between equal limits there is one frequency left for it to take.
+/// The governor of a fix. It has no choice, because both limits are equal.
 const PERFORMANCE: &str = "performance";
 
-/// Chooses the highest frequency that every CPU of `used`, those that trials may run on, can hold
-/// without boost, and all that is to be written.
+/// Chooses the highest frequency that every CPU of `used` can hold without boost, and all values to
+/// write. `used` are the CPUs that trials may run on.
 ///
 /// # Errors
-/// [`Stop::HostNotFit`] if there is no frequency control, or no common frequency that is known.
+/// [`Stop::HostNotFit`] if there is no frequency control, or no known common frequency.
 pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     let policies = tree.policies_of(used);
     if policies.is_empty() {
@@ -64,9 +65,9 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     })
 }
 
-/// CPUs that do different work in a cycle are not made equal by one frequency.
+/// One frequency does not make CPUs equal that do different work in a cycle.
 fn check_alike(tree: &Tree, used: &[usize]) -> Result<()> {
-    // Where no file tells, the clock that is measured after a fix still does.
+    // If no file shows a difference, the clock that is measured after a fix still does.
     let kinds = kinds::of(tree, used).unwrap_or_default();
     let [strongest, other, ..] = kinds.as_slice() else {
         return Ok(());
@@ -89,7 +90,7 @@ fn common_frequency(tree: &Tree, policies: &[Policy]) -> Result<u64> {
         lowest = lowest.max(least.unwrap_or(0));
         lists.extend((!listed.is_empty()).then_some(listed));
     }
-    // Where only some frequencies exist, all must have the one that is chosen.
+    // If only some frequencies exist, all CPUs must have the chosen one.
     let is_in_all = |khz: &u64| lists.iter().all(|listed| listed.contains(khz));
     let khz = match lists.first() {
         Some(first) => first
@@ -118,15 +119,15 @@ fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
         return Ok(base);
     }
     match available(tree, policy)?[..] {
-        // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without it.
+        // ACPI tables of Intel hosts list turbo as 1 MHz above the highest frequency without it.
         [.., next, top] if next + 1000 == top => return Ok(next),
         [.., top] => return Ok(top),
         [] => {}
     }
     let nominal = format!("cpu{}/acpi_cppc/nominal_freq", policy.cpus[0]); // in MHz
     let khz = number(&nominal)?.and_then(|mhz| mhz.checked_mul(1000));
-    // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A kernel
-    // may still name the turbo frequency, so the nominal one is asked, too.
+    // If turbo is forbidden, perhaps permanently by firmware, no CPU can exceed its base frequency.
+    // A kernel may still report the turbo frequency, so the nominal one is checked, too.
     let no_turbo = tree.fact(&Knob::of_host(Kind::NoTurbo).to_string());
     let highest = match no_turbo.as_deref() {
         Ok("1") => number(&policy.file("cpuinfo_max_freq"))?,
@@ -136,7 +137,7 @@ fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
         let (base, list) = (policy.file("base_frequency"), policy.file(AVAILABLE));
         let driver = &policy.driver;
         let remedy = if driver.starts_with("intel") {
-            "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
+            "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` if that \
              shows none either: another driver may list it"
         } else if driver.starts_with("amd") {
             "; start Linux with `amd_pstate=disable`: another driver may list it"
@@ -156,7 +157,7 @@ fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
 fn known<T>(fact: Fact<T>) -> Result<T> {
     fact.map_err(|reason| {
         Stop::HostNotFit(format!(
-            "{reason}, so what can be fixed is not known; look at its permissions, or ask as root"
+            "{reason}, so it is unknown which frequency can be fixed; check its permissions, or run as root"
         ))
         .into()
     })
@@ -164,7 +165,7 @@ fn known<T>(fact: Fact<T>) -> Result<T> {
 
 const AVAILABLE: &str = "scaling_available_frequencies";
 
-/// Frequencies that a policy can be asked for, ascending; empty where any can be.
+/// Frequencies that a policy accepts, ascending; empty if it accepts any.
 fn available(tree: &Tree, policy: &Policy) -> Result<Vec<u64>> {
     let text = known(tree.fact_if_any(&policy.file(AVAILABLE)))?.unwrap_or_default();
     let words = text.split_whitespace();
@@ -185,8 +186,9 @@ fn check_governor(tree: &Tree, policy: &Policy) -> Result<()> {
     )))
 }
 
-/// The limits that keep CPUs of `policies` below the frequency that they can hold without boost.
-/// Returns the first, with its file, and how many policies have one. `None` if there is none.
+/// Returns the first limit that keeps CPUs of `policies` below the frequency that they can hold
+/// without boost. It comes with its file and the number of policies that have such a limit. `None`
+/// if there is none.
 pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {
@@ -195,7 +197,7 @@ pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
             let khz = tree.number_if_any(&path)?;
             let place = format!("{}/{path}", tree.shown());
             match khz {
-                Some(0) => Err(format!("{place} = 0, which is no frequency")),
+                Some(0) => Err(format!("{place} = 0, which is not a frequency")),
                 khz => Ok(khz.map(|khz| (khz, format!("{place} = {khz}")))),
             }
         };
@@ -206,7 +208,7 @@ pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
         let (highest, _) = there("cpuinfo_max_freq")?;
         let held = most_without_boost(tree, policy).map_or(highest, |khz| khz.min(highest));
         let mut limits = vec![there("scaling_max_freq")?];
-        // Firmware's, and a share of the highest: not every host has them.
+        // The firmware's limit, and a share of the highest frequency: not every host has them.
         limits.extend(limit("bios_limit")?);
         let share = "intel_pstate/max_perf_pct";
         if let Some(percent) = tree.number_if_any(share)? {

@@ -14,31 +14,32 @@ use crate::text::table::{PAGE, plain, wrapped};
 /// Files with their values, by name.
 type Settings = BTreeMap<String, String>;
 
-/// How the frequency of this host stands.
+/// The state of this host's frequency.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Status {
     /// Folder of the files.
     sysfs: String,
-    /// The CPUs that trials may use; one row for all that are set alike.
+    /// The CPUs that trials may use; one row for all with the same settings.
     policies: Vec<Row>,
     /// Files that forbid boost on all CPUs.
     host: Settings,
-    /// The limit that keeps the CPUs below what they can hold without boost; null if none does.
+    /// The limit that keeps the CPUs below the frequency that they can hold without boost; null if
+    /// there is none.
     cap: Option<String>,
-    /// Why that is unknown.
+    /// Why the limit is unknown.
     cap_unknown: Option<String>,
     /// The frequency that a fix would set and the backend that would set it.
     fixable: Option<String>,
-    /// Why it cannot be fixed.
+    /// Why no frequency can be fixed.
     reason_against: Option<String>,
-    /// Whether a fix is in force, in words; null if none is.
+    /// A description of the fix in force; null if there is none.
     fix_in_force: Option<String>,
     /// Clock measured now on all CPUs that trials may use; null if the files are another host's, or
-    /// the two ways to measure do not agree.
+    /// the two methods disagree.
     measured: Option<String>,
 }
 
-/// CPUs whose policies say the same.
+/// CPUs whose policies have the same settings.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     cpus: String,
@@ -104,7 +105,7 @@ impl fmt::Display for Status {
             lines.push(format!("CPUs {} ({}): {settings}", row.cpus, row.driver));
         }
         let of_host = shown(&self.host);
-        let not_measured = "unknown: the files are another host's, or the two ways do not agree";
+        let not_measured = "unknown: the files are another host's, or the two methods disagree";
         for (what, says) in [
             ("all CPUs", Some(&*of_host).filter(|says| !says.is_empty())),
             ("limited", self.cap.as_deref()),

@@ -15,20 +15,20 @@ use crate::host::{CPUS, Fact, Host, LONGEST, cpu_list, is_there, read_text, star
 use crate::stop::Stop;
 use crate::system::whole_file;
 
-/// Longer than the name of a governor or of a preference, in bytes: the kernel has 16 for them.
+/// Bytes of the longest accepted name of a governor or of a preference; the kernel's limit is 16.
 const LONGEST_NAME: usize = 32;
 
 /// Where the kernel shows its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
 
-/// The setting that a file decides, in the order in which settings are put back. Boost follows the
-/// governor, because setting a governor may allow boost again. Limits follow boost, because the
-/// kernel cuts upper limits while boost is forbidden. Requests come last.
+/// The setting that a file decides, in the order of restoring. Boost follows the governor, because
+/// setting a governor may allow boost again. Limits follow boost, because the kernel lowers upper
+/// limits while boost is forbidden. Requests come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The governor, which chooses the frequency.
     Governor,
-    /// `1` forbids boost on all CPUs; the file of `intel_pstate` in the place of [`Kind::Boost`].
+    /// `1` forbids boost on all CPUs; the file of `intel_pstate` that replaces [`Kind::Boost`].
     NoTurbo,
     /// `0` forbids boost on all CPUs.
     Boost,
@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in their order, with the name of the file: one of the host with its folder.
+    /// All kinds, in their order, with the file's name; a file of the host comes with its folder.
     const FILES: [(Self, &str); 9] = [
         (Self::Governor, "scaling_governor"),
         (Self::NoTurbo, "intel_pstate/no_turbo"),
@@ -60,7 +60,7 @@ impl Kind {
         (Self::Speed, "scaling_setspeed"),
     ];
 
-    /// All of them, in their order.
+    /// All kinds, in their order.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         Self::FILES.into_iter().map(|(kind, _)| kind)
     }
@@ -70,13 +70,13 @@ impl Kind {
         Self::FILES[self as usize].1
     }
 
-    /// Whether the host has one such file; else every policy may have one.
+    /// Whether the host has one such file; otherwise every policy may have one.
     pub(crate) fn is_of_host(self) -> bool {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
     }
 
-    /// Returns what such a file may hold, if `content` is nothing of the kind. A caller that writes a
-    /// value back asks first.
+    /// If `content` is invalid for such a file, returns a description of the valid contents. A
+    /// caller checks this before it writes a value back.
     pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
         let value = content.strip_suffix('\n').unwrap_or(content);
         let is_name = |it: &str| {
@@ -99,7 +99,7 @@ impl Kind {
         (!fits).then_some(what)
     }
 
-    /// Whether it is a switch for boost, which the upper limits of a fix forbid already.
+    /// Whether it is a switch for boost, which the upper limits of a fix already forbid.
     #[must_use]
     pub fn is_boost(self) -> bool {
         self.is_of_host() || self == Self::PolicyBoost
@@ -110,7 +110,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Knob {
-    /// The policy whose file it is; `None` for one of the host.
+    /// The policy that the file belongs to; `None` for a file of the host.
     pub policy: Option<u32>,
     /// The setting that it decides.
     pub kind: Kind,
@@ -147,7 +147,7 @@ impl From<Knob> for String {
 impl TryFrom<String> for Knob {
     type Error = String;
 
-    /// Accepts only the files that a fix changes, so a damaged journal cannot lead outside.
+    /// Accepts only the files that a fix changes, so a damaged journal cannot name others.
     fn try_from(path: String) -> Result<Self, String> {
         let of_policy = path.strip_prefix("cpufreq/policy");
         let (policy, file) = match of_policy.and_then(|path| path.split_once('/')) {
@@ -160,7 +160,7 @@ impl TryFrom<String> for Knob {
         let is_exact =
             |it: &Self| it.to_string() == path && it.kind.is_of_host() == policy.is_none();
         knob.filter(is_exact)
-            .ok_or_else(|| format!("`file` is `{path}`, which no fix changes"))
+            .ok_or_else(|| format!("`file` is `{path}`, which a fix does not change"))
     }
 }
 
@@ -212,8 +212,7 @@ impl Tree {
         }
     }
 
-    /// Whether these are the files of this host's kernel, so that they say something about its
-    /// clock.
+    /// Whether these are the files of this host's kernel, so that they describe its clock.
     pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new(SYSTEM)
     }
@@ -229,8 +228,8 @@ impl Tree {
         self.root.join(knob.to_string())
     }
 
-    /// The policies that have a CPU online, ascending; none on a host without frequency control.
-    /// Policies of CPUs that are offline refuse every write, and have no clock to fix.
+    /// The policies that have an online CPU, ascending; none on a host without frequency control.
+    /// Policies of offline CPUs refuse every write, and have no clock to fix.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let entries = fs::read_dir(self.root.join("cpufreq"));
@@ -266,8 +265,8 @@ impl Tree {
         policies
     }
 
-    /// The CPUs that trials may run on. A folder that stands alone, in tests, has no processes: all
-    /// of its CPUs may be used.
+    /// The CPUs that trials may run on. A mock folder in tests has no processes, so all of its CPUs
+    /// are usable.
     pub(crate) fn used_cpus(&self) -> Vec<usize> {
         let allowed = match self.root.ancestors().nth(4) {
             Some(root) if self.root.ends_with(CPUS) => Host::at(root).allowed_cpus().ok(),
@@ -293,7 +292,7 @@ impl Tree {
         knobs
     }
 
-    /// Whether a knob's file lies in this folder, if there is one: links may lead elsewhere.
+    /// Whether a knob's file lies in this folder, if it exists: links may lead elsewhere.
     pub(crate) fn holds(&self, knob: Knob) -> bool {
         let Ok(file) = self.path(knob).canonicalize() else {
             return true;
@@ -330,7 +329,7 @@ impl Tree {
         read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
     }
 
-    /// The same of a file that not every host has; `None` if this one has none.
+    /// Reads a file that not every host has; `None` if this host does not have it.
     pub(crate) fn fact_if_any(&self, path: &str) -> Fact<Option<String>> {
         if is_there(&self.root.join(path)) == Ok(false) {
             return Ok(None);
@@ -338,18 +337,18 @@ impl Tree {
         self.fact(path).map(Some)
     }
 
-    /// A number that such a file says.
+    /// Reads a number from such a file.
     pub(crate) fn number_if_any(&self, path: &str) -> Fact<Option<u64>> {
         let Some(text) = self.fact_if_any(path)? else {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|_| {
             let (folder, text) = (self.shown(), start_of(&text));
-            format!("{folder}/{path} says `{text}`, which is no number")
+            format!("{folder}/{path} says `{text}`, which is not a number")
         })
     }
 
-    /// CPUs among `used` that no policy has: nothing says or sets their frequency.
+    /// CPUs among `used` that no policy has: no file shows or sets their frequency.
     pub(crate) fn without_policy(&self, used: &[usize]) -> Vec<usize> {
         let policies = self.policies();
         let is_in = |cpu: &usize| policies.iter().any(|policy| policy.cpus.contains(cpu));
@@ -367,15 +366,15 @@ pub trait Backend {
     /// As `--frequency-backend` calls it.
     fn name(&self) -> &'static str;
 
-    /// Whether it has a way to write this kind of file.
+    /// Whether it can write this kind of file.
     fn can_set(&self, _kind: Kind) -> bool {
         true
     }
 
-    /// Writes `value`, byte for byte where the way allows it.
+    /// Writes `value`, byte for byte if the backend allows it.
     ///
     /// # Errors
-    /// If it is refused. An accepted write proves little: callers read the setting back.
+    /// If it is refused. An accepted write proves little, so callers read the setting back.
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()>;
 }
 
@@ -392,19 +391,20 @@ pub enum BackendChoice {
 }
 
 impl BackendChoice {
-    /// The backend, if it is permitted here.
+    /// The backend, if it is permitted on this host.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with what would have to be permitted.
+    /// [`Stop::HostNotFit`] with the missing permission.
     pub fn open(self, tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
         match self {
             Self::Sysfs => Sysfs::open(tree, policies),
             Self::CpufreqSet => CpufreqSet::open(),
-            // The tool knows one tree only.
+            // The tool knows only the system's tree.
             Self::Auto if !tree.is_system() => Sysfs::open(tree, policies),
             Self::Auto => Sysfs::open(tree, policies).or_else(|unwritable| {
                 CpufreqSet::open().map_err(|error| {
-                    let both = format!("the frequency may not be set here: {unwritable}; {error}");
+                    let both =
+                        format!("no permission to set the frequency:  {unwritable}; {error}");
                     Stop::HostNotFit(both).into()
                 })
             }),
@@ -441,10 +441,10 @@ impl Backend for Sysfs {
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
         let path = tree.path(knob);
         let describe = || format!("{}: `{}` is refused", path.display(), trimmed(value));
-        // Never created: a file that is gone means that its CPU is.
+        // The file is never created: if it is gone, its CPU is gone.
         let mut options = OpenOptions::new();
         let file = whole_file::open(&path, options.write(true).truncate(true));
-        // In one call: the kernel takes each write as a value of its own.
+        // One call, because the kernel takes each write as a separate value.
         let written = file.and_then(|mut file| file.write(value));
         let written = written.with_context(describe)?;
         if written != value.len() {
@@ -458,11 +458,11 @@ impl Backend for Sysfs {
     }
 }
 
-/// A tool that sets governor and limits, but no boost; started as root or through sudo.
+/// A tool that sets governor and limits, but not boost; started as root or through sudo.
 struct CpufreqSet;
 
 impl CpufreqSet {
-    /// The tool, if it may be used here.
+    /// The tool, if this user may run it.
     fn open() -> Result<Box<dyn Backend>> {
         if let Err(error) = quiet(Command::new(TOOL).arg("--help")).output() {
             bail!(Stop::HostNotFit(format!(
@@ -487,7 +487,8 @@ fn needs_sudo() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Keyboard signals are for us alone: a restore must not lose its tools to a second Ctrl-C.
+/// Keyboard signals must reach only the runner: a restore must not lose its tools to a second
+/// Ctrl-C.
 fn quiet(command: &mut Command) -> &mut Command {
     let command = command.stdin(Stdio::null()).process_group(0);
     command.env("LC_ALL", "C")

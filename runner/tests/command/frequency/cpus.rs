@@ -1,4 +1,4 @@
-//! Mock folders in the place of /sys/devices/system/cpu, and a kernel that answers to writes
+//! Mock folders that replace /sys/devices/system/cpu, and a mock kernel that responds to writes
 //! there.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use runner::host::frequency::sysfs::{Backend, Kind, Knob, Tree};
 use tempfile::TempDir;
 
-/// Files of a mock host, with their lines. A `*` stands for the number of each policy.
+/// Files of a mock host, with their lines. A `*` means the number of each policy.
 pub(crate) type Files = [(&'static str, &'static str)];
 
 /// The highest frequency of all mock hosts without boost, in kHz.
@@ -37,7 +37,7 @@ const EVERY: &Files = &[
     ("cpufreq/policy*/cpuinfo_transition_latency", "10000"),
 ];
 
-/// As `intel_pstate` shows it; the host with the most files.
+/// The files of `intel_pstate`; the host with the most files.
 pub(crate) const OF_BASE: &Files = &[
     ("cpufreq/policy*/base_frequency", "2000000"),
     (
@@ -51,7 +51,7 @@ pub(crate) const OF_BASE: &Files = &[
     ("intel_pstate/status", "active"),
 ];
 
-/// As `amd-pstate-epp` shows it.
+/// The files of `amd-pstate-epp`.
 pub(crate) const OF_NOMINAL: &Files = &[
     ("cpu*/acpi_cppc/nominal_freq", "2000"), // MHz
     ("cpufreq/boost", "1"),
@@ -64,7 +64,7 @@ pub(crate) const OF_NOMINAL: &Files = &[
     ("cpufreq/policy*/scaling_governor", "powersave"),
 ];
 
-/// As `acpi-cpufreq` shows it on Intel, where turbo is listed as 1 MHz more; with a user's request.
+/// The files of `acpi-cpufreq` on Intel, which lists turbo as 1 MHz more; with a user's request.
 pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/boost", "1"),
     ("cpufreq/policy*/cpuinfo_max_freq", "2001000"),
@@ -78,7 +78,8 @@ pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/policy*/scaling_setspeed", "1500000"),
 ];
 
-/// As `cpufreq-dt` and `scmi` show it: frequencies of a table, boost ones apart.
+/// The files of `cpufreq-dt` and `scmi`: frequencies of a table, boost frequencies in a separate
+/// file.
 pub(crate) const OF_TABLE: &Files = &[
     (
         "cpufreq/policy*/scaling_available_frequencies",
@@ -87,8 +88,8 @@ pub(crate) const OF_TABLE: &Files = &[
     ("cpufreq/policy*/scaling_boost_frequencies", "3500000 "),
 ];
 
-/// One host for each file that may name the highest frequency without boost, with the switches for
-/// boost that there are.
+/// One host for each file that may name the highest frequency without boost, with the existing
+/// switches for boost.
 pub(crate) const HOSTS: [(&str, &Files); 4] = [
     ("base", OF_BASE),
     ("nominal", OF_NOMINAL),
@@ -116,7 +117,7 @@ impl Cpus {
         cpus
     }
 
-    /// Writes these files, too.
+    /// Writes further files.
     pub(crate) fn change(&self, files: &[(&str, &str)]) {
         for (file, content) in files {
             for policy in ["0", "1"] {
@@ -143,22 +144,22 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // At once, as the kernel does it: a runner that looks meanwhile finds the old or the new
-        // content, never none.
+        // At once, as the kernel does it: a runner that reads meanwhile finds the old or the new
+        // content, but never an empty file.
         let mut whole = tempfile::NamedTempFile::new_in(self.path()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
         whole.persist(path).unwrap();
     }
 
-    /// Every file with its bytes: a host is as it was if this is.
+    /// Every file with its bytes: equal bytes mean an unchanged host.
     pub(crate) fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path().to_owned()]);
         while let Some(folder) = left.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_symlink() {
-                    continue; // leads to a policy, which is read anyway
+                    continue; // a link to a policy, which is read anyway
                 }
                 if path.is_dir() {
                     left.push(path);
@@ -174,7 +175,7 @@ impl Cpus {
 /// The behaviour of a mock host's kernel beyond storing values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
-    /// No upper limit above this one is accepted; more is cut down to it.
+    /// The kernel lowers any upper limit above this one to it.
     ClipsAt(u64),
     /// Writes to this kind are refused.
     Refuses(Kind),
@@ -190,7 +191,7 @@ pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
     /// No write comes before this file.
     pub(crate) journal: Option<PathBuf>,
-    /// As with a tool: no switch for boost can be written, and no preference.
+    /// As with a tool, the switches for boost and the preference cannot be written.
     pub(crate) sets_limits_only: bool,
 }
 
@@ -218,13 +219,13 @@ fn governor(tree: &Tree, policy: u32, value: &str) {
         if value == "performance" {
             store(tree, knob(Kind::Epp), "performance");
         } else if was == "performance" {
-            // Not what was there before: that is for the restore to put back.
+            // Not the old value: the restore must write that.
             store(tree, knob(Kind::Epp), "default");
         }
     }
 }
 
-/// Boost was switched: the upper limits follow, down at once, and up to the hardware's again.
+/// Boost was switched: the upper limits follow at once, down, or up to the hardware's limit again.
 fn boost(tree: &Tree, is_allowed: bool) {
     for policy in tree.policies() {
         let max = Knob::of(policy.number, Kind::Max);

@@ -23,15 +23,15 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE, OF_LIST, OF_NOMINAL};
 use crate::{common, namespace};
 
-/// Which hosts: `all`, or by default the one with the most files.
+/// The hosts: `all`, or by default the one with the most files.
 const ALL: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step.
 const TOLD: [&str; 3] = ["FAULT_SYSFS", "FAULT_JOURNAL", "FAULT_STEP"];
 
-/// In the place of a step's number: signals that ask to end, before each write.
+/// Replaces a step's number: signals that request an end, before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
-/// Does something just before a write.
+/// Calls a function just before a write.
 struct Faulty<F> {
     steps: usize,
     before_step: F,
@@ -53,7 +53,7 @@ impl<F: FnMut(usize)> Backend for Faulty<F> {
     }
 }
 
-/// Does as a runner: puts back what a journal says, or fixes and puts back.
+/// Works as a runner: restores the settings of a journal, or fixes the frequency and restores it.
 fn run(tree: Tree, journal: &Path, before_step: impl FnMut(usize) + 'static) {
     let mut backend = Faulty {
         steps: 0,
@@ -117,7 +117,7 @@ impl Host {
         command.output().unwrap().status
     }
 
-    /// The same with SIGKILL; false if it got through before.
+    /// The same with SIGKILL; false if the process ended by itself before.
     fn kill_at(&self, step: usize) -> bool {
         let status = self.end_at(&step.to_string());
         assert!(status.success() || status.signal() == Some(9), "{status}");
@@ -130,7 +130,7 @@ impl Host {
         assert!(!self.journal().exists(), "{fault}");
     }
 
-    /// `cargo runner frequency restore`, which takes the mock host for plain files.
+    /// `cargo runner frequency restore`, for which the mock host consists of plain files.
     fn restore(&self) {
         let restored = self.frequency("restore").assert().success();
         restored.stderr(contains("restored"));
@@ -151,7 +151,7 @@ fn hosts() -> Vec<(&'static str, &'static Files)> {
     HOSTS[..if all { HOSTS.len() } else { 1 }].to_vec()
 }
 
-/// At the very least a limit and something else of two policies, there and back.
+/// A fix writes at least a limit and another file of two policies, and restores them.
 const FEWEST: usize = 8;
 
 #[test]
@@ -211,7 +211,7 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
         let host = Host::of(files);
         assert!(host.kill_at(6), "a fix has more steps");
         assert!(host.cpus.bytes() != host.before);
-        // Each gets one step further, as far as there is anything left to put back.
+        // Each continues one step further, while anything is left to restore.
         let killed = (0..1000).take_while(|step| host.kill_at(*step)).count();
         assert!(killed > 1, "{name}");
         host.assert_is_as_before(name);
@@ -220,7 +220,8 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 
 #[test]
 fn a_journal_of_an_earlier_runner_is_restored() {
-    // It fixed by the governor `userspace`, and kept every file that a fix may change.
+    // That runner fixed the frequency by the governor `userspace`, and its journal had every file
+    // that a fix may change.
     let host = Host::of(OF_LIST);
     let file = |file: String| {
         let content = fs::read_to_string(host.cpus.path().join(&file)).unwrap();
@@ -277,7 +278,7 @@ fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
     assert!(host.cpus.bytes() != host.before);
     says("status", 0, "fix in force: 2000000 kHz since");
     says("fix", 4, "frequency restore` first");
-    says("restore", 0, "everything is as it was before");
+    says("restore", 0, "all settings are the original ones");
     host.assert_is_as_before("by hand");
     says("restore", 0, "nothing to restore");
     host.cpus.change(&[("cpu*/acpi_cppc/nominal_freq", "0")]);

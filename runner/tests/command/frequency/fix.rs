@@ -1,4 +1,4 @@
-//! Fixing and restoring on mock hosts whose kernel has a will of its own.
+//! Tests fixing and restoring on mock hosts whose kernel changes values by itself.
 
 use std::fs;
 use std::path::PathBuf;
@@ -88,8 +88,8 @@ fn settings_that_are_not_the_defaults_come_back_too() {
 }
 
 #[test]
-fn a_kernel_that_does_not_as_it_is_told_is_an_error_that_leaves_nothing_changed() {
-    let said = "was set to `2000000` and reads `1900000`; a daemon may fight over it";
+fn a_kernel_that_does_not_as_it_should_is_an_error_that_leaves_nothing_changed() {
+    let said = "was set to `2000000` and reads `1900000`; stop daemons that may set it";
     for (quirk, reason) in [
         (Quirk::ClipsAt(1_900_000), said),
         (Quirk::Refuses(Kind::Governor), "Permission denied"),
@@ -108,7 +108,7 @@ fn a_kernel_that_does_not_as_it_is_told_is_an_error_that_leaves_nothing_changed(
         };
         let error = case.fix(&[0, 1], &kernel).err().unwrap().to_string();
         assert!(error.contains(reason), "{quirk:?}: {error}");
-        assert!(error.contains("everything is as it was"), "{error}");
+        assert!(error.contains("all settings are restored"), "{error}");
         assert_eq!(case.cpus.bytes(), before, "{quirk:?}");
         assert!(!case.journal().exists(), "{quirk:?}");
     }
@@ -158,7 +158,7 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
         let before = case.cpus.bytes();
         let tree = case.cpus.tree();
         let recipe = recipe(&tree, used).unwrap();
-        // It stores values, and nothing more.
+        // The mock kernel stores values, and does nothing more.
         let held = Hold::begin(tree, Box::new(Sysfs), recipe, &case.journal()).unwrap();
         for (path, bytes) in case.cpus.bytes() {
             let is_fixed = path.ends_with("policy0/scaling_max_freq");
@@ -171,7 +171,7 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// The frequency that is chosen for CPUs of a host with these files, or why none is.
+/// The frequency that is chosen for CPUs of a host with these files, or the reason for the refusal.
 fn chosen(files: &Files, changes: &[(&str, &str)], used: &[usize]) -> Result<u64, String> {
     let cpus = Cpus::of(files);
     for (file, content) in changes {
@@ -188,7 +188,7 @@ fn chosen(files: &Files, changes: &[(&str, &str)], used: &[usize]) -> Result<u64
         .map_err(|error| format!("{error:#}"))
 }
 
-/// In the place of a file's content: there is no such file.
+/// Replaces a file's content: there is no such file.
 const GONE: &str = "(gone)";
 
 #[test]
@@ -201,7 +201,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
     let nominal = ("cpu*/acpi_cppc/nominal_freq", "2000");
     for (files, changes, used, khz) in [
         (OF_BASE, &[][..], &[0, 1][..], BASE),
-        // On AMD the highest entry of a list is no turbo.
+        // On AMD, the highest entry of a list is not a turbo frequency.
         (
             OF_LIST,
             &[(listed, "2200000 1800000 1400000 ")],
@@ -226,7 +226,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
             &[1],
             1_500_000,
         ),
-        // Firmware forbids turbo, and some kernels go on to name the turbo frequency.
+        // Firmware forbids turbo, but some kernels still name the turbo frequency.
         (
             OF_BASE,
             &[no_turbo, (base, GONE), (highest, "2000000")],
@@ -234,7 +234,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
             BASE,
         ),
         (OF_BASE, &[no_turbo, (base, GONE), nominal], &[0, 1], BASE),
-        // Any name of the driver, and one that cannot be read.
+        // With any name of the driver, and with one that cannot be read.
         (
             OF_NOMINAL,
             &[("cpufreq/policy*/scaling_driver", "new-driver")],
@@ -296,9 +296,13 @@ fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
         (
             OF_TABLE,
             &[(offered, unread)],
-            ["is no text", "ask as root"],
+            ["is not text", "run as root"],
         ),
-        (OF_TABLE, &[(listed, unread)], ["is no text", "ask as root"]),
+        (
+            OF_TABLE,
+            &[(listed, unread)],
+            ["is not text", "run as root"],
+        ),
         (
             OF_BASE,
             &[("cpufreq/policy*/affected_cpus", "")],

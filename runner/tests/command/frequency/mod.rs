@@ -1,5 +1,5 @@
-//! The CPU frequency on mock hosts is fixed and put back. Tests have faults at every step, users'
-//! tools, and the trials of a sweep.
+//! Tests that the CPU frequency on mock hosts is fixed and restored. The tests cover faults at
+//! every step, users' tools, and the trials of a sweep.
 
 mod cpus;
 mod faults;

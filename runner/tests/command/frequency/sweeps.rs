@@ -1,5 +1,5 @@
-//! Sweeps on mock hosts: trials have the right labels, and every end of a sweep puts the old
-//! settings back.
+//! Tests sweeps on mock hosts: trials have the right labels, and every end of a sweep restores the
+//! old settings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ impl Case {
         command
     }
 
-    /// A sweep of the baseline and its A/A control alone: one build, shared by all tests.
+    /// A sweep of only the baseline and its A/A control: one build, shared by all tests.
     fn new_sweep(&self, mode: &str, trials: &str) -> Command {
         let what = "--preset smoke --branches master --workloads quicksort --threads 1 --mode";
         let mut words: Vec<&str> = what.split(' ').collect();
@@ -68,7 +68,7 @@ impl Case {
         self.sweep(&words)
     }
 
-    /// Reads the records so far; a line that is just being written is left out.
+    /// Reads the records so far; leaves out a line that is just being written.
     fn records(&self) -> Vec<Value> {
         let sweeps = fs::read_dir(self.folder.path().join("sweeps"));
         let sweeps = sweeps.into_iter().flatten();
@@ -90,11 +90,11 @@ impl Case {
         }
     }
 
-    /// Runs a command that ends with `code` and says this.
+    /// Checks that a command ends with `code` and prints this text.
     #[track_caller]
     fn says(&self, words: &[&str], code: i32, text: &str) {
         let output = self.command(words).output().unwrap();
-        // Lines are broken where a path that differs from run to run leaves room.
+        // The position of line breaks depends on a path that differs from run to run.
         let said = [&*output.stdout, &output.stderr].concat();
         let said = String::from_utf8(said).unwrap();
         let said: Vec<&str> = said.split_whitespace().collect();
@@ -142,12 +142,12 @@ fn a_signal_ends_a_fixed_sweep_with_everything_put_back() {
 }
 
 #[test]
-fn a_killed_sweep_is_told_by_status_and_undone_by_the_next_sweep_before_anything_else() {
+fn a_killed_sweep_is_reported_by_status_and_undone_by_the_next_sweep_before_anything_else() {
     let case = Case::new();
     let before = case.cpus.bytes();
     let mut child = case.new_sweep("fixed", "30").spawn().unwrap();
     case.wait_for_records(&mut child, 3);
-    let held = "another runner holds the frequency now";
+    let held = "another runner holds the frequency;";
     case.says(&["frequency", "status"], 0, held);
     case.says(&["frequency", "restore"], 4, held);
     child.kill().unwrap();
@@ -206,7 +206,7 @@ fn a_host_that_cannot_be_fixed_stops_the_sweep_unless_that_is_allowed() {
     let plan = ["plan", "--mode", "both", "--allow-uncontrolled"];
     case.says(&plan, 0, "dynamic fixed (at 2000000 kHz, by sysfs)");
     case.cpus.change(&[("cpufreq/policy*/base_frequency", "0")]);
-    case.says(&plan, 0, "not possible here");
+    case.says(&plan, 0, "not possible on this host");
     let mut strict = case.controller(false);
     let error = strict.before(Mode::Fixed, 1).unwrap_err().to_string();
     assert!(error.contains("base_frequency"), "{error}");

@@ -1,5 +1,5 @@
-//! The real `cpufreq-set` and `cpufreq-info` on a mock host that lies in the place of the system's.
-//! Its files are plain ones, so all values of a file have one length.
+//! Tests the real `cpufreq-set` and `cpufreq-info` on a mock host that is mounted over the
+//! system's. Its files are plain ones, so all values of a file have one length.
 
 use std::process::{Command, Output};
 
@@ -14,7 +14,7 @@ const FIX: &str =
 const RESTORE: &str =
     r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
 
-/// A host as `acpi-cpufreq` shows it, under a governor of Android.
+/// A host with the files of `acpi-cpufreq`, under a governor of Android.
 fn host() -> Cpus {
     let cpus = Cpus::of(OF_LIST);
     let governors = "interactive performance";
@@ -26,7 +26,7 @@ fn host() -> Cpus {
     cpus
 }
 
-/// Runs a script where the mock host lies over the system's.
+/// Runs a script while the mock host is mounted over the system's files.
 fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     if !has("cpufreq-set", "cpufrequtils") {
         return None;
@@ -38,7 +38,7 @@ fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     namespace::run(&script, &[("SYSFS", cpus.path()), ("JOURNAL", &journal)])
 }
 
-/// Whether a program can be run; says so, loudly, if not.
+/// Whether a program can be run; prints it if not.
 fn has(program: &str, package: &str) -> bool {
     let is_there = Command::new(program).arg("--help").output().is_ok();
     if !is_there {
@@ -76,13 +76,13 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
     let output = output.assert().code(4);
     output
         .stderr(contains("`cpufreq-set -c 1 -d 2000000` failed"))
-        .stderr(contains("everything is as it was before"));
+        .stderr(contains("all settings are restored"));
     assert_eq!(cpus.bytes(), before);
 }
 
 #[test]
-fn a_clock_that_is_not_what_was_set_is_told() {
-    // No CPU runs at 10 MHz because a mock file says so.
+fn a_clock_that_is_not_what_was_set_is_reported() {
+    // No CPU runs at 10 MHz, although a mock file names that frequency.
     let cpus = host();
     let listed = "cpufreq/policy*/scaling_available_frequencies";
     cpus.change(&[(listed, "10000 ")]);

@@ -1,5 +1,5 @@
-//! A sweep that was damaged between two runs: the message and the exit code are right, and nothing
-//! is lost.
+//! Tests a sweep that was damaged between two runs: the message and the exit code are right, and
+//! nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,11 +68,11 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn a_damaged_sweep_is_refused_with_the_place_before_anything_is_built_and_left_as_it_is() {
     let record = Damaged::new().first_record();
     let of = |field: &str| format!("\"{field}\":{}", record[field]);
-    let is_torn = "the file is damaged; put back a copy of it";
+    let is_torn = "the file is damaged; restore a copy of it";
     let parts = "a sweep is a folder with manifest.json, host.json and trials.jsonl";
     let unplanned = "is not part of the plan";
-    // A command, a file, the text in it that is replaced (all of it: `""`) or `None` if the file is
-    // removed, the exit code, and the message.
+    // Each case: a command, a file, the text in it that is replaced, the exit code, and the
+    // message. The text `""` means all of the file; `None` removes it.
     for (command, file, change, code, told) in [
         ("resume", "trials.jsonl", None, 2, parts),
         ("repair", "trials.jsonl", None, 2, parts),
@@ -99,14 +99,14 @@ fn a_damaged_sweep_is_refused_with_the_place_before_anything_is_built_and_left_a
             "trials.jsonl",
             Some(("\n", "\nhello\n")),
             2,
-            "trials.jsonl:2: no trial record",
+            "trials.jsonl:2: not a trial record",
         ),
         (
             "resume",
             "trials.jsonl",
             Some(("\n", &format!("\n{record}\n"))),
             2,
-            "is in line 1 already",
+            "is already in line 1",
         ),
         (
             "resume",
@@ -173,7 +173,7 @@ fn trials_without_a_manifest_are_bad_input_and_untouched() {
 fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
     let damaged = Damaged::new();
     let first = damaged.trials.lines().next().unwrap();
-    // Nonsense in the middle, a record twice, and half a line at the end.
+    // Nonsense in the middle, a record twice, and an incomplete line at the end.
     let nonsense = format!("\nhello\n{first}\n");
     let broken = damaged.trials.replacen('\n', &nonsense, 1) + "{\"schema\"";
     fs::write(damaged.file("trials.jsonl"), broken).unwrap();
@@ -183,7 +183,7 @@ fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
         .run("show")
         .success()
         .stdout(contains("speed-up"))
-        .stderr(contains("trials.jsonl:2: no trial record"))
+        .stderr(contains("trials.jsonl:2: not a trial record"))
         .stderr(contains("WARNING: 2 lines of").and(contains(remedy)));
     let repaired = contains("3 broken lines of");
     damaged.run("repair").success().stderr(repaired);
@@ -223,7 +223,7 @@ fn a_sweep_whose_branch_changed_is_not_resumed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told_before_anything_is_built() {
+fn a_folder_that_cannot_be_written_is_reported_before_anything_is_built() {
     let damaged = Damaged::new();
     let script = r#"
         mount --bind -o ro "$SWEEPS" "$SWEEPS"
@@ -234,7 +234,7 @@ fn a_folder_that_cannot_be_written_is_told_before_anything_is_built() {
     let Some(output) = namespace::run(script, &variables) else {
         return;
     };
-    let why = "nothing can be added to this sweep: Read-only file system";
+    let why = "no trial can be added to this sweep: Read-only file system";
     output
         .assert()
         .code(4)
@@ -244,7 +244,7 @@ fn a_folder_that_cannot_be_written_is_told_before_anything_is_built() {
 #[test]
 fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
     let damaged = Damaged::new();
-    // Room for a manifest and a few records beside what is there.
+    // Leaves room for a manifest and a few records.
     let script = r#"
         mount -t tmpfs -o size=400k none /mnt
         cp -r "$SWEEPS/." /mnt

@@ -1,5 +1,5 @@
-//! SIGKILL at random moments, again and again: afterwards every planned trial is there exactly
-//! once.
+//! Kills the runner at random moments, again and again: afterwards every planned trial is there
+//! exactly once.
 //!
 //! `cargo xtask faults` does this more often than `cargo test`.
 
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 
 use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 
-/// How often, unless this variable says otherwise.
+/// Number of kills, unless this variable sets another.
 const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
-/// Most trials that a run gets to do before it is killed.
+/// Most trials that a run finishes before it is killed.
 const MOST_TRIALS: u64 = 4;
 
-/// Records so far; half a line at the end is none.
+/// Records so far; an incomplete line at the end does not count.
 fn whole_lines(sweep: &Path) -> Vec<String> {
     let mut lines = lines(sweep);
     if !fs::read(sweep.join("trials.jsonl"))
@@ -35,7 +35,7 @@ fn whole_lines(sweep: &Path) -> Vec<String> {
     lines
 }
 
-/// Their number; none before there is a sweep.
+/// Their number; 0 before there is a sweep.
 fn recorded(folder: &TempDir) -> usize {
     sweep_in(folder).map_or(0, |sweep| whole_lines(&sweep).len())
 }
@@ -51,7 +51,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
     let seed = std::process::id().into();
     eprintln!("seed {seed}"); // shown if the test fails
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // More than all killed runs together can do.
+    // More than all killed runs together can finish.
     let trials = kills * usize::try_from(MOST_TRIALS + 2).unwrap() / CELLS + 2;
     let folder = tempfile::tempdir().unwrap();
     let (mut before, mut torn) = (Vec::new(), 0);
@@ -66,7 +66,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
             start(&folder, trials)
         };
         match below(&mut random, MOST_TRIALS + 1) {
-            // While it reads, checks and builds, or makes the folder.
+            // Kills it while it reads, checks and builds, or makes the folder.
             0 => thread::sleep(Duration::from_millis(below(&mut random, 500))),
             more => {
                 let until = before.len() + usize::try_from(more).unwrap();

@@ -1,4 +1,4 @@
-//! Real binaries, end to end: swept, killed in the middle, and gone on with.
+//! Tests real binaries, end to end: a sweep runs, is killed in the middle, and is resumed.
 
 mod damage;
 mod kills;
@@ -25,7 +25,7 @@ use crate::common;
 
 /// 1 workload × (2 thread counts × (master, A/A control) + sequential).
 const CELLS: usize = 5;
-/// Trials per cell, but where a test says otherwise.
+/// Trials per configuration, unless a test sets another number.
 const TRIALS: usize = 15;
 const PLANNED: usize = CELLS * TRIALS;
 
@@ -96,10 +96,10 @@ fn resume(folder: &TempDir) -> std::process::Command {
     command
 }
 
-/// Trials per cell of the sweep that is damaged.
+/// Trials per configuration of the sweep that is damaged.
 const KILLED_TRIALS: usize = 6;
 
-/// A sweep that was killed after some trials, the same for all tests: it is damaged in copies.
+/// A sweep that was killed after some trials, the same for all tests; they damage copies of it.
 fn killed_sweep() -> &'static TempDir {
     static SWEEP: OnceLock<TempDir> = OnceLock::new();
     SWEEP.get_or_init(|| {
@@ -116,7 +116,7 @@ fn killed_sweep() -> &'static TempDir {
     })
 }
 
-/// Every record parses, and the trials are exactly as many as planned, none twice.
+/// Checks that every record parses, and that the trials are exactly as many as planned, each once.
 fn assert_complete(sweep: &Path, planned: usize) {
     let records: Vec<Value> = lines(sweep)
         .iter()
@@ -194,7 +194,8 @@ fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
         (&"killed".into(), &"finished".into())
     );
 
-    // Killed after its last trial and before its records were compressed: nothing is built or run.
+    // Killed after its last trial and before its records were compressed: a resumed sweep builds
+    // and runs nothing.
     let manifest = fs::read(sweep.join("manifest.json")).unwrap();
     let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.zst"));
     assert!(!plain.exists());
@@ -205,7 +206,7 @@ fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
         .assert()
         .success()
         .stdout(contains("master-again is master once more"))
-        .stdout(contains(format!("all {PLANNED} trials were there already")))
+        .stdout(contains(format!("all {PLANNED} trials were already there")))
         .stderr(contains("building").not());
     assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
     assert!(!plain.exists());

@@ -1,4 +1,5 @@
-//! The provenance of builds in a sweep: enough to know what ran, and nothing about its owner.
+//! Tests the build provenance in a sweep: it identifies what ran, and reveals nothing about its
+//! owner.
 
 use std::path::PathBuf;
 use std::{fs, io};

@@ -5,9 +5,9 @@ use std::time::Instant;
 use crate::affinity::pin_to;
 use crate::stats;
 
-/// A price, as measured.
+/// A measured cost parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Price {
+pub struct Cost {
     /// Its key in a machine's file, which ends in its unit.
     pub key: &'static str,
     /// Its value, finite and not below 0.
@@ -16,7 +16,7 @@ pub struct Price {
     pub how: &'static str,
 }
 
-impl Price {
+impl Cost {
     pub(crate) fn new(key: &'static str, value: f64, how: &'static str) -> Self {
         Self {
             key,
@@ -37,7 +37,8 @@ pub struct Cpu {
     pub socket: usize,
 }
 
-/// Runs `body` in a thread on `cpu` and returns its result; `None` if that CPU may not be used.
+/// Runs `body` in a thread on `cpu` and returns its result; `None` if this process may not use that
+/// CPU.
 pub(crate) fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
     std::thread::scope(|scope| {
         scope
@@ -62,7 +63,7 @@ pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
     stats::median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
 }
 
-/// The second of two CPUs that are as near as any, the first being the first.
+/// The second of two CPUs with the smallest distance; the first CPU is the first of the two.
 pub(crate) fn pair(cpus: &[Cpu]) -> Option<[usize; 2]> {
     let (first, others) = cpus.split_first()?;
     let is_near = |other: &&Cpu| other.cluster == first.cluster;

@@ -1,4 +1,4 @@
-//! The cost parameters of a machine: one table of all prices, and how a machine's file gives them.
+//! The cost parameters of a machine: one table of all of them, and how a machine's file gives them.
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
@@ -11,15 +11,15 @@ pub type Picoseconds = u64;
 /// Picoseconds in a nanosecond.
 pub const NANOSECOND: Picoseconds = 1_000;
 
-/// The name, where a price is scaled, for the costs of blocking, waking and yielding together.
-/// These guesses depend on each other, as all are ways through one scheduler.
+/// The name by which one factor scales the costs of blocking, waking and yielding together. These
+/// guesses depend on each other, as all are paths through one scheduler.
 pub const SYSTEM: &str = "system";
 
-/// The largest price in nanoseconds, a second: a longer one is a slip of the unit, and sums stay
-/// far from overflow.
+/// The largest cost in nanoseconds, a second: a longer one means a wrong unit, and sums stay far
+/// from overflow.
 const MOST_NS: f64 = 1e9;
 
-/// One price as written: its value, and where the value is from.
+/// One cost parameter as written: its value and its source.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Price {
@@ -27,81 +27,81 @@ pub(super) struct Price {
     source: Spanned<String>,
 }
 
-/// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has the
-/// price's documentation, its name and type, and its key (with the unit). Then come the method of
-/// [`Reader`] that reads a written value, and the value on a machine where nothing has a cost.
-/// `system` says that the price is one of those for which [`SYSTEM`] stands.
-macro_rules! prices {
+/// Declares [`Costs`] and the table `[price]` of a machine's file from one list. A row has the
+/// parameter's documentation, its name and type, and its key (with the unit). Then come the method
+/// of [`Reader`] that reads a written value, and the value on a machine where everything is free.
+/// `system` marks a parameter that is part of [`SYSTEM`].
+macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
         $name:ident: $type:ty = $key:literal, $read:ident, $free:expr $(, $system:ident)?;
     )*) => {
-        /// The cost parameters, in picoseconds where no other unit is named.
+        /// The cost parameters, in picoseconds if no other unit is named.
         ///
         /// Those of a core hold at [`Frequency::reference_mhz`](super::Frequency::reference_mhz)
         /// and scale with the frequency; transfers and work of the operating system do not.
         #[derive(Clone, Debug, PartialEq)]
-        pub struct Prices {
+        pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
-            /// Of a core: how fast each of its two hardware threads is while both run, of what it
-            /// is alone. Not a price of its own in a machine's file.
+            /// Of a core: the speed of each of its two hardware threads while both run, as a part
+            /// of its speed alone. It is not a parameter of `[price]` in a machine's file.
             pub shared_speed: f64,
         }
 
-        impl Prices {
-            /// Nothing costs anything: for tests of results that follow from order alone.
+        impl Costs {
+            /// Everything is free: for tests of results that follow from order alone.
             #[must_use]
             pub fn free() -> Self {
                 Self { $($name: $free,)* shared_speed: 1.0 }
             }
         }
 
-        /// Every price as written. A machine has them all: a default would be a guess without a
-        /// source.
+        /// Every cost parameter as written. A machine's file has all of them: a default would be a
+        /// guess without a source.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub(super) struct PriceTables {
+        pub(super) struct CostTables {
             $(#[serde(rename = $key)] pub(super) $name: Price,)*
         }
 
-        /// The prices that a machine which is like another one has of its own.
+        /// The own cost parameters of a machine that is based on another one.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        pub(super) struct OwnPrices {
+        pub(super) struct OwnCosts {
             $(#[serde(rename = $key)] $name: Option<Price>,)*
         }
 
-        impl OwnPrices {
-            /// Puts them, checked, in the place of those in `prices`.
+        impl OwnCosts {
+            /// Replaces those in `costs` by these, after a check.
             pub(super) fn replace(
                 &self,
-                prices: &mut Prices,
+                costs: &mut Costs,
                 scaled: Option<(&str, f64)>,
                 fault: &impl Fn(usize, String) -> MachineError,
             ) -> Result<(), MachineError> {
                 let reader = Reader { scaled, fault };
                 $(if let Some(own) = &self.$name {
-                    prices.$name = reader.$read($key, own)?;
+                    costs.$name = reader.$read($key, own)?;
                 })*
                 Ok(())
             }
         }
 
-        /// Each price's key, and whether [`SYSTEM`] stands for it.
-        const KEYS: &[(&str, bool)] = &[$(($key, prices!(@is_system $($system)?))),*];
+        /// Each parameter's key, and whether it is part of [`SYSTEM`].
+        const KEYS: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
 
-        impl PriceTables {
-            /// The prices, checked.
+        impl CostTables {
+            /// The cost parameters, checked.
             pub(super) fn read(
                 &self,
                 scaled: Option<(&str, f64)>,
                 fault: &impl Fn(usize, String) -> MachineError,
-            ) -> Result<Prices, MachineError> {
+            ) -> Result<Costs, MachineError> {
                 if let Some((wanted, _)) = scaled {
                     known(wanted).map_err(|message| fault(0, message))?;
                 }
                 let reader = Reader { scaled, fault };
-                Ok(Prices {
+                Ok(Costs {
                     $($name: reader.$read($key, &self.$name)?,)*
                     shared_speed: 1.0,
                 })
@@ -112,15 +112,15 @@ macro_rules! prices {
     (@is_system) => { false };
 }
 
-prices! {
+costs! {
     /// Of a core: a read of a line that it has, or a store, and the instructions around it.
     hit: Picoseconds = "hit-ns", time, 0;
-    /// Of a core: a read-modify-write of a line that it owns, above a hit.
+    /// Of a core: a read-modify-write of a line that it owns, in addition to a hit.
     read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
     /// Of a core: a sequentially consistent fence whose store buffer is empty.
     fence: Picoseconds = "fence-ns", time, 0;
-    /// Of a core: a branch's own instructions, over the cycles that they take on the host that
-    /// measured them.
+    /// Of a core: the factor of a branch's own instructions, relative to the cycles on the host
+    /// that measured them.
     own_instructions: f64 = "own-instructions", factor, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
@@ -134,26 +134,26 @@ prices! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// Operations that a core does in a row on a line for which others wait, and cores of a cluster
-    /// that have it in a row, at most; 1 is first come, first served.
+    /// How often operations of one core, or cores of one cluster, follow each other on a line for
+    /// which others wait. 1 means first come, first served.
     run: usize = "run", count, 1;
-    /// Each sharer of a line beyond the farthest, when it is written.
+    /// For a write: each sharer of the line except the farthest.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;
     /// Stores that a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
-    /// A system call that finds no thread to wake, or that it need not block.
+    /// A system call that finds no thread to wake, or that need not block.
     call: Picoseconds = "call-ns", time, 0;
-    /// Going to sleep, above the call, until the core is idle.
+    /// Going to sleep: from the call until the core is idle.
     block: Picoseconds = "block-ns", time, 0, system;
-    /// Waking a thread, above the call, if an idle core must be interrupted for it.
+    /// Waking a thread, in addition to the call, if an idle core must be interrupted for it.
     wake: Picoseconds = "wake-ns", time, 0, system;
-    /// Waking a thread, above the call, if its core polls, or has another thread.
+    /// Waking a thread, in addition to the call, if its core polls, or has another thread.
     wake_polling: Picoseconds = "wake-polling-ns", time, 0, system;
     /// From the end of waking until the thread runs on a core that was idle for a short time.
     resume: Picoseconds = "resume-ns", time, 0, system;
-    /// A core that becomes idle polls for so long for a thread.
+    /// How long a core that becomes idle polls for a thread.
     poll: Picoseconds = "poll-ns", time, 0;
     /// From the end of waking until the thread runs on a core that polls.
     resume_polling: Picoseconds = "resume-polling-ns", time, 0, system;
@@ -161,22 +161,23 @@ prices! {
     deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in deep idle.
     deep_resume: Picoseconds = "deep-resume-ns", time, 0;
-    /// From one thread to the next on a core.
+    /// The switch from one thread to the next on a core.
     switch: Picoseconds = "switch-ns", time, 0;
-    /// How long a thread has a core for which another waits.
+    /// The time slice of a thread on a core for which another thread waits.
     slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
-    /// Resuming takes up to this part more, by the seed, from 0 to 1.
+    /// Resuming takes longer by up to this part, chosen by the seed, from 0 to 1.
     jitter: f64 = "jitter", share, 0.0;
-    /// A yield, above changing to another thread.
+    /// A yield, in addition to switching to another thread.
     yielding: Picoseconds = "yield-ns", time, 0, system;
-    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming
-    /// takes.
+    /// Starting a thread, for the thread that starts it; the new thread runs after the latency of
+    /// resuming.
     spawn: Picoseconds = "spawn-ns", time, 0;
-    /// A heavy fence, for the core that makes it, if no other core runs.
+    /// The heavy side of an asymmetric fence, for the core that executes it, if no other core runs.
     heavy_fence: Picoseconds = "heavy-fence-ns", time, 0;
-    /// A heavy fence, for each other running core, for the core that makes it.
+    /// The heavy side of an asymmetric fence: its additional time on the executing core for each
+    /// other running core.
     heavy_fence_per_core: Picoseconds = "heavy-fence-per-core-ns", time, 0;
-    /// A heavy fence, for each core that it interrupts.
+    /// The heavy side of an asymmetric fence, for each core that it interrupts.
     interrupt: Picoseconds = "interrupt-ns", time, 0;
     /// One byte to or from memory by one core.
     byte: f64 = "core-gigabytes-per-second", picoseconds_per_byte, 0.0;
@@ -184,7 +185,7 @@ prices! {
     socket_byte: f64 = "socket-gigabytes-per-second", picoseconds_per_byte, 0.0;
 }
 
-impl Prices {
+impl Costs {
     /// Makes a line from every other core cost the same.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
@@ -193,26 +194,26 @@ impl Prices {
     }
 }
 
-/// Refuses a key that neither names a price nor stands for some.
+/// Refuses a key that does not name a cost parameter or a group of them.
 fn known(wanted: &str) -> Result<(), String> {
     if wanted == SYSTEM || KEYS.iter().any(|(key, _)| *key == wanted) {
         return Ok(());
     }
     let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
     Err(format!(
-        "{wanted}: no price has this key; known: {}",
+        "{wanted}: unknown cost parameter; known: {}",
         known.join(", ")
     ))
 }
 
-/// Reads written prices, and scales those that are meant.
+/// Reads written values, and scales the selected ones.
 struct Reader<'a, F> {
     scaled: Option<(&'a str, f64)>,
     fault: &'a F,
 }
 
 impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
-    /// A number from 0 to `most`, scaled as far as it may go.
+    /// A number from 0 to `most`, scaled up to that limit.
     fn within(&self, key: &str, price: &Price, most: f64) -> Result<f64, MachineError> {
         sourced(&price.source, key, self.fault)?;
         let value = *price.value.get_ref();
@@ -242,7 +243,7 @@ impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
         Ok((ns * NANOSECOND as f64).round() as Picoseconds)
     }
 
-    /// A part of 1.
+    /// A share, from 0 to 1.
     fn share(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
         self.within(key, price, 1.0)
     }
@@ -264,7 +265,7 @@ impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
         Ok(self.within(key, price, 1_000.0)?.round().max(1.0) as usize)
     }
 
-    /// So many times as much.
+    /// A factor.
     fn factor(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
         self.within(key, price, 100.0)
     }
@@ -275,7 +276,7 @@ impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
         if rate == 0.0 {
             return Err((self.fault)(
                 price.value.span().start,
-                format!("{key} = 0: memory would never answer; write more"),
+                format!("{key} = 0: no access to memory would ever end; write more"),
             ));
         }
         Ok(1e3 / rate)
