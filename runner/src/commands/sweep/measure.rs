@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 
-use super::arguments::{SweepArgs, SweepCommand};
-use super::begin::SweepRun;
+use super::begin::{SweepArgs, SweepCommand, SweepRun};
 use crate::build::binary::{RunTrial, Subprocesses};
 use crate::commands::analysis;
 use crate::commands::page::{self, Page};
