@@ -576,9 +576,9 @@ def tried(case: Case, seed: int) -> Result:
         wrong = wrong.filter((pl.col("branch") != TRIED) | (pl.col("verdict") == FASTER))
     detectable = told.filter(level="overall", quantity="time")["detectable"].median()
     return Result(
-        {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
+        _shares(kept, inside),
         wrong.height,
-        {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
+        _shares(by_time, right),
         recommendation(decisions).merge,
         bool(decisions.failures.height),
         bool((rows["verdict"] != UNTESTED).any()),
@@ -622,6 +622,12 @@ def _held(case: Case, sweep: Sweep, times: pl.DataFrame) -> tuple[str, ...]:
 def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
     """Number of significant results of a null sweep, all of them false."""
     return decisions_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
+
+
+def _shares(rows: pl.DataFrame, of: pl.Expr) -> dict[str, float]:
+    """The share of the rows of each level; NaN where there is none."""
+    found = dict(rows.group_by("level").agg(of.mean()).rows())
+    return {level: float("nan") if found.get(level) is None else found[level] for level in LEVELS}
 
 
 def _share(frame: pl.DataFrame) -> float:

@@ -66,7 +66,6 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     let mut after = String::with_capacity(text.len());
     let mut copied = 0;
     for (i, (_, span)) in tokens.iter().enumerate() {
-        let Range { start, end } = span.byte_range();
         let begins_with_colons = i >= 2 && is_colons(i - 2);
         let is_inner = begins_with_colons && i >= 3 && {
             let before = word(i - 3);
@@ -109,6 +108,8 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
             }
             _ => continue,
         };
+        // To find where a token stands takes long, so that is asked of few.
+        let Range { start, end } = span.byte_range();
         after.push_str(&text[copied..start]);
         after.push_str(new);
         copied = end;
@@ -127,8 +128,12 @@ const CALLS: [(&str, &[&str]); 2] = [
 /// of their own instructions. A function that calls another such function leaves that to the other.
 ///
 /// # Errors
-/// If it is not Rust.
+/// If it has such a name and is not Rust.
 pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
+    let mut names = CALLS.iter().flat_map(|(_, names)| *names);
+    if !names.any(|name| text.contains(name)) {
+        return Ok(text.to_owned());
+    }
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
     let word = |i: usize| match tokens.get(i) {
@@ -251,17 +256,19 @@ fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
 /// Whether the file says `extern crate alloc`.
 ///
 /// # Errors
-/// If it is not Rust.
+/// If it has these words and is not Rust.
 pub fn has_alloc(text: &str) -> Result<bool, Fault> {
+    const WORDS: [&str; 3] = ["extern", "crate", "alloc"];
+    // To find tokens takes far longer, and few files have all three words.
+    if !WORDS.iter().all(|word| text.contains(word)) {
+        return Ok(false);
+    }
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
     let is = |token: &(Token, Span), word: &str| matches!(&token.0, Token::Word(it) if it == word);
-    Ok(tokens.windows(3).any(|three| {
-        ["extern", "crate", "alloc"]
-            .iter()
-            .zip(three)
-            .all(|(word, it)| is(it, word))
-    }))
+    Ok(tokens
+        .windows(3)
+        .any(|three| WORDS.iter().zip(three).all(|(word, it)| is(it, word))))
 }
 
 fn parsed(text: &str) -> Result<TokenStream, Fault> {

@@ -353,7 +353,8 @@ fn part_of(place: f64, parts: usize) -> usize {
     (place * parts as f64) as usize % parts
 }
 
-/// Prices that a point may have: those of the machine that it is like, and the work's.
+/// Keys of the cost parameters that a point may have: those of the machine that it is like, and
+/// `work`.
 fn keys(base: &str) -> Result<Vec<String>> {
     let machine: toml::Table = base.parse().context("it was parsed a moment ago")?;
     let prices = machine.get("price").and_then(|it| it.as_table());

@@ -11,13 +11,11 @@ use predicates::str::contains;
 
 use crate::common;
 
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 6] = [
     "--branches",
     "master",
     "--workloads",
     "quicksort",
-    "--threads",
-    "16",
     "--trials",
     "1",
 ];
@@ -44,7 +42,7 @@ fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
     common::runner(folder.path())
         .arg("--root")
         .arg(folder.path())
-        .args(["plan", "--box=4"])
+        .args(["plan", "--box=4", "--threads", "16"])
         .args(SMALL)
         .args(more)
         .assert()
@@ -127,7 +125,9 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let own: Vec<PathBuf> = ["1/2", "2/2"]
         .iter()
         .map(|shard| {
-            let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &["--shard", shard]);
+            // Of few threads: the simulation takes its time for each.
+            let words = ["--threads", "4", "--shard", shard];
+            let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &words);
             swept.success();
             own
         })
@@ -171,7 +171,8 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
 
     // A trial that does not end is a record, the other records are kept, and the last lines say so.
     // Some trials may end within the limit.
-    let (swept, own) = sweep(folder.path(), "short", &["--timeout", "0.000001"]);
+    let words = ["--threads", "16", "--timeout", "0.000001"];
+    let (swept, own) = sweep(folder.path(), "short", &words);
     swept.code(1).stdout(contains(" of 8 failed"));
     let records = common::records(&common::only(&own));
     assert_eq!(records.len(), 8);

@@ -40,6 +40,10 @@ LAYOUTS = Replicates("build", "equal builds")
 SEEDS = Replicates("seed", "other seeds of one branch")
 
 
+_RIVALS = ("workload", "size", "mode", "placement")
+"""Columns that are the same in panels which differ in input and parameters alone."""
+
+
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column `panel`.
 
@@ -51,21 +55,20 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     if "panel" in frame.columns:
         return frame
     keys = frame.select(PANEL).unique(maintain_order=True).drop_nulls("workload")
-    many_modes = keys["mode"].n_unique() > 1
-    many_placements = keys["placement"].n_unique() > 1
+    rows = keys.rows(named=True)
+    many_modes = len({key["mode"] for key in rows}) > 1
+    many_placements = len({key["placement"] for key in rows}) > 1
+    common: dict[tuple[str, ...], set[str]] = {}
+    for key in rows:
+        alike, own = tuple(key[name] for name in _RIVALS), set(key["parameters"].split())
+        common[alike] = common.get(alike, own) & own
     named = []
-    for key in keys.rows(named=True):
-        rivals = keys.filter(
-            pl.col("workload") == key["workload"],
-            pl.col("size") == key["size"],
-            pl.col("mode") == key["mode"],
-            pl.col("placement") == key["placement"],
-        )
+    for key in rows:
         parts = [f"{key['workload']} · {key['size']}"]
         if key["input"]:
             parts.append(PurePath(key["input"]).name)
-        common = set.intersection(*(set(text.split()) for text in rivals["parameters"]))
-        parts += [word for word in key["parameters"].split() if word not in common]
+        shared = common[tuple(key[name] for name in _RIVALS)]
+        parts += [word for word in key["parameters"].split() if word not in shared]
         if many_modes:
             parts.append(f"{key['mode']} frequency")
         if many_placements:

@@ -60,7 +60,14 @@ from sweep_analysis.stats.location import (
     shared_spread,
 )
 from sweep_analysis.stats.states import of_cells
-from sweep_analysis.stats.units import by_layout, by_replicate, has_ratio, log_ratios, of_builds
+from sweep_analysis.stats.units import (
+    by_layout,
+    by_replicate,
+    has_ratio,
+    log_ratios,
+    numbered,
+    of_builds,
+)
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -220,10 +227,13 @@ class Comparison:
         if not simulated:  # A simulated trial has no moment, so it has no bursts.
             self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
             times = times.join(self.bursts.lazy(), on="block", how="anti")
-        pairs = log_ratios(times, baseline, column).collect().lazy()
+        pairs = numbered(log_ratios(times, baseline, column))
         self.units = by_layout(pairs)
         self._by_replicate = by_replicate(pairs)
         self.branches = self.units.branches
+        self._keys = self.units.cells.select(PLACE).rows(named=True)
+        self._at = {key: at for at, key in enumerate(self.units.cells.select(CELL_SET).rows())}
+        self._kinds = self.units.cells.select(kind_of_cell()).to_series().to_numpy()
         self._cells = locate(self.units.values, of_builds(self.units))
         self._noise = noise or self
         twin = self._noise.baseline + TWIN_SUFFIX
@@ -240,12 +250,12 @@ class Comparison:
         return not self.branches
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order; −1 for absent ones."""
-        own = self.units.cells.select(CELL_SET).with_row_index("at")
-        found = cells.select(CELL_SET).join(
-            own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left"
-        )
-        return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
+        """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order.
+
+        −1 for absent ones.
+        """
+        keys = cells.select(CELL_SET).rows()
+        return np.array([self._at.get(key, -1) for key in keys], dtype=np.int64)
 
     def _bimodal(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
         """Whether the branch or the baseline is bimodal: an array of configurations by branches.
@@ -263,32 +273,34 @@ class Comparison:
             if self._noise is not self:  # The other comparison has all branches of the sweep.
                 of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - the same class
                 has[(self._in_noise >= 0) & of_noise] = True
-            for branch in (self.baseline, *self.branches):
-                places = self.places_of(found.filter(branch=branch))
-                of = slice(None) if branch == self.baseline else self.branches.index(branch)
-                has[places[places >= 0], of] = True
+            of = {name: slice(at, at + 1) for at, name in enumerate(self.branches)}
+            of[self.baseline] = slice(None)
+            for at, branch in zip(self.places_of(found), found["branch"], strict=True):
+                if at >= 0 and branch in of:
+                    has[at, of[branch]] = True
         return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
         """The groups of a level; `among` selects configurations."""
-        keys = self.units.cells
+        cells = np.arange(len(self._keys)) if among is None else np.flatnonzero(among)
         if level == "cell":
             every = np.arange(len(self.branches))
-            return [Group({name: row[name] for name in PLACE}, np.array([at]), every)
-                    for at, row in enumerate(keys.rows(named=True)) if among is None or among[at]]  # fmt: skip
-        places = keys.with_row_index("at").with_columns(kind=kind_of_cell())
+            return [Group(self._keys[at], np.array([at]), every) for at in cells]
         by = {"overall": [], "threads": ["threads"], "workload": PANEL}[level]
-        if among is not None:
-            places = places.filter(pl.Series(among))
-        if level != "threads":
-            places = places.filter(
-                pl.col("kind") == (pl.col("kind").min().over(by) if by else pl.col("kind").min())
-            )
-        parts = places.group_by(by, maintain_order=True) if by else [((), places)]
+        parts: dict[tuple[Any, ...], list[int]] = {}
+        first: dict[tuple[Any, ...], int] = {}
+        for at in cells.tolist():
+            key = tuple(self._keys[at][name] for name in by)
+            kind = 0 if level == "threads" else int(self._kinds[at])
+            if kind < first.get(key, kind + 1):
+                first[key] = kind
+                parts[key] = []
+            if kind == first[key]:
+                parts[key].append(at)
         return [
-            Group(dict(zip(by, key, strict=True)), cells, branches)
-            for key, part in parts
-            for cells, branches in self._alike(part["at"].to_numpy().astype(int))
+            Group(dict(zip(by, key, strict=True)), alike, branches)
+            for key, part in parts.items()
+            for alike, branches in self._alike(np.array(part))
         ]
 
     def _alike(
@@ -336,14 +348,26 @@ class Comparison:
                 np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error)
             )
         drift, p_drift = self._drift(level, groups)
-        band = np.repeat(self._bands(groups)[:, None], len(self.branches), axis=1)
+        band = np.repeat(self._bands(groups, (found, spread))[:, None], len(self.branches), axis=1)
         pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
         at = np.concatenate(
             [np.full(group.branches.size, number) for number, group in enumerate(groups)]
         )
         which = np.concatenate([group.branches for group in groups])
-        keys = [groups[number].key for number in at]
+        is_known = ~np.isnan(found.estimate[at, which])
+        at, which = at[is_known], which[is_known]
         is_oversubscribed = self.units.cells["oversubscribed"].to_numpy()
+        known = [
+            {name: group.key.get(name) for name in PLACE}
+            | {
+                "oversubscribed": bool(is_oversubscribed[group.cells].any())
+                if "threads" in group.key
+                else None,
+                "cells": group.cells.size,
+                "only_cell": group.cells[0] if group.cells.size == 1 else None,
+            }
+            for group in groups
+        ]
         measured = {
             "pairs": pairs.astype(int),
             "units": found.units,
@@ -361,29 +385,19 @@ class Comparison:
             "degrees": spread.degrees,
         }
         columns: dict[str, Any] = {
-            "quantity": self.quantity,
-            "baseline": self.baseline,
-            "level": level,
-            **{name: [key.get(name) for key in keys] for name in PLACE},
+            "quantity": [self.quantity] * at.size,
+            "baseline": [self.baseline] * at.size,
+            "level": [level] * at.size,
             "branch": [self.branches[branch] for branch in which],
-            "oversubscribed": [
-                bool(is_oversubscribed[groups[number].cells].any())
-                if "threads" in groups[number].key
-                else None
-                for number in at
-            ],
-            "cells": [groups[number].cells.size for number in at],
-            "only_cell": [
-                groups[number].cells[0] if groups[number].cells.size == 1 else None for number in at
-            ],
+            **{name: [known[number][name] for number in at] for name in known[0]},
             **{name: values[at, which] for name, values in measured.items()},
         }
-        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(
-            pl.col("time_ratio").is_not_nan()
-        )
-        numbers = set(measured) - {"is_bimodal"}
-        return frame.select(
-            pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names()
+        # Series, which take no query each, as the values of a frame would.
+        return pl.DataFrame(
+            [
+                pl.Series(name, columns[name], dtype=kind, nan_to_null=True)
+                for name, kind in _ROWS.items()
+            ]
         )
 
     def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
@@ -409,12 +423,12 @@ class Comparison:
             return np.stack([self._is_bimodal[group.cells[0]] for group in groups])
         return np.zeros((len(groups), len(self.branches)), dtype=bool)
 
-    def _bands(self, groups: list[Group]) -> Floats:
+    def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
         It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds. If the
         control's own ratio is larger, something else than chance separates equal builds. Then that ratio
-        is the noise floor.
+        is the noise floor. `own` are the ratios of these groups, which may include the A/A control.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -422,7 +436,8 @@ class Comparison:
         seen = [self._in_noise[group.cells] for group in groups]
         known = [at for at, cells in enumerate(seen) if (cells >= 0).all()]
         if known:
-            found, spread = self._noise.spread_over([seen[at] for at in known])
+            is_here = self._noise is self
+            found, spread = own if is_here else self._noise.spread_over([seen[at] for at in known])
             widest = np.maximum(spread.half_width(), np.abs(found.estimate))[:, self._twin]
             bands[known] = np.exp(
                 np.maximum(widest, math.log1p(LEAST_SIMULATED) if self._simulated else 0.0)
@@ -510,7 +525,8 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
         mine = testable & (levels == level)
         if mine.any():
             corrected[mine] = np.minimum(holm(p_values[mine]) / share, 1.0)
-            detectable[mine] = detectable_ratio(rows.filter(mine), ALPHA * share / int(mine.sum()))
+            noise = rows.select("error", "degrees", "band").filter(pl.Series(mine))
+            detectable[mine] = detectable_ratio(noise, ALPHA * share / int(mine.sum()))
     tested = rows.with_columns(
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),

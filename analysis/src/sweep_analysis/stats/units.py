@@ -38,6 +38,29 @@ class Units:
     pairs: Floats
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """Logarithms whose cell sets are numbers, since the words of a cell set take most of the memory.
+
+    Attributes:
+        cells: as in `Units`.
+        rows: `cell`, a place in `cells`, beside branch, layout, replicate and `log`.
+    """
+
+    cells: pl.DataFrame
+    rows: pl.LazyFrame
+
+
+def numbered(logs: pl.LazyFrame) -> Numbered:
+    """Number the cell sets. In: rows of `frames.TIMES` with `log`."""
+    found = logs.select(*CELL_SET, "branch", "layout", "replicate", "oversubscribed", LOG).collect()
+    cells = found.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
+    numbers = cells.lazy().select(CELL_SET).with_row_index("cell")
+    rows = found.lazy().join(numbers, on=CELL_SET, nulls_equal=True)
+    kept = rows.select("cell", "branch", "layout", "replicate", LOG).collect()
+    return Numbered(cells, kept.lazy())
+
+
 def trimmed_mean(column: str) -> pl.Expr:
     """The trimmed mean of `location.locate` as an aggregation; a plain mean of fewer than five."""
     cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
@@ -77,14 +100,14 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     )
 
 
-def by_layout(logs: pl.LazyFrame) -> Units:
-    """Average `log` within each build of each configuration. In: rows of `frames.TIMES` with `log`."""
-    return _table(logs.with_columns(pl.col("layout").fill_null(0).alias("unit")))
+def by_layout(logs: Numbered) -> Units:
+    """Average `log` within each build of each configuration."""
+    return _table(logs, "layout")
 
 
-def by_replicate(logs: pl.LazyFrame) -> Units:
-    """Average `log` within each replicate of each configuration. In: rows of `frames.TIMES` with `log`."""
-    return _table(logs.with_columns(pl.col("replicate").fill_null(0).alias("unit")))
+def by_replicate(logs: Numbered) -> Units:
+    """Average `log` within each replicate of each configuration."""
+    return _table(logs, "replicate")
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
@@ -95,8 +118,7 @@ def by_unit(times: pl.LazyFrame, column: str) -> Units:
     """
     logs = times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
-    unit = pl.col("layout") if builds > 1 else pl.col("replicate")
-    return _table(logs.with_columns(unit.fill_null(0).alias("unit")))
+    return _table(numbered(logs), "layout" if builds > 1 else "replicate")
 
 
 def of_builds(units: Units) -> Floats:
@@ -127,26 +149,19 @@ def of_builds(units: Units) -> Floats:
     return shared
 
 
-def _table(logs: pl.LazyFrame) -> Units:
-    cells = logs.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET).collect()
-    # A number replaces the columns of the set, whose words would take most of the memory.
-    numbered = cells.lazy().select(CELL_SET).with_row_index("cell")
+def _table(logs: Numbered, unit_column: str) -> Units:
+    cells = logs.cells
     placed = (
-        logs.select(*CELL_SET, "branch", "unit", LOG)
-        .join(numbered, on=CELL_SET, nulls_equal=True)
-        .group_by("cell", "branch", "unit")
+        logs.rows.group_by("cell", "branch", pl.col(unit_column).fill_null(0).alias("unit"))
         .agg(trimmed_mean(LOG), pl.len().alias("pairs"))
         .collect()
     )
-    branches = sorted(set(placed["branch"].unique()))
+    names = placed["branch"].to_list()
+    branches = sorted(set(names))
+    place = {name: at for at, name in enumerate(branches)}
     where = placed["cell"].to_numpy().astype(int)
-    which = (
-        placed["branch"]
-        .replace_strict(branches, range(len(branches)), return_dtype=pl.Int64)
-        .to_numpy()
-        .astype(int)
-    )
-    unit = placed["unit"].rank("dense").to_numpy().astype(int) - 1
+    which = np.array([place[name] for name in names], dtype=int)
+    unit = np.unique(placed["unit"].to_numpy(), return_inverse=True)[1]
     values = np.full((cells.height, len(branches), int(unit.max(initial=-1)) + 1), np.nan)
     values[where, which, unit] = placed[LOG].to_numpy()
     pairs = np.zeros(values.shape[:2])

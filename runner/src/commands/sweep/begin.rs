@@ -1,19 +1,19 @@
-//! Prepares a new sweep for its first trial: examines the host, builds each branch, orders the
-//! trials, and makes the folder.
+//! The options of `sweep`, and a new sweep until its first trial: examines the host, builds each
+//! branch, orders the trials, and makes the folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
+use clap::{Args, Parser};
 use protocol::{Request, SCHEMA};
 
-use super::arguments::{SweepArgs, SweepCommand};
 use crate::build::{Builder, binary, check_folder};
-use crate::config::Branch;
+use crate::config::{Branch, Config};
 use crate::host::{Host, doctor};
-use crate::options::Project;
 use crate::options::meaning::{asked, builds};
+use crate::options::{Project, Selection, folder};
 use crate::plan::{self, Plan, SETTLE, SweepRequest, machines};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
@@ -21,7 +21,92 @@ use crate::record::sweep_dir::{self, SweepDir};
 use crate::run::builds;
 use crate::stop::Stop;
 use crate::system::interrupt;
+use crate::text::table::Format;
 use crate::text::words::moment;
+
+/// Arguments of `sweep`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(in crate::commands) selection: Selection,
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Excludes
+    /// options that select a sweep, except `--input` if the instance file is outside the checkout
+    #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
+          conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
+                                "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
+                                "instrument", "shard", "machine", "points"])]
+    pub(in crate::commands) resume: Option<String>,
+    /// Parent folder of the sweep [default: results/sweeps]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
+    pub(in crate::commands) output: Option<PathBuf>,
+    /// Trials of a simulated machine that run at the same time [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(in crate::commands) jobs: Option<u16>,
+    /// Output format of the result at the end
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: Format,
+}
+
+/// A parser for the options alone.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
+
+impl SweepArgs {
+    /// Parses the words of a `cargo runner sweep`.
+    pub(in crate::commands) fn of(words: &[String]) -> Result<Self> {
+        let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
+        Ok(Line::try_parse_from(words)?.sweep)
+    }
+
+    /// Refuses to run trials side by side on a host.
+    pub(super) fn check_jobs(&self, asked: &SweepRequest) -> Result<()> {
+        match self.jobs {
+            Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
+                "--jobs {jobs}: trials on a host would disturb each other; leave it out, or name a simulated machine \
+                 with --machine"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How the commands that sweep differ.
+pub(crate) struct SweepCommand {
+    /// The command, for hints how to continue.
+    pub(crate) command: &'static str,
+    /// Branches that replace those of branches.toml.
+    pub(crate) config: Option<Config>,
+    /// Whether the table is printed as a text for a pull request, and not as `show` does.
+    pub(crate) has_page: bool,
+    /// Whether the same command line continues after an interruption; otherwise the user needs
+    /// `--resume`.
+    pub(crate) goes_on: bool,
+    /// The program of the user that a sweep compares, as it was typed.
+    pub(crate) program: Option<TypedProgram>,
+}
+
+/// A program of the user on the command line.
+pub(crate) struct TypedProgram {
+    pub(crate) folder: PathBuf,
+    pub(crate) arguments: Vec<String>,
+}
+
+impl SweepCommand {
+    /// Returns the variant for a command that prints tables as `show` does, and finds the sweep to
+    /// continue by itself.
+    pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
+        Self {
+            command,
+            config,
+            has_page: false,
+            goes_on: true,
+            program: None,
+        }
+    }
+}
 
 /// Everything that is needed to run trials.
 pub(super) struct SweepRun {

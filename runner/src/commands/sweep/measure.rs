@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 
-use super::arguments::{SweepArgs, SweepCommand};
-use super::begin::SweepRun;
+use super::begin::{SweepArgs, SweepCommand, SweepRun};
 use crate::build::binary::{RunTrial, Subprocesses};
 use crate::commands::analysis;
 use crate::commands::page::{self, Page};
 use crate::host::Host;
-use crate::host::frequency::control::Controller;
+use crate::host::frequency::Controller;
 use crate::host::sensors::Sensors;
 use crate::options::Project;
 use crate::plan::{SETTLE, SweepRequest};

@@ -1,6 +1,5 @@
 //! `sweep`: builds, runs and prints; or continues where a sweep was stopped.
 
-mod arguments;
 mod begin;
 mod measure;
 mod resume;
@@ -15,7 +14,34 @@ use crate::run::sweep::Tally;
 use crate::stop::Exit;
 use crate::system::lock::HostLock;
 
-pub(crate) use arguments::{HELP, SweepArgs, SweepCommand, TypedProgram};
+pub(crate) use begin::{SweepArgs, SweepCommand, TypedProgram};
+
+/// Text that `--help` prints below the options.
+pub(crate) const HELP: &str = "\
+Examples:
+  cargo runner sweep --branches all
+      every branch on the default workloads; `cargo runner plan --branches all` estimates the time
+  cargo runner sweep --branches 'split*,!*no-jec*' --workloads tsp --threads 1..=16
+      some branches (globs and exclusions; the baseline is always included)
+  cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
+      a TSPLIB instance
+  cargo runner sweep --workloads quicksort --parameter elements=5000000
+      another instance size
+  cargo runner sweep --branches packed,split-counters --instrument
+      also count what the scheduler does, in separate builds
+  cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
+      one figure of a study by its name, with shorter runs
+  cargo runner sweep --machine zen4-64 --experiment study --mode both
+      the same pools on 64 simulated cores; `cargo runner list machines`
+  cargo runner sweep --box --threads 64
+      the same on 60 machines that differ in every cost parameter: the sign of each difference, and where it flips
+  cargo runner sweep --resume
+      continue the newest unfinished sweep
+
+Ctrl-C stops at once and loses at most the running trial.
+
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;

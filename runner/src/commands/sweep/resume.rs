@@ -3,8 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use super::arguments::{SweepArgs, SweepCommand};
-use super::begin::{BuiltSet, SweepRun, build_all, warn_of};
+use super::begin::{BuiltSet, SweepArgs, SweepCommand, SweepRun, build_all, warn_of};
 use crate::build::package;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};

@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::host::frequency::control::Controller;
+use runner::host::frequency::Controller;
 use runner::host::frequency::sysfs::BackendChoice;
 use runner::host::frequency::{ControlFrequency, Setup};
 use runner::plan::Mode;
