@@ -131,7 +131,7 @@ impl Pool {
         }
     }
 
-    /// Becomes sleepy, searches once more, and falls asleep if no job was announced since.
+    /// Becomes sleepy, searches once more, and falls asleep if no push has notified since.
     fn search(&self) {
         let clears = self.mistake == Mistake::ClearsTooEarly;
         let mask = if clears { !LEFT } else { usize::MAX };

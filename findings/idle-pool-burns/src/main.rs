@@ -13,7 +13,7 @@ use rayon_core::ThreadPoolBuilder;
 
 /// From a job to the next.
 const PERIOD: Duration = Duration::from_millis(1);
-/// By this name the threads that are counted are told from others.
+/// The name of the threads whose CPU time is counted.
 const NAME: &str = "counted";
 
 /// Counts of what threads have done so far.
@@ -81,7 +81,7 @@ fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
     woken
 }
 
-/// A thread that waits to be told, and searches nowhere.
+/// A thread that waits for a notification, and never searches.
 fn of_thread(seconds: f64) {
     let is_over = Arc::new(AtomicBool::new(false));
     let told = thread::Builder::new().name(NAME.to_owned()).spawn({
