@@ -129,7 +129,7 @@ mod tests {
         let copy = program.join("rayon-core");
         run(&sh, &copy).unwrap();
         let told = run(&sh, &copy).unwrap_err().to_string();
-        assert!(told.contains("something is there already"), "{told}");
+        assert!(told.contains("the folder is not empty"), "{told}");
         sh.write_file(
             program.join("src/main.rs"),
             "fn main() { rayon_core::join(|| (), || ()); }",
