@@ -133,7 +133,7 @@ impl Steps for Helped {
     }
 }
 
-/// The same, but if a job is public, it exposes more without raising the limit for its own pops.
+/// The same, but if a job is shared, it exposes more without raising the limit for its own pops.
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
@@ -212,7 +212,7 @@ impl Exposing<'_> {
     }
 }
 
-/// The limit goes down before the jobs are public, as if the claim were over.
+/// The limit goes down before the jobs are shared, as if the claim were over.
 enum LowersTheLimitEarly {}
 
 impl Steps for LowersTheLimitEarly {
@@ -231,7 +231,7 @@ impl Steps for LowersTheLimitEarly {
     }
 }
 
-/// The jobs are public before the limit says so.
+/// The jobs are shared before the limit says so.
 enum MovesTheSplitBeforeTheLimit {}
 
 impl Steps for MovesTheSplitBeforeTheLimit {
@@ -275,7 +275,7 @@ impl Steps for SetsTheLimit {
     }
 }
 
-/// A thief that asks for jobs lowers a limit that the owner has set meanwhile.
+/// A thief that requests jobs lowers a limit that the owner has set meanwhile.
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
@@ -513,7 +513,7 @@ impl Steps for FindsTheRingOnce {
     }
 }
 
-/// The owner takes back the last public job, too, by lowering the count.
+/// The owner takes back the last shared job, too, by lowering the count.
 enum TakesTheLastBackByTheCount {}
 
 impl Steps for TakesTheLastBackByTheCount {
@@ -611,7 +611,7 @@ fn play_with<S: Steps>(
     tally.check();
 }
 
-/// Steals a public job, if there is one and no other thread takes it at once.
+/// Steals a shared job, if there is one and no other thread takes it at once.
 fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     match S::steal(stealer) {
         Steal::Success(job) => Some(job),
@@ -619,7 +619,7 @@ fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     }
 }
 
-/// Steals a public or a private job.
+/// Steals a shared or a private job.
 fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     S::expose_for_owner(stealer);
     steal::<S>(stealer)
@@ -643,7 +643,7 @@ fn owner_exposes<S: Steps>() {
     });
 }
 
-/// The owner exposes the jobs that it pushes beside public ones, and pops all; a thief steals.
+/// The owner exposes the jobs that it pushes beside shared ones, and pops all; a thief steals.
 fn owner_shows_more<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
         answer();
@@ -695,7 +695,7 @@ fn thief_asks_late<S: Steps>() {
     });
 }
 
-/// One thief asks the owner for jobs, another exposes jobs for it.
+/// One thief requests jobs from the owner, another exposes jobs for it.
 fn one_asks_and_one_exposes<S: Steps>() {
     play::<S>(
         3,
@@ -781,7 +781,7 @@ fn claims_follow_each_other<S: Steps>() {
     });
 }
 
-/// The owner takes all public jobs back and makes a new one public while a thief steals.
+/// The owner takes all shared jobs back and makes a new one shared while a thief steals.
 fn reuse<S: Steps>() {
     play::<S>(3, 2, &[steal::<S>], |push, pop, answer| {
         answer();
@@ -802,7 +802,7 @@ fn growth<S: Steps>() {
     });
 }
 
-/// A thief steals a public job while the owner goes on pushing to that slot. The thief is the first
+/// A thief steals a shared job while the owner goes on pushing to that slot. The thief is the first
 /// thread here. Loom remembers only the latest access to a word, and so would not let another
 /// thread's theft come early enough.
 fn theft_and_reuse<S: Steps>() {
@@ -823,7 +823,7 @@ fn theft_and_reuse<S: Steps>() {
     tally.check();
 }
 
-/// The ring grows, and the owner takes jobs back before it makes a new one public.
+/// The ring grows, and the owner takes jobs back before it makes a new one shared.
 fn growth_and_reuse<S: Steps>() {
     play::<S>(4, 2, &[steal::<S>], |push, pop, answer| {
         push(2);

@@ -8,7 +8,7 @@ use crate::sync::modelled::{AtomicPtr, Ordering};
 /// Bits of `public` below the tail.
 pub(super) const TAIL_SHIFT: u32 = 24;
 
-/// The most jobs that can be public at a time. They are counted in the lowest bits of `public`.
+/// The most jobs that can be shared at a time. They are counted in the lowest bits of `public`.
 pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 
 /// The bit between count and tail: a thief is about to expose jobs.
