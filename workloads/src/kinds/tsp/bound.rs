@@ -196,9 +196,6 @@ mod tests {
         let length = cities.round_trip_length(&order).unwrap();
         assert_eq!(costs.to_length(cost), length);
         assert_eq!(costs.of_length(length), cost);
-        assert_eq!(
-            costs.to_length(costs.just_below_length(length)),
-            length - 1
-        );
+        assert_eq!(costs.to_length(costs.just_below_length(length)), length - 1);
     }
 }

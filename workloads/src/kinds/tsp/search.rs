@@ -138,10 +138,8 @@ impl Search {
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
-        let (from_last, from_start) = (
-            self.costs.from(partial.last()),
-            self.costs.from(self.start),
-        );
+        let (from_last, from_start) =
+            (self.costs.from(partial.last()), self.costs.from(self.start));
         let (mut to_last, mut to_start) = (i64::MAX, i64::MAX);
         let mut count = 0;
         for city in partial.unvisited(self.costs.count()) {
