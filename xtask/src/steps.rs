@@ -174,6 +174,13 @@ pub(crate) fn faults(sh: &Shell) -> Result<()> {
     step("sweeps that are killed and resumed", kills)
 }
 
+/// The main files of the packages below `workloads/programs`, each a workspace of its own.
+fn sources_of_whole_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
+    let entries = sh.read_dir("workloads/programs")?.into_iter();
+    let files = entries.map(|entry| entry.join("src/main.rs"));
+    Ok(files.filter(|file| sh.path_exists(file)).collect())
+}
+
 /// The files of workloads' programs.
 fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
     let entries = sh.read_dir("workloads/src/kinds")?.into_iter();
@@ -191,11 +198,13 @@ fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
 
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
-    // A build script declares their modules, which the formatter does not see.
-    let kinds = workloads_programs(sh)?;
+    // The formatter does not see modules that a build script declares, nor packages outside the
+    // workspace.
+    let mut files = workloads_programs(sh)?;
+    files.extend(sources_of_whole_programs(sh)?);
     step(
         "format of workloads",
-        cmd!(sh, "rustfmt --check --edition 2024 {kinds...}"),
+        cmd!(sh, "rustfmt --check --edition 2024 {files...}"),
     )?;
     // Not with RUSTFLAGS, which would compile everything anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");

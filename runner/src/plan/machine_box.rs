@@ -221,7 +221,7 @@ impl Ranges {
     /// it.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if a point is no machine; else if a file cannot be written.
+    /// [`Stop::BadInput`] if a point is not a valid machine; other errors if a file cannot be written.
     fn write_points(&self, root: &Path, spec: &MachineSpec) -> Result<()> {
         let folder = folder(root, spec);
         std::fs::create_dir_all(&folder)?;
@@ -231,7 +231,7 @@ impl Ranges {
             std::fs::write(&path, self.file_of(number, point)?)?;
             Machine::read(&path).map_err(|error| {
                 Stop::BadInput(format!(
-                    "{FILE}: point {number} is no machine: {}",
+                    "{FILE}: point {number} is not a valid machine: {}",
                     plain(&error.message)
                 ))
             })?;

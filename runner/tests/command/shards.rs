@@ -73,7 +73,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     }
     run(&folder, &["show", &shown(&sweep)])
         .success()
-        .stdout(contains("master-again is master once more"))
+        .stdout(contains("master-again is the A/A control"))
         .stderr(contains("trials;").not());
 
     // The same shard twice, a whole sweep among shards, and a missing shard.

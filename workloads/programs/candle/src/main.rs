@@ -35,7 +35,9 @@ fn main() -> Result<()> {
         return Err(Error::Msg("usage: candle TOKENS SEED".to_owned()));
     };
     let mut state = seed;
-    let layers = (0..DISTINCT).map(|_| Layer::new(&mut state)).collect::<Result<Vec<_>>>()?;
+    let layers = (0..DISTINCT)
+        .map(|_| Layer::new(&mut state))
+        .collect::<Result<Vec<_>>>()?;
     let start: Vec<f32> = (0..HIDDEN).map(|at| (at as f32).sin()).collect();
     let mut x = Tensor::from_vec(start, (1, HIDDEN), &Device::Cpu)?;
     for _ in 0..tokens {
@@ -47,7 +49,9 @@ fn main() -> Result<()> {
         .flatten_all()?
         .to_vec1::<f32>()?
         .iter()
-        .fold(0_u64, |digest, number| (digest ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3));
+        .fold(0_u64, |digest, number| {
+            (digest ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01b3)
+        });
     println!("{digest:016x}");
     Ok(())
 }
@@ -68,8 +72,11 @@ impl Layer {
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let normal = normalized(x)?;
-        let (queries, keys, values) =
-            (self.queries.forward(&normal)?, self.keys.forward(&normal)?, self.values.forward(&normal)?);
+        let (queries, keys, values) = (
+            self.queries.forward(&normal)?,
+            self.keys.forward(&normal)?,
+            self.values.forward(&normal)?,
+        );
         // Stands in for attention, which has products of other shapes: a cheap step that needs all
         // three results.
         let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
@@ -99,6 +106,7 @@ fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
             bytes.extend(state.to_le_bytes());
         }
     }
-    let tensor: QTensor = qtensor_from_ggml(GgmlDType::Q8_0, &bytes, vec![rows, columns], &Device::Cpu)?;
+    let tensor: QTensor =
+        qtensor_from_ggml(GgmlDType::Q8_0, &bytes, vec![rows, columns], &Device::Cpu)?;
     QMatMul::from_qtensor(tensor)
 }

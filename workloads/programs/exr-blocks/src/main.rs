@@ -35,8 +35,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         .rgb_channels(
             |size, _| vec![0_u32; size.area()],
             move |picture, at, (red, green, blue): (f32, f32, f32)| {
-                picture[at.flat_index_for_size(Vec2(WIDTH, lines))] =
-                    red.to_bits() ^ green.to_bits().rotate_left(11) ^ blue.to_bits().rotate_left(22);
+                picture[at.flat_index_for_size(Vec2(WIDTH, lines))] = red.to_bits()
+                    ^ green.to_bits().rotate_left(11)
+                    ^ blue.to_bits().rotate_left(22);
             },
         )
         .first_valid_layer()
@@ -44,7 +45,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         .from_buffered(Cursor::new(&file))?;
     let pixels = read.layer_data.channel_data.pixels;
     let words = file.iter().map(|&byte| u32::from(byte)).chain(pixels);
-    let digest = words.fold(0_u64, |digest, word| (digest ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01b3));
+    let digest = words.fold(0_u64, |digest, word| {
+        (digest ^ u64::from(word)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     println!("{} {digest:016x}", file.len());
     Ok(())
 }

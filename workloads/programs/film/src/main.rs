@@ -9,7 +9,9 @@ const WIDTH: usize = 512;
 const LINES: usize = 384;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let numbers: Vec<usize> = std::env::args().filter_map(|word| word.parse().ok()).collect();
+    let numbers: Vec<usize> = std::env::args()
+        .filter_map(|word| word.parse().ok())
+        .collect();
     let [frames, seed] = numbers[..] else {
         return Err("usage: film FRAMES SEED".into());
     };
@@ -33,10 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         match context.receive_packet() {
             Ok(packet) => {
                 size += packet.data.len();
-                digest = packet
-                    .data
-                    .iter()
-                    .fold(digest, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+                digest = packet.data.iter().fold(digest, |digest, byte| {
+                    (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+                });
             }
             Err(EncoderStatus::Encoded) => {}
             Err(EncoderStatus::LimitReached) => break,

@@ -32,7 +32,11 @@ fn shrink(count: usize, seed: u64) -> Result<u64, Box<dyn Error>> {
         let width = 400 + at * 97 % 1200;
         let mut small = Image::new(width, width * 3 / 4, PixelType::U8x4);
         resizer.resize(&picture, &mut small, None)?;
-        let some = small.buffer().iter().step_by(97).map(|byte| u64::from(*byte));
+        let some = small
+            .buffer()
+            .iter()
+            .step_by(97)
+            .map(|byte| u64::from(*byte));
         digest = some.fold(digest, mix);
     }
     Ok(digest)
@@ -42,13 +46,18 @@ fn shrink(count: usize, seed: u64) -> Result<u64, Box<dyn Error>> {
 fn sort(lines: usize, seed: u64) -> u64 {
     let mut pixels: Vec<(u32, u32)> = pixels(lines, seed).zip(0..).collect();
     pixels.par_sort_by_key(|(pixel, _)| pixel.to_le_bytes().map(u32::from).iter().sum::<u32>());
-    pixels.iter().step_by(97).fold(0, |digest, (_, place)| mix(digest, u64::from(*place)))
+    pixels
+        .iter()
+        .step_by(97)
+        .fold(0, |digest, (_, place)| mix(digest, u64::from(*place)))
 }
 
 fn pixels(lines: usize, seed: u64) -> impl Iterator<Item = u32> {
     let mut state = seed;
     (0..WIDTH * lines).map(move |_| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state = state
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
         (state >> 32) as u32
     })
 }

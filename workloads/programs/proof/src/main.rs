@@ -49,7 +49,9 @@ impl<B: AirBuilder> Air<B> for Squares {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let numbers: Vec<usize> = std::env::args().filter_map(|word| word.parse().ok()).collect();
+    let numbers: Vec<usize> = std::env::args()
+        .filter_map(|word| word.parse().ok())
+        .collect();
     let [steps, seed] = numbers[..] else {
         return Err("usage: proof STEPS SEED".into());
     };
@@ -64,8 +66,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proof = prove(&config, &Squares, RowMajorMatrix::new(rows, WIDTH), &[]);
     verify(&config, &Squares, &proof, &[]).map_err(|error| format!("{error:?}"))?;
     let bytes = postcard::to_allocvec(&proof)?;
-    let digest =
-        bytes.iter().fold(0_u64, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let digest = bytes.iter().fold(0_u64, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     println!("{} {digest:016x}", bytes.len());
     Ok(())
 }
@@ -73,7 +76,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Without a proof of work: the time of its search is random.
 fn config() -> Config {
     let permutation = default_babybear_poseidon2_16();
-    let tree = Tree::new(Hash::new(permutation.clone()), Pair::new(permutation.clone()), 0);
+    let tree = Tree::new(
+        Hash::new(permutation.clone()),
+        Pair::new(permutation.clone()),
+        0,
+    );
     let parameters = FriParameters {
         log_blowup: 1,
         log_final_poly_len: 0,
