@@ -70,13 +70,23 @@ def test_no_number_is_typed(file: Path) -> None:
     assert typed_numbers(file.read_text(encoding="utf-8")) == []
 
 
+def test_documents_that_show_the_same_picture_request_the_same() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in STATING]
+    requests = {it for text in texts for it in re.findall(r"<!-- analysis: (forest .*?) -->", text)}
+    assert len(requests) == 1, "each request writes results/figures/forest-champion.svg"
+
+
 @pytest.mark.parametrize("file", MOST_WORDS)
 def test_what_a_reader_begins_with_is_short(file: str) -> None:
-    assert words((CHECKOUT / file).read_text(encoding="utf-8"), tables=False) <= MOST_WORDS[file]
+    found = words((CHECKOUT / file).read_text(encoding="utf-8"), tables=False)
+    assert found <= MOST_WORDS[file], (
+        f"{file} has {found} words: shorten it, or move text to a page it links"
+    )
 
 
 def test_findings_are_short_with_their_tables() -> None:
-    assert words((CHECKOUT / "results/FINDINGS.md").read_text(encoding="utf-8")) <= 3500
+    found = words((CHECKOUT / "results/FINDINGS.md").read_text(encoding="utf-8"))
+    assert found <= 3500, f"FINDINGS has {found} words: shorten it, or move text to EVIDENCE"
 
 
 def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None:
@@ -603,7 +613,7 @@ def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_
 def test_an_unknown_kind_is_named_with_those_that_are_known(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     file.write_text("<!-- analysis: rumour 2026-11-22T074035Z -->\n<!-- /analysis -->\n")
-    with pytest.raises(InputError, match="unknown kind `rumour`, or no sweep; known: evidence, "):
+    with pytest.raises(InputError, match="unknown kind `rumour`; known: evidence, "):
         made(file)
 
 

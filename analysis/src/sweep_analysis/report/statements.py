@@ -73,8 +73,13 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
     """
     kind, *words = statement.split() or [""]
     named = [word for word in words if _SWEEP.match(word)]
-    if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
-        raise InputError(where, f"unknown kind `{kind}`, or no sweep", f"known: {', '.join(KINDS)}")
+    if kind not in KINDS:
+        raise InputError(where, f"unknown kind `{kind}`", f"known: {', '.join(KINDS)}")
+    if named and kind in WITHOUT_SWEEPS:
+        raise InputError(where, f"`{kind}` takes no sweep", f"leave out {', '.join(named)}")
+    if not named and kind not in WITHOUT_SWEEPS:
+        remedy = "write its name as in results/sweeps, such as `2026-01-31T120000Z`"
+        raise InputError(where, f"`{kind}` needs a sweep", remedy)
     modes = [word for word in words if word in _MODES]
     rest = [word for word in words if word not in (_OPEN, *_MODES, *named)]
     sweeps = [_analysis(find_sweep(Path(name))) for name in named]
