@@ -835,7 +835,10 @@ def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]
 
 
 def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
-    """Coverage of one sweep and of all, and the share of pooled sweeps with a significant result, in per cent."""
+    """How often the 95 % interval of one sweep, and that of all sweeps pooled, contains the true value, in per cent.
+
+    Then the share of pools with any significant result, in per cent.
+    """
     each = np.array([(it.one, it.together, it.claims) for it in found], dtype=float)
     return tuple(100 * each.mean(axis=0))  # type: ignore[return-value]
 

@@ -182,21 +182,21 @@ macro_rules! whole_number {
     ($(#[$doc:meta])* $name:ident, $value:ty) => {
         atomic!($(#[$doc])* $name, $value, $name);
         fetches!($name, $value:
-            /// Adds, wrapping around; returns the value before.
+            /// Adds, wrapping around; returns the previous value.
             fetch_add,
-            /// Subtracts, wrapping around; returns the value before.
+            /// Subtracts, wrapping around; returns the previous value.
             fetch_sub,
-            /// Keeps the bits of `value`; returns the value before.
+            /// Bitwise and; returns the previous value.
             fetch_and,
-            /// Adds the bits of `value`; returns the value before.
+            /// Bitwise or; returns the previous value.
             fetch_or,
-            /// Flips the bits of `value`; returns the value before.
+            /// Bitwise exclusive or; returns the previous value.
             fetch_xor,
-            /// Keeps the bits of `value`, and flips all; returns the value before.
+            /// Bitwise and, then not; returns the previous value.
             fetch_nand,
-            /// Keeps the larger; returns the value before.
+            /// Keeps the larger; returns the previous value.
             fetch_max,
-            /// Keeps the smaller; returns the value before.
+            /// Keeps the smaller; returns the previous value.
             fetch_min
         );
     };
@@ -227,13 +227,13 @@ atomic!(
     AtomicBool
 );
 fetches!(AtomicBool, bool:
-    /// Conjunction; returns the value before.
+    /// Logical and; returns the previous value.
     fetch_and,
-    /// Disjunction; returns the value before.
+    /// Logical or; returns the previous value.
     fetch_or,
-    /// Exclusive or; returns the value before.
+    /// Logical exclusive or; returns the previous value.
     fetch_xor,
-    /// Not and; returns the value before.
+    /// Logical and, then not; returns the previous value.
     fetch_nand
 );
 

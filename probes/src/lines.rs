@@ -22,7 +22,7 @@ const ADDITIONS: u32 = 5_000;
 /// Windows in which two threads add.
 const WINDOWS: u32 = 15;
 
-/// Most pairs of CPUs of each distance that are measured.
+/// Maximum number of pairs of CPUs of each distance that are measured.
 const PAIRS: usize = 4;
 
 /// A word with a line of its own, apart also from the line that CPUs fetch along with it.

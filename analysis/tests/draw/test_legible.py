@@ -18,7 +18,7 @@ from sweep_analysis.stats.simulated import SPENT_ON
 
 LONG = "split-counters-no-jec-sleepers-only-cache-padded"
 GAP = 40
-"""Most pixels from a map's last row to the title of its axis."""
+"""Maximum number of pixels from a map's last row to the title of its axis."""
 KEY_HEIGHT = 120
 """The key of a figure of many panels stands within so many pixels of its top."""
 SLACK = 0.15

@@ -1,4 +1,4 @@
-"""Sentences on a program of the user: for each quantity a change, an interval and a result."""
+"""Tests the sentences that `compare --program` prints: for each quantity a change, an interval and a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.user_program import UNSEEN
 
 
-def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
+def decisions(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
     return shown(megabytes, is_of_user=is_of_user).decisions()
 
 
@@ -45,7 +45,7 @@ def shown(megabytes: dict[str, float], *, is_of_user: bool = True, layouts: int 
 
 
 def test_time_cpu_time_and_memory_have_each_an_interval_and_a_result() -> None:
-    time, cpu, memory, *_ = told({"master": 40, "champion": 44})
+    time, cpu, memory, *_ = decisions({"master": 40, "champion": 44})
     assert re.match(r"champion takes (49|50)\.\d.% less time", time)
     assert "less time than master on mine with 2 threads (−" in time
     assert "less CPU time than master on mine" in cpu
@@ -66,19 +66,19 @@ def test_one_program_has_no_means_over_programs_and_no_counts_of_configurations(
 
 
 def test_memory_does_not_change_what_is_said_of_times() -> None:
-    little = told({"master": 40, "champion": 40})
-    much = told({"master": 40, "champion": 80})
+    little = decisions({"master": 40, "champion": 40})
+    much = decisions({"master": 40, "champion": 80})
     assert little[:2] == much[:2]
     assert little[3:] == much[3:]
     assert little[2] != much[2]
 
 
 def test_memory_that_a_trial_does_not_report_is_not_compared() -> None:
-    assert told({"master": 40})[2] == UNSEEN
+    assert decisions({"master": 40})[2] == UNSEEN
 
 
 @pytest.mark.parametrize("megabytes", [{}, {"master": 40, "champion": 80}])
 def test_nothing_is_said_of_programs_in_a_sweep_of_workloads(megabytes: dict[str, float]) -> None:
-    lines = told(megabytes, is_of_user=False)
+    lines = decisions(megabytes, is_of_user=False)
     assert not any("memory" in line for line in lines)
     assert not lines[0].startswith("champion takes")

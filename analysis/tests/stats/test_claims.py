@@ -13,7 +13,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.tables import claim_in_words
-from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
+from sweep_analysis.stats.claims import FALSIFIED, HELD, OPEN, UNTESTED, check_claims, thread_range
 from sweep_analysis.stats.speedup import trial_times
 
 THREE = ["master", "packed", "split-counters"]
@@ -45,8 +45,8 @@ ALL = ("faster", "slower", "equal", "no-faster", "no-slower")
 @pytest.mark.parametrize(
     ("effect", "expected"),
     [
-        (0.93, [HELD, REFUTED, REFUTED, REFUTED, HELD]),
-        (1.07, [REFUTED, HELD, REFUTED, HELD, REFUTED]),
+        (0.93, [HELD, FALSIFIED, FALSIFIED, FALSIFIED, HELD]),
+        (1.07, [FALSIFIED, HELD, FALSIFIED, HELD, FALSIFIED]),
         (1.0, [OPEN, OPEN, HELD, HELD, HELD]),
     ],
 )
@@ -183,10 +183,10 @@ def test_behind_a_claim_every_workload_has_a_result_of_its_own() -> None:
     rows = {(row["claim"], row["workload"]): row["verdict"] for row in pooled.rows(named=True)}
     assert rows == {
         (1, "tsp"): HELD,
-        (1, "packets"): REFUTED,
+        (1, "packets"): FALSIFIED,
         (1, "quicksort"): OPEN,
         (2, "tsp"): HELD,
-        (2, "packets"): REFUTED,
+        (2, "packets"): FALSIFIED,
         (2, "quicksort"): HELD,
     }
     assert set(pooled["cells"]) == {2}
@@ -200,7 +200,7 @@ def test_a_claim_about_each_workload_gives_its_counts_and_what_is_not_ruled_out(
     )
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
-    assert claim["verdict"] == REFUTED
+    assert claim["verdict"] == FALSIFIED
     told = r"of each workload and thread count \d+ held, \d+ falsified, .*; not ruled out: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
@@ -213,7 +213,7 @@ def test_a_claim_of_no_loss_covers_latency_as_well() -> None:
     assert check_claims(sweep, trial_times(sweep)).claims["verdict"].to_list() == [HELD]
     assert check_claims(sweep, trial_times(sweep).with_columns(waits)).claims[
         "verdict"
-    ].to_list() == [REFUTED]
+    ].to_list() == [FALSIFIED]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ pub use costs::{Costs, NANOSECOND, Picoseconds, SYSTEM};
 pub use fault::MachineError;
 pub use own::{Call, OwnInstructions};
 
-/// Most CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
+/// Maximum number of CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
 
 /// A machine to simulate: its topology, cost parameters and frequencies, checked.

@@ -37,7 +37,7 @@ const OWN_HERE: &str = "workloads/own-instructions-here.toml";
 /// The branch whose own instructions replace those of a branch without a measurement.
 const MEASURED: &str = "master";
 
-/// Most cycles of a call: a larger number means a wrong unit.
+/// Maximum number of cycles of a call: a larger number means a wrong unit.
 const MOST_CYCLES: f64 = 100_000.0;
 
 /// Names a folder that replaces the folders of this host's files, for tests: they must not touch

@@ -69,7 +69,7 @@ pub(crate) fn is_requested() -> bool {
     state().is_requested
 }
 
-/// The reason why builds end after such a request.
+/// The error of a build that the user's interrupt ended.
 pub(crate) fn while_building() -> Stop {
     Stop::Interrupted("interrupted while building; nothing was measured".to_owned())
 }

@@ -5,7 +5,7 @@ use crate::net::Refused;
 
 /// Longest request line and headers together, in bytes.
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
-/// Most headers.
+/// Maximum number of headers.
 pub(crate) const MAX_HEADERS: usize = 64;
 
 /// A status line's number and reason.

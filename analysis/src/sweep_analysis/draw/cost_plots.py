@@ -17,7 +17,7 @@ from sweep_analysis.read.labels import with_panel
 
 WIDTH = 250
 NARROWEST = 0.05
-"""Least end of the axis on either side, as a relative change."""
+"""Minimum end of the axis on either side, as a relative change."""
 SPARE = 1.15
 TOGETHER = "all workloads together"
 

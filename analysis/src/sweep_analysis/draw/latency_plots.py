@@ -20,7 +20,7 @@ CHART = (205, 150)
 """Width and height of one chart in pixels."""
 CHARTS_A_ROW = 3
 LEAST_US = 0.1
-"""Least latency on an axis in µs."""
+"""Minimum latency on an axis in µs."""
 MOST_LABELS = 8
 IN_WORDS = (
     "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "

@@ -38,7 +38,7 @@ LETTER = 7
 HEAD = 12
 """Height of a letter of a branch's name above its column, in pixels."""
 HEAD_LETTERS = 17
-"""Most letters in a line of a branch's name, unless a single word is longer."""
+"""Maximum number of letters in a line of a branch's name, unless a single word is longer."""
 LEAST = 0.0005
 """Smaller changes, which round to ±0.0 %, are grey."""
 WHOLE = 0.0995

@@ -41,7 +41,7 @@ SMALLEST = 11
 WORDS_SHARE = 0.28
 """Share of a panel's width that the text `over N CPUs` takes."""
 WRITTEN_COLUMNS = 12
-"""Most thread counts of a heat map whose cells have numbers; with more counts they have only colours."""
+"""Maximum number of thread counts of a heat map whose cells have numbers; with more counts they have only colours."""
 COLOUR_STEPS = (0.03, 0.06)
 """Changes of time at which a cell of a heat map gets a stronger colour."""
 SIGNED_PERCENT = (
@@ -294,7 +294,7 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
 
 
 MOST_POINTS = 3000
-"""Most points of a picture. If there are more, it draws a random sample of this size."""
+"""Maximum number of points of a picture. If there are more, it draws a random sample of this size."""
 
 
 def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:

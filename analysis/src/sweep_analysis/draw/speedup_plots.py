@@ -21,9 +21,9 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 
 PANEL_HEIGHT = 220
 LEAST_CEILING = 1e-6
-"""Least upper end of an axis, so that it has a length without times."""
+"""Minimum upper end of an axis, so that it has a length without times."""
 FEW_BRANCHES = 2
-"""Most branches in a panel that all show their intervals."""
+"""Maximum number of branches in a panel that all show their intervals."""
 
 
 def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.ConcatChart:

@@ -14,7 +14,7 @@ WIDTH = 620
 ROW = 19
 """Height of a branch in pixels."""
 FEW_COLUMNS = 4
-"""Most columns whose axes are wide enough for a label in the middle."""
+"""Maximum number of columns whose axes are wide enough for a label in the middle."""
 KEY_COLUMNS = 4
 COLOURS = {
     "work": "#4477aa",

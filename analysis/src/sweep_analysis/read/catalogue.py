@@ -16,7 +16,7 @@ FILE = CHECKOUT / "workloads" / "workloads.toml"
 def is_paced(workload: str, size: str, parameters: Mapping[str, str]) -> bool:
     """Whether a clock sets the time of an iteration, so that branches differ in CPU time alone.
 
-    A workload that the current catalogue lacks is not paced.
+    A workload that the current catalogue lacks counts as not paced.
     """
     row = _rows().get(workload, {})
     sized = row.get("sizes", {}).get(size, {})

@@ -53,7 +53,8 @@ _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of the decoder for a line that is not a record: bytes that are not text, or deep nesting."""
+"""Errors of the decoder for a line that is not a record: malformed JSON, a wrong field, bytes that are not text, or
+deep nesting."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """The reader for the records of a finished sweep, by file ending; only old runners wrote `.gz`."""

@@ -16,7 +16,7 @@ _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _MOST_SHOWN = 40
-"""Most characters of a value in an error message."""
+"""Maximum number of characters of a value in an error message."""
 
 
 class _Point(msgspec.Struct):

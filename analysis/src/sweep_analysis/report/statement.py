@@ -20,7 +20,7 @@ from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 LONGEST = 8
-"""Most rows of a table that is not folded; a longer table does not fit on a screen with its text."""
+"""Maximum number of rows of a table that is not folded; a longer table does not fit on a screen with its text."""
 
 PICTURES = CHECKOUT / "results" / "figures"
 """The folder of the pictures of generated results."""

@@ -33,7 +33,7 @@ from sweep_analysis.say.comparison import (
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED, kind_of_cell
 
-LEAST_TOLD = 0.005
+MIN_CHANGE = 0.005
 """Documents do not list smaller changes. If a clock paces a program, its time varies so little that a change of 0.1 % is
 significant, but a change that small has no practical use."""
 
@@ -43,8 +43,8 @@ RELEASE = "1.13.0"
 SWEEPS = CHECKOUT / "results" / "sweeps"
 """The folder of the committed sweeps."""
 
-MOST_TOLD = 6
-"""Most rows of a table of gains and losses."""
+MAX_ROWS = 6
+"""Maximum number of rows of a table of gains and losses."""
 
 
 def _parts(asked: Statement) -> str:
@@ -53,8 +53,9 @@ def _parts(asked: Statement) -> str:
     Significant changes are bold.
 
     Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
-    out a workload. `pooled` shows each workload's row over the thread counts of several workers within
-    the CPUs, and names these thread counts.
+    out a workload. `pooled` instead of a thread count pools each workload over the sweep's thread
+    counts from 2 to the number of CPUs, or over others if it has none of these. The caption names
+    them.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
@@ -113,7 +114,7 @@ def _gains_and_losses(asked: Statement) -> str:
     }
     gains, loses = sides.values()
     most = max(len(gains), len(loses))
-    rest = "; the table has the largest of each" if most > MOST_TOLD else ""
+    rest = "; the table has the largest of each" if most > MAX_ROWS else ""
     told = (
         f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
         f"slower in {_places(loses)}{rest}{_small(own)}. {_non_inferior(own)}"
@@ -121,7 +122,7 @@ def _gains_and_losses(asked: Statement) -> str:
     if not most:
         return told
     rows = pl.DataFrame(
-        {side: (cells + [""] * most)[: min(most, MOST_TOLD)] for side, cells in sides.items()}
+        {side: (cells + [""] * most)[: min(most, MAX_ROWS)] for side, cells in sides.items()}
     )
     return f"{told}\n\n{asked.table(rows, f'where {branch} gains and loses')}"
 
@@ -138,13 +139,13 @@ def _small(own: pl.DataFrame) -> str:
     }
     told = [f"{verdict} in {count(places, 'place')}" for verdict, places in small.items() if places]
     return (
-        f"; by less than {LEAST_TOLD:.1%} also {', '.join(told)}".replace("%", "\xa0%")
+        f"; by less than {MIN_CHANGE:.1%} also {', '.join(told)}".replace("%", "\xa0%")
         if told
         else ""
     )
 
 
-def significant(own: pl.DataFrame, verdict: str, least: float = LEAST_TOLD) -> list[str]:
+def significant(own: pl.DataFrame, verdict: str, least: float = MIN_CHANGE) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
     Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
@@ -155,7 +156,7 @@ def significant(own: pl.DataFrame, verdict: str, least: float = LEAST_TOLD) -> l
     return _by_place(pl.concat([of_workload, alone]), own, least)
 
 
-def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = LEAST_TOLD) -> list[str]:
+def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = MIN_CHANGE) -> list[str]:
     """Texts of these rows by workload and threads, the largest first; `own` has all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= least)
     cells: dict[str, list[str]] = {}

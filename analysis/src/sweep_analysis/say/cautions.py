@@ -16,9 +16,9 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 STUDY_THREADS = 32
-"""Most threads of the 2022 study, each on a core of its own."""
+"""Maximum number of threads of the 2022 study, each on a core of its own."""
 COARSE = 0.005
-"""Least step of a clock, relative to the measured time, that leads to a warning: small changes need a fine clock."""
+"""Minimum step of a clock, relative to the measured time, that leads to a warning: small changes need a fine clock."""
 FEWEST_READINGS = 10
 """With fewer readings in a configuration, the step of the clock is not estimated."""
 QUIET_CPU_SHARE = 0.97
@@ -28,10 +28,10 @@ MOST_LOST = 0.1
 """If other processes took more than this share of CPU time, the sweep is void. A guess: quiet hosts lose 1 %, and
 the changes of interest are a few per cent."""
 FAR = 1.3
-"""Least factor, either way, between a trial's core-to-core latency and the median that counts as a moved CPU. On hosts
-that do not move CPUs, nearly all trials are within a few per cent of the median."""
+"""Minimum factor, either way, between a trial's core-to-core latency and the median that counts as a moved CPU. On
+hosts that do not move CPUs, nearly all trials are within a few per cent of the median."""
 FEWEST_MOVED = 0.02
-"""Least share of such trials that leads to a warning: an interrupt may disturb a few measurements."""
+"""Minimum share of such trials that leads to a warning: an interrupt may disturb a few measurements."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 

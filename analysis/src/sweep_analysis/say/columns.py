@@ -13,7 +13,7 @@ MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
 """Begin and end of a marked cell."""
 
 NARROWEST = 12
-"""Least width of a column of words in characters; a narrower column would have one word per line."""
+"""Minimum width of a column of words in characters; a narrower column would have one word per line."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 SHOWN = 4
-"""Most significant results of a kind that a text names; it gives the number of the others."""
+"""Maximum number of significant results of a kind that a text names; it gives the number of the others."""
 LEVELS = {
     "overall": "Over all programs",
     "threads": "By thread count",

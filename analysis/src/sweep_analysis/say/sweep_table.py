@@ -31,7 +31,8 @@ from sweep_analysis.stats.speedup import trial_times
 Row = dict[str, Any]
 
 MOST_NAMED = 2
-"""Most branches whose shares are on one line. More branches share one total if all are right, else have a line each."""
+"""Maximum number of branches whose shares are on one line. More branches share one total if all are right, else
+have a line each."""
 
 WIDTH = 80
 """Width in characters of the lines that explain a table."""

@@ -13,7 +13,7 @@ from sweep_analysis.read.schema import FREE, PANEL, WORDS
 from sweep_analysis.say.boxes import box_table
 from sweep_analysis.say.comparison import builds_column, detectable_column
 from sweep_analysis.stats.analysis import Analysis
-from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
+from sweep_analysis.stats.claims import FALSIFIED, HELD, OPEN, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 from sweep_analysis.stats.simulated import SPENT_ON
@@ -32,14 +32,14 @@ EXPECTATIONS = {
 """The text for each expectation of a pre-registered hypothesis."""
 
 FEW_NAMES = 3
-"""Most workloads that a text names if a hypothesis leaves them out, or if they were not measured."""
+"""Maximum number of workloads that a text names if a hypothesis leaves them out, or if they were not measured."""
 
 MANY_NAMES = 6
 """If a hypothesis is about more workloads, the text gives their number instead of their names."""
 
 
 MOST_ROWS = 5000
-"""Most rows of a table in Markdown. CSV and Parquet have all rows."""
+"""Maximum number of rows of a table in Markdown. CSV and Parquet have all rows."""
 
 POOL = "rayon-fork/src/"
 """The folder of nearly all source lines that wait; tables for people omit it."""
@@ -379,7 +379,7 @@ def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
     In: `frames.CLAIM_DETAILS` with `panel`.
     """
     rank = pl.col("verdict").replace_strict(
-        {HELD: 0, REFUTED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64
+        {HELD: 0, FALSIFIED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64
     )
     return details.sort("claim", rank, "time_ratio").select(
         "claim",

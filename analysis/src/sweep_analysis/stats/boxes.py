@@ -31,7 +31,7 @@ from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, QUANTITIES, SLOWER
 
 SHARE = 0.9
-"""Least lower bound of the share of machines on which a stated sign holds."""
+"""Minimum lower bound of the share of machines on which a stated sign holds."""
 
 LEVEL = 0.05
 """Error probability of a bound, and of the choice of a cost parameter among all."""

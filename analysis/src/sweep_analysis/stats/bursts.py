@@ -21,7 +21,7 @@ from sweep_analysis.stats.units import beside_cell
 Counts = npt.NDArray[np.int64]
 
 FAR = 3.5
-"""Least modified z-score of a far value [Iglewicz and Hoaglin 1993]."""
+"""Minimum modified z-score of a far value [Iglewicz and Hoaglin 1993]."""
 NORMAL_MAD = 0.6745
 """Median absolute deviation of a standard normal distribution: the scale of the modified z-score."""
 BURST_ALPHA = 0.02

@@ -44,10 +44,10 @@ from sweep_analysis.stats.compare import (
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
-REFUTED = "falsified"
+FALSIFIED = "falsified"
 OPEN = "inconclusive"
 UNTESTED = "not tested"
-RESULTS = (HELD, REFUTED, OPEN, UNTESTED)
+RESULTS = (HELD, FALSIFIED, OPEN, UNTESTED)
 
 EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
 
@@ -231,7 +231,7 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
         threads = f", {count(worst['at_threads'], 'thread')}" if worst["at_threads"] else ""
         told += f"; not ruled out: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
     verdict = (
-        REFUTED if number[REFUTED]
+        FALSIFIED if number[FALSIFIED]
         else UNTESTED if number[UNTESTED] == sum(number.values())
         else OPEN if number[OPEN] or number[UNTESTED]
         else HELD
@@ -287,7 +287,7 @@ def _result(*, simulated: bool) -> pl.Expr:
             pl.when(mine & held)
             .then(pl.lit(HELD))
             .when(mine & refuted)
-            .then(pl.lit(REFUTED))
+            .then(pl.lit(FALSIFIED))
             .otherwise(found)
         )
     return pl.when(drifts(simulated=simulated)).then(pl.lit(UNTESTED)).otherwise(found)
@@ -362,7 +362,7 @@ def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
 
 
 def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
-    """Least and most threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
+    """The minimum and maximum threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
         InputError: the text is not a range, or names a fact that `has`, the host's facts, lacks.

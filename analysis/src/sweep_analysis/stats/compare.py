@@ -100,7 +100,7 @@ AIMED = 0.9
 """Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
 So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
 LEAST_SIMULATED = 0.1
-"""Least simulated change that may be significant, and least noise floor of a simulation. A guess of the accuracy of
+"""Minimum simulated change that may be significant, and minimum noise floor of a simulation. A guess of the accuracy of
 the cost parameters."""
 MANY_BIMODAL = 2
 """With this many bimodal branches, no branch of a simulated configuration is tested."""

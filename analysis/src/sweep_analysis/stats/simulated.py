@@ -95,7 +95,8 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
 MODE_COSTS = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
 """Changes of cost parameters among which two modes are searched: they decide whether a pool stays awake."""
 MODES_APART = 2.0
-"""Least ratio of two modes over `MODE_COSTS`. A time is a sum of costs, so doubling one cost at most doubles the time."""
+"""Minimum ratio of two modes over `MODE_COSTS`. A time is a sum of costs, so doubling one cost at most
+doubles the time."""
 
 
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:

@@ -24,9 +24,10 @@ from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.stats.location import Floats
 
 APART = 1.5
-"""Least ratio of the upper mode to the lower mode. It equals the factor within which published figures count as met."""
+"""Minimum ratio of the upper mode to the lower mode. It equals the factor within which published figures count
+as met."""
 CLEAR = 2.0
-"""Least ratio of the width of the gap to that of the wider mode, in logarithms."""
+"""Minimum ratio of the width of the gap to that of the wider mode, in logarithms."""
 SMALLEST = 2
 """Fewest seeds of a mode, because one far seed is an outlier."""
 

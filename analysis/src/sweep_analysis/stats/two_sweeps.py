@@ -46,7 +46,7 @@ from sweep_analysis.stats.location import CONFIDENCE, Floats
 
 _ROW = ["baseline", "quantity", "level", *POOL_CELL]
 NAMED = 3
-"""Most programs and threads that an error names if one sweep lacks them."""
+"""Maximum number of programs and threads that an error names if one sweep lacks them."""
 _KNOWN = ("ratio_low", "ratio_high", "degrees")
 """Columns with the uncertainty of one sweep."""
 _MACHINE = ("model_name", "cpu_family", "model")

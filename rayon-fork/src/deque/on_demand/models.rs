@@ -133,7 +133,8 @@ impl Steps for Helped {
     }
 }
 
-/// The same, but if a job is shared, it exposes more without raising the limit for its own pops.
+/// Mutant: the same, but if a job is shared, it exposes more without raising the limit for its own
+/// pops.
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
@@ -150,7 +151,7 @@ impl Steps for ShowsMoreAboveTheLimit {
     }
 }
 
-/// A thief that exposes fences for itself alone.
+/// Mutant: a thief that exposes fences for itself alone.
 enum NoHeavyFence {}
 
 impl Steps for NoHeavyFence {
@@ -212,7 +213,7 @@ impl Exposing<'_> {
     }
 }
 
-/// The limit goes down before the jobs are shared, as if the claim were over.
+/// Mutant: the limit goes down before the jobs are shared, as if the claim were over.
 enum LowersTheLimitEarly {}
 
 impl Steps for LowersTheLimitEarly {
@@ -231,7 +232,7 @@ impl Steps for LowersTheLimitEarly {
     }
 }
 
-/// The jobs are shared before the limit says so.
+/// Mutant: the jobs are shared before the limit says so.
 enum MovesTheSplitBeforeTheLimit {}
 
 impl Steps for MovesTheSplitBeforeTheLimit {
@@ -245,7 +246,7 @@ impl Steps for MovesTheSplitBeforeTheLimit {
     }
 }
 
-/// A thief assumes that the owner took nothing back meanwhile.
+/// Mutant: a thief assumes that the owner took nothing back meanwhile.
 enum ClaimsNothing {}
 
 impl Steps for ClaimsNothing {
@@ -258,7 +259,7 @@ impl Steps for ClaimsNothing {
     }
 }
 
-/// A thief whose claim is over lowers a limit that the owner has set.
+/// Mutant: a thief whose claim is over lowers a limit that the owner has set.
 enum SetsTheLimit {}
 
 impl Steps for SetsTheLimit {
@@ -275,7 +276,7 @@ impl Steps for SetsTheLimit {
     }
 }
 
-/// A thief that requests jobs lowers a limit that the owner has set meanwhile.
+/// Mutant: a thief that requests jobs lowers a limit that the owner has set meanwhile.
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
@@ -286,8 +287,8 @@ impl Steps for AsksByAStore {
     }
 }
 
-/// An owner that takes back a private job sets the limit after it has ended the claim, as if there
-/// could be no other claim.
+/// Mutant: an owner that takes back a private job sets the limit after it has ended the claim, as
+/// if there could be no other claim.
 enum SetsTheLimitLate {}
 
 impl Steps for SetsTheLimitLate {
@@ -338,7 +339,7 @@ fn steal_by(
     }
 }
 
-/// A thief finds the ring before it is counted.
+/// Mutant: a thief finds the ring before it is counted.
 enum CountsItselfLate {}
 
 impl Steps for CountsItselfLate {
@@ -354,7 +355,7 @@ impl Steps for CountsItselfLate {
     }
 }
 
-/// The count and the ring may be read in either order.
+/// Mutant: the count and the ring may be read in either order.
 enum CountsItselfWithoutAFence {}
 
 impl Steps for CountsItselfWithoutAFence {
@@ -370,7 +371,7 @@ impl Steps for CountsItselfWithoutAFence {
     }
 }
 
-/// The reads of a thief are not ordered before it leaves the count.
+/// Mutant: the reads of a thief are not ordered before it leaves the count.
 enum LeavesRelaxed {}
 
 impl Steps for LeavesRelaxed {
@@ -387,7 +388,8 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// An owner that is about to block frees its rings without reading whether thieves read them.
+/// Mutant: an owner that is about to block frees its rings without reading whether thieves read
+/// them.
 enum FreesUnasked {}
 
 impl Steps for FreesUnasked {
@@ -405,7 +407,7 @@ impl Steps for FreesUnasked {
     }
 }
 
-/// The first ring is in use again while jobs are left, although it has old copies of them.
+/// Mutant: the first ring is in use again while jobs are left, although it has old copies of them.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
@@ -416,7 +418,7 @@ impl Steps for GivesBackTooEarly {
     }
 }
 
-/// A thief copies the job after it has stepped the tail.
+/// Mutant: a thief copies the job after it has stepped the tail.
 enum CopiesAfterTheExchange {}
 
 impl Steps for CopiesAfterTheExchange {
@@ -440,7 +442,7 @@ impl Steps for CopiesAfterTheExchange {
     }
 }
 
-/// A thief reads first which ring is in use.
+/// Mutant: a thief reads first which ring is in use.
 enum FindsTheRingFirst {}
 
 impl Steps for FindsTheRingFirst {
@@ -460,7 +462,7 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
-/// A thief that takes several jobs is counted only while it copies the first.
+/// Mutant: a thief that takes several jobs is counted only while it copies the first.
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
@@ -487,7 +489,7 @@ impl Steps for CountsItselfOnce {
     }
 }
 
-/// A thief that takes several jobs reads only once which ring is in use.
+/// Mutant: a thief that takes several jobs reads only once which ring is in use.
 enum FindsTheRingOnce {}
 
 impl Steps for FindsTheRingOnce {
@@ -513,7 +515,7 @@ impl Steps for FindsTheRingOnce {
     }
 }
 
-/// The owner takes back the last shared job, too, by lowering the count.
+/// Mutant: the owner takes back the last shared job, too, by lowering the count.
 enum TakesTheLastBackByTheCount {}
 
 impl Steps for TakesTheLastBackByTheCount {

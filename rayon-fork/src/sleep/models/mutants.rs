@@ -79,7 +79,7 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     }
 }
 
-/// Only a push on an empty deque fences. For counters with [`NoPushFence`].
+/// Mutant: only a push on an empty deque fences. For counters with [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
@@ -92,7 +92,7 @@ impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     }
 }
 
-/// A worker that stops searching wakes no sleeper.
+/// Mutant: a worker that stops searching wakes no sleeper.
 pub(super) enum NoPropagation {}
 
 impl<C: SleepCounters> Change<C> for NoPropagation {
@@ -102,8 +102,8 @@ impl<C: SleepCounters> Change<C> for NoPropagation {
     }
 }
 
-/// A worker that stops searching reads the sleepers first, and then leaves the count of searching
-/// workers.
+/// Mutant: a worker that stops searching reads the sleepers first, and then leaves the count of
+/// searching workers.
 pub(super) enum ReadsBeforeLeaving {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
@@ -116,7 +116,7 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
     }
 }
 
-/// A sleeper compares the events with its ticket first, and then registers.
+/// Mutant: a sleeper compares the events with its ticket first, and then registers.
 pub(super) enum ReadsBeforeRegistering {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
@@ -175,7 +175,7 @@ macro_rules! fence_twin {
 }
 
 fence_twin! {
-    /// A push does not fence before its notification.
+    /// Mutant: a push does not fence before its notification.
     NoPushFence, {}, F::after_registering()
 }
 
@@ -247,7 +247,7 @@ trait Handover {
 }
 
 slot_twin! {
-    /// Blocks even if a waker claimed the worker while it scanned.
+    /// Mutant: blocks even if a waker claimed the worker while it scanned.
     BlocksThoughClaimed,
     fn park(&self) -> Option<Duration> {
         self.0.block(self.0.state.lock())
@@ -255,7 +255,8 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Arms the slot only after the critical section in which it set the latch to "sleeping".
+    /// Mutant: arms the slot only after the critical section in which it set the latch to
+    /// "sleeping".
     ArmsTooLate,
     fn arm(&self, commit: impl FnOnce() -> bool) -> bool {
         let state = self.0.state.lock();
@@ -266,7 +267,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// The waker lets the sleeper continue before it stops counting that sleeper.
+    /// Mutant: the waker lets the sleeper continue before it stops counting that sleeper.
     UnregistersTooLate,
     fn wake_up(&self, unregister: impl FnOnce()) -> bool {
         let is_woken = self.0.wake(|| ());
@@ -278,7 +279,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Decides to block, and only then takes the lock.
+    /// Mutant: decides to block, and only then takes the lock.
     CommitsWithoutTheLock,
     fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
         commit().then(|| self.0.block(self.0.state.lock()))?
@@ -286,7 +287,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Backs out without a check whether a waker has claimed the worker during its scan.
+    /// Mutant: backs out without a check whether a waker has claimed the worker during its scan.
     UnregistersThoughClaimed,
     fn back_out(&self, unregister: impl FnOnce()) {
         let mut state = self.0.state.lock();

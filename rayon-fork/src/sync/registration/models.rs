@@ -50,7 +50,7 @@ enum Right {}
 
 impl Steps for Right {}
 
-/// Light sides are free without a fence before.
+/// Mutant: light sides are free without a fence before.
 enum RegistersWithoutAFence {}
 
 impl Steps for RegistersWithoutAFence {
@@ -60,7 +60,7 @@ impl Steps for RegistersWithoutAFence {
     }
 }
 
-/// Light sides are free as soon as heavy ones ask the kernel.
+/// Mutant: light sides are free as soon as heavy ones ask the kernel.
 enum FreesAtOnce {}
 
 impl Steps for FreesAtOnce {
@@ -70,7 +70,7 @@ impl Steps for FreesAtOnce {
     }
 }
 
-/// A heavy side that fences for itself alone reads the state too early.
+/// Mutant: a heavy side that fences for itself alone reads the state too early.
 enum ReadsTheStateBeforeTheFence {}
 
 impl Steps for ReadsTheStateBeforeTheFence {
@@ -83,7 +83,7 @@ impl Steps for ReadsTheStateBeforeTheFence {
     }
 }
 
-/// A light side is free as soon as the kernel knows the process.
+/// Mutant: a light side is free as soon as the kernel knows the process.
 enum IsFreeTooEarly {}
 
 impl Steps for IsFreeTooEarly {
@@ -96,7 +96,7 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// A thread that finds another one registering frees the light sides without a fence.
+/// Mutant: a thread that finds another one registering frees the light sides without a fence.
 enum LeavesTheFenceToTheFirst {}
 
 impl Steps for LeavesTheFenceToTheFirst {
@@ -123,7 +123,7 @@ impl Steps for IsDeclined {
     }
 }
 
-/// The same, and the refusal counts although light sides are free.
+/// Mutant: the same, and the refusal counts although light sides are free.
 enum DeclinesWhatIsFree {}
 
 impl Steps for DeclinesWhatIsFree {
@@ -175,7 +175,7 @@ fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     assert!(saw_job || saw_demand, "{SEEN}");
 }
 
-/// How threads continue that the kernel refuses.
+/// What a thread does when the kernel refuses its call.
 trait Refused: 'static {
     fn refuse(registration: &Registration) {
         registration.heavy_by(|| false);
@@ -184,7 +184,7 @@ trait Refused: 'static {
 
 impl Refused for Right {}
 
-/// No thread waits for light sides that have not fenced.
+/// Mutant: a refused thread continues without the pause for older light sides.
 enum GivesNoGrace {}
 
 impl Refused for GivesNoGrace {
@@ -195,7 +195,7 @@ impl Refused for GivesNoGrace {
     }
 }
 
-/// Only the first waits.
+/// Mutant: only the first refused thread pauses; the others continue at once.
 enum SaysSoEarly {}
 
 impl Refused for SaysSoEarly {

@@ -42,7 +42,7 @@ impl Steps for IsRefused {
     }
 }
 
-/// A heavy side relies on a round that runs already.
+/// Mutant: a heavy side relies on a round that runs already.
 enum TakesTheRoundThatRuns {}
 
 impl Steps for TakesTheRoundThatRuns {
@@ -52,8 +52,8 @@ impl Steps for TakesTheRoundThatRuns {
     }
 }
 
-/// A thread that joins only loads the number. So the thread that begins the round does not see what
-/// was done before.
+/// Mutant: a thread that joins only loads the number. So the thread that begins the round does not
+/// see what was done before.
 enum OnlyLooks {}
 
 impl Steps for OnlyLooks {
@@ -63,7 +63,7 @@ impl Steps for OnlyLooks {
     }
 }
 
-/// A refused round counts as one.
+/// Mutant: a refused round counts as one.
 enum CountsARefusedRound {}
 
 impl Steps for CountsARefusedRound {
@@ -72,7 +72,7 @@ impl Steps for CountsARefusedRound {
     }
 }
 
-/// The side that ends an abandoned round ends it before its fence.
+/// Mutant: the side that ends an abandoned round ends it before its fence.
 enum EndsFirst {}
 
 impl Steps for EndsFirst {

@@ -45,7 +45,8 @@ impl Current<'_> {
         Ok(buffer)
     }
 
-    /// [`Current::transfer`] of as many bytes as the kernel transfers at once, at least one.
+    /// Like [`Current::transfer`], but stops after one, possibly short, transfer. Returns a count
+    /// of 0 only for an empty buffer.
     fn transfer_once(
         &self,
         direction: Direction,

@@ -190,7 +190,8 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (number, x, y) = match fields[..] {
             [number, x, y] => (number, x, y),
-            // A remark; another number would be a coordinate, and the problem another one.
+            // Text behind the coordinates is a remark. A number would be a third coordinate, and
+            // the problem would be another one.
             [number, x, y, remark, ..] if remark.parse::<f64>().is_err() => (number, x, y),
             _ => {
                 return Err(lines.error(format!(

@@ -28,26 +28,32 @@ holds! {
     a_scope_ends_though_its_job_ran_within_another: TRIO, play::other_job_that_waits::<Real>;
 }
 
+/// Mutant: a worker that begins to search does not return its units first.
 enum SearchesFirst {}
 impl Steps for SearchesFirst {
     const RETURNS_UNITS_BEFORE_SEARCHING: bool = false;
 }
 
+/// Mutant: a worker keeps its units while it runs a job of no scope.
 enum KeepsUnits {}
 impl Steps for KeepsUnits {
     const RETURNS_UNITS_FOR_OTHER_JOBS: bool = false;
 }
 
+/// Mutant: a job of no scope keeps the units of a job that it ran while it waited.
 enum GoesOn {}
 impl Steps for GoesOn {
     const RETURNS_UNITS_AFTER_WAITING: bool = false;
 }
 
+/// Mutant: a job of no scope fetches units for the jobs that it spawns, although it should count
+/// them directly.
 enum Fetches {}
 impl Steps for Fetches {
     const OTHER_JOBS_COUNT_DIRECTLY: bool = false;
 }
 
+/// Mutant: the count is read and written in two steps.
 enum TwoSteps {}
 impl Steps for TwoSteps {
     fn take_off(count: &Count, units: usize) -> bool {
@@ -58,6 +64,7 @@ impl Steps for TwoSteps {
     }
 }
 
+/// Mutant: the count is read without order.
 enum ReadsRelaxed {}
 impl Steps for ReadsRelaxed {
     fn is(count: &Count, units: usize) -> bool {
@@ -65,6 +72,7 @@ impl Steps for ReadsRelaxed {
     }
 }
 
+/// Mutant: units are taken off without order.
 enum TakesOffRelaxed {}
 impl Steps for TakesOffRelaxed {
     fn take_off(count: &Count, units: usize) -> bool {
@@ -72,6 +80,7 @@ impl Steps for TakesOffRelaxed {
     }
 }
 
+/// Mutant: the count is compared with one unit more than the right number.
 enum CountsLess {}
 impl Steps for CountsLess {
     fn is(count: &Count, units: usize) -> bool {
