@@ -175,7 +175,7 @@ fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     assert!(saw_job || saw_demand, "{SEEN}");
 }
 
-/// What a thread does when the kernel refuses its call.
+/// The steps of a thread when the kernel refuses its call.
 trait Refused: 'static {
     fn refuse(registration: &Registration) {
         registration.heavy_by(|| false);
