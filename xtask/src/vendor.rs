@@ -53,7 +53,10 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
         Some(root) => root.join("Cargo.toml").display().to_string(),
         None => "the Cargo.toml of your program".to_owned(),
     };
-    eprintln!("── the fork is in {}; add this to {place}:", path.display());
+    eprintln!(
+        "── the fork is in {}; add this to {place}, in its own tables if it has them:",
+        path.display()
+    );
     let seen = program.as_ref().and_then(|it| path.strip_prefix(it).ok());
     println!("{}", lines(seen.unwrap_or(&path)));
     eprintln!("── if its Cargo.lock has rayon-core, run there: cargo update -p rayon-core");
