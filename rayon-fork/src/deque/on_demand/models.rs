@@ -462,6 +462,25 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
+/// Steals up to `most` jobs one after the other, and copies each by `copied`.
+fn steal_several_by(
+    stealer: &Stealer<Numbered>,
+    most: u64,
+    mut take: impl FnMut(Numbered),
+    mut copied: impl FnMut(Public) -> [*mut (); 2],
+) {
+    for _ in 0..most {
+        let public = Public(stealer.shared.thieves.public.load(Ordering::Acquire));
+        let words = copied(public);
+        let next = public.without_oldest();
+        if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
+            break;
+        }
+        // SAFETY: the mistake is that the ring may lack this job, or be freed. In models it stays.
+        take(unsafe { Numbered::from_words(words) });
+    }
+}
+
 /// Mutant: a thief that takes several jobs is counted only while it copies the first.
 enum CountsItselfOnce {}
 
@@ -470,22 +489,17 @@ impl Steps for CountsItselfOnce {
         Helped::answer(deque);
     }
 
-    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, mut take: impl FnMut(Numbered)) {
+    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
         let thieves = &*stealer.shared.thieves;
         thieves.count_reader();
-        for job in 0..most {
-            let public = Public(thieves.public.load(Ordering::Acquire));
+        let mut is_first = true;
+        steal_several_by(stealer, most, take, |public| {
             let words = thieves.copy(public.0 >> TAIL_SHIFT);
-            if job == 0 {
+            if std::mem::take(&mut is_first) {
                 thieves.uncount_reader();
             }
-            let next = public.without_oldest();
-            if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
-                break;
-            }
-            // SAFETY: the mistake is that the ring may have been freed; in models it stays.
-            take(unsafe { Numbered::from_words(words) });
-        }
+            words
+        });
     }
 }
 
@@ -497,20 +511,11 @@ impl Steps for FindsTheRingOnce {
         Helped::answer(deque);
     }
 
-    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, mut take: impl FnMut(Numbered)) {
+    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
         let thieves = &*stealer.shared.thieves;
         thieves.count_reader();
         let ring = thieves.ring.load(Ordering::SeqCst);
-        for _ in 0..most {
-            let public = Public(thieves.public.load(Ordering::Acquire));
-            let words = copy(ring, public);
-            let next = public.without_oldest();
-            if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
-                break;
-            }
-            // SAFETY: the mistake is that the ring may lack this job. In models freed rings stay.
-            take(unsafe { Numbered::from_words(words) });
-        }
+        steal_several_by(stealer, most, take, |public| copy(ring, public));
         thieves.uncount_reader();
     }
 }
