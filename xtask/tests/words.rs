@@ -175,7 +175,7 @@ fn sentences(paragraph: &str) -> Vec<String> {
     all
 }
 
-/// What is wrong with a sentence's first word: `Who waits looks` instead of `A thread that waits …`.
+/// Whether a sentence begins with a relative as a noun: `Who waits looks`, not `A thread that …`.
 fn begins_with_a_relative(sentence: &str) -> bool {
     let is_question = sentence.ends_with('?');
     // A sentence that begins with a link or in bold may begin with a title: `**What loses.**`

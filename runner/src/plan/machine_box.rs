@@ -138,7 +138,8 @@ impl Ranges {
             let why = "has a `like` itself; name that machine";
             return Err(refused(format!("like = {like:?}: {why}")).into());
         }
-        let base = whole_file::read_text(&base).context("it was read a moment ago")?;
+        let base =
+            whole_file::read_text(&base).context("the machine's file cannot be read again")?;
         let known = keys(&base)?;
         for (key, range) in &written.price {
             let at = |why: String| file.at(range.span().start, format!("{key}: {why}"));
@@ -356,7 +357,7 @@ fn part_of(place: f64, parts: usize) -> usize {
 /// Keys of the cost parameters that a point may have: those of the machine that it is like, and
 /// `work`.
 fn keys(base: &str) -> Result<Vec<String>> {
-    let machine: toml::Table = base.parse().context("it was parsed a moment ago")?;
+    let machine: toml::Table = base.parse().context("the machine's file is not TOML")?;
     let prices = machine.get("price").and_then(|it| it.as_table());
     let keys = prices.into_iter().flatten().map(|(key, _)| key.clone());
     Ok(keys.chain([WORK.to_owned()]).collect())

@@ -152,7 +152,7 @@ class ClaimShown:
     Attributes:
         branch: its branch.
         words: the text of the hypothesis.
-        result: its result.
+        verdict: its result.
         change: the change over all its configurations, with interval; or the reason why it was not tested.
         details: the results by workload; None if it was not tested.
     """

@@ -39,7 +39,7 @@ class Calibration:
     Attributes:
         mean: the row of all configurations together: `cells` (their number), `time_ratio`,
             `equal_low` and `equal_high` (the 90 % interval), `answer` (one of `ANSWERS`).
-        configurations: a row for every configuration, with `schema.PANEL` and `threads`; the largest ratios
+        cells: a row for every configuration, with `schema.PANEL` and `threads`; the largest ratios
             first.
     """
 

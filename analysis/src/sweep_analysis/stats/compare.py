@@ -197,7 +197,7 @@ class Group:
 
     Attributes:
         key: the columns of `schema.PLACE` that all of them share, with their values.
-        configurations: indices of the configurations in `Comparison.units`.
+        cells: indices of the configurations in `Comparison.units`.
         branches: indices of the branches that have exactly these configurations.
     """
 

@@ -26,7 +26,7 @@ class Units:
     """Logarithms, one per unit, of every branch in every set of configurations that differ only in branch.
 
     Attributes:
-        configurations: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        cells: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
         branches: names, the second axis of `values`.
         values: sets by branches by units; NaN where nothing was measured.
         pairs: sets by branches: number of trials, or of pairs of trials.
@@ -40,11 +40,11 @@ class Units:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Logarithms whose cell sets are numbers, since the words of a cell set take most of the memory.
+    """Logarithms with a number for each configuration, because its columns take most of the memory.
 
     Attributes:
         cells: as in `Units`.
-        rows: `cell`, a place in `cells`, beside branch, layout, replicate and `log`.
+        rows: `cell`, an index of `cells`, beside branch, layout, replicate and `log`.
     """
 
     cells: pl.DataFrame
@@ -52,7 +52,7 @@ class Numbered:
 
 
 def numbered(logs: pl.LazyFrame) -> Numbered:
-    """Number the cell sets. In: rows of `frames.TIMES` with `log`."""
+    """Number the configurations. In: rows of `frames.TIMES` with `log`."""
     found = logs.select(*CELL_SET, "branch", "layout", "replicate", "oversubscribed", LOG).collect()
     cells = found.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
     numbers = cells.lazy().select(CELL_SET).with_row_index("cell")

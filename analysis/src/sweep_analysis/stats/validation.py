@@ -25,7 +25,7 @@ class Validation:
     """The accuracy of a prediction.
 
     Attributes:
-        configurations: rows of `frames.VALIDATION`.
+        cells: rows of `frames.VALIDATION`.
         is_prediction: whether the simulated sweep was begun before the measured one.
         unmatched: number of configurations that only one sweep has, such as those without a good trial.
     """
