@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
@@ -124,15 +123,11 @@ where
     let jobs: Vec<_> = (0..registry.num_threads())
         .map(|_| StackJob::new(&latch, &share))
         .collect();
-    let _frame = hooks::open_broadcast(jobs.as_ptr() as usize);
     let may_be_soon = registry.may_respond_soon();
     registry.submit_to_each(jobs.iter().map(|job| {
         // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
-        let job = unsafe { job.as_job_ref() };
-        hooks::spawned(job.place(), jobs.as_ptr() as usize);
-        job
+        unsafe { job.as_job_ref() }
     }));
-    hooks::await_others();
     latch.wait(caller, Awaited::NONE, may_be_soon);
     let mut first = None;
     let mut keep_if_first = |payload| match &first {

@@ -1,6 +1,5 @@
 //! Functions by which a thread asks about its pool, or runs one of the pool's jobs.
 
-use crate::hooks;
 use crate::registry::{self, Worker};
 use crate::sleep;
 
@@ -123,11 +122,10 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 /// ```
 #[inline]
 pub fn current_num_threads() -> usize {
-    let workers = Worker::with_current(|worker| match worker {
+    Worker::with_current(|worker| match worker {
         Some(worker) => worker.registry().num_threads(),
         None => registry::global().num_threads(),
-    });
-    hooks::threads_to_split_for(workers)
+    })
 }
 
 /// Returns the largest number of workers that a pool can have: 65 535, or 255 where pointers have

@@ -1,28 +1,16 @@
 //! The hooks by which the scheduler reports what it does, one line each.
 //!
-//! With the feature `instrument` these lines count events, and with `record` they keep the times of
-//! a program's jobs. A feature that is off has an empty counterpart with the same names, which
-//! leaves no compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
-//!
-//! Jobs and scopes are identified by their addresses, so that nothing here needs the scheduler's
-//! types.
+//! With the feature `instrument` these lines count events. Without it, functions of the same names
+//! leave no compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
 
 #[cfg_attr(not(feature = "instrument"), path = "hooks/counting_off.rs")]
 mod counting;
-#[cfg_attr(
-    not(all(feature = "record", target_os = "linux")),
-    path = "hooks/recording_off.rs"
-)]
-mod recording;
 
 #[cfg(feature = "instrument")]
 pub(crate) use counting::{ACCESSES, KINDS, Record};
 pub(crate) use counting::{
-    Here, Records, become_sleepy, changed, claimed, count, count_if, loaded, tried_to_exchange,
-};
-pub(crate) use recording::{
-    await_others, is_worker, job_ended, open_broadcast, open_install, open_join, open_scope,
-    second_begins, spawned, threads_to_split_for,
+    Here, Records, become_sleepy, changed, claimed, count, count_if, end_search, loaded,
+    tried_to_exchange,
 };
 
 /// Defines [`Event`], and the names under which its values are reported.
@@ -99,39 +87,4 @@ words! {
     Inactive = "inactive",
     /// Events alone.
     Events = "events",
-}
-
-/// A job begins that a thread took from a queue.
-#[inline]
-pub(crate) fn job_begins<J>(job: *const J) {
-    count(Event::JobExecuted);
-    recording::job_begins(job as usize);
-}
-
-/// The calling worker begins to search.
-#[inline]
-pub(crate) fn begin_search() {
-    count(Event::Search);
-    recording::begin_search();
-}
-
-/// The calling worker has work again.
-#[inline]
-pub(crate) fn end_search() {
-    counting::end_search();
-    recording::end_search();
-}
-
-/// The calling worker blocks now.
-#[inline]
-pub(crate) fn begin_sleep() {
-    count(Event::Sleep);
-    recording::begin_sleep();
-}
-
-/// The calling worker was woken, and runs.
-#[inline]
-pub(crate) fn end_sleep() {
-    claimed();
-    recording::end_sleep();
 }

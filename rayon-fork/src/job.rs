@@ -56,12 +56,6 @@ impl JobRef {
         ptr::eq(self.job, job.cast())
     }
 
-    /// Returns the addresses of the job and of its function, which identify the job to `hooks`.
-    #[inline]
-    pub(crate) fn place(&self) -> (usize, usize) {
-        (self.job as usize, self.execute as usize)
-    }
-
     #[inline]
     pub(crate) fn execute(self) {
         // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is
@@ -210,12 +204,11 @@ where
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
-        hooks::job_begins(this);
+        hooks::count(Event::JobExecuted);
         let progress = match unwind::capture(|| work(true)) {
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
-        hooks::job_ended();
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the latch is alive, since its owner waits for it. Nothing is read through `this`
@@ -249,11 +242,10 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
-        hooks::job_begins(this);
+        hooks::count(Event::JobExecuted);
         let fatal = Fatal::<A_JOB>::unless_done();
         (job.work)();
         fatal.disarm();
-        hooks::job_ended();
     }
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
-use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
@@ -114,7 +113,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_by::<_, _, _, _, false>(|_| oper_a(), |_| oper_b())
+    join_context(|_| oper_a(), |_| oper_b())
 }
 
 /// As [`join`], but tells each closure whether it [migrated](FnContext::migrated).
@@ -128,20 +127,8 @@ where
 /// # Panics
 ///
 /// As [`join`].
-pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA + Send,
-    B: FnOnce(FnContext) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    join_by::<_, _, _, _, true>(oper_a, oper_b)
-}
-
-/// Runs both kinds of join. In one kind (`SPLITS`) the closures know where they run, and may split
-/// further by that.
 #[inline]
-fn join_by<A, B, RA, RB, const SPLITS: bool>(oper_a: A, oper_b: B) -> (RA, RB)
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
     B: FnOnce(FnContext) -> RB + Send,
@@ -156,7 +143,6 @@ where
         // ways are the loop below, `into_result` after it, and `wait_before_unwinding` if the first
         // closure panics.
         let reference = unsafe { job_b.as_job_ref() };
-        let _frame = hooks::open_join(reference.place(), SPLITS);
         let place = worker.push(reference);
 
         let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {
@@ -173,14 +159,12 @@ where
                 Some(job) => worker.run_within(job),
                 None => {
                     // Stolen. Help others until the thief is done.
-                    hooks::await_others();
                     worker.wait_until(&job_b.latch, Awaited::NONE);
                     break;
                 }
             }
         }
         if is_back {
-            hooks::second_begins();
             // SAFETY: this worker took the reference back, so no other has executed it, or will.
             let result_b = unsafe {
                 if IN_PLACE_JOIN {
@@ -207,7 +191,6 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    hooks::await_others();
     worker.wait_until(&job_b.latch, Awaited::NONE);
     // SAFETY: the latch is set. Dropped here, because a panic of this drop during unwinding would
     // abort.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::hooks;
 use crate::job::{HeapJob, JobRef};
 use crate::registry::{self, Registry, Worker};
 
@@ -80,12 +79,10 @@ where
     registry.add_reasons_to_live(1);
     let pool = Arc::clone(registry);
     // SAFETY: `func` is 'static, and `run_detached` lets no panic out.
-    let job = unsafe {
+    unsafe {
         HeapJob::new_ref(move || {
             pool.run_detached(func);
             pool.drop_reason_to_live();
         })
-    };
-    hooks::spawned(job.place(), 0);
-    job
+    }
 }

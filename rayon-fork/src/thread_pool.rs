@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::current::Yield;
-use crate::hooks;
 use crate::registry::{Registry, Worker};
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;
@@ -103,7 +102,7 @@ impl ThreadPool {
     /// ```
     #[inline]
     pub fn current_num_threads(&self) -> usize {
-        hooks::threads_to_split_for(self.registry.num_threads())
+        self.registry.num_threads()
     }
 
     /// Returns the calling thread's index if it is a worker of this pool, or else `None`.

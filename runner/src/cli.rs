@@ -5,8 +5,8 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, record,
-    repair, report, show, sweep, trace, validate,
+    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, repair,
+    report, show, sweep, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -46,18 +46,12 @@ enum Command {
     /// Merge the shards of one plan into a sweep, or add the results that another host sent
     #[command(after_help = merge::HELP)]
     Merge(merge::MergeArgs),
-    /// Record what a program of yours does on its pool, in a file that `show` reads
-    #[command(after_help = record::HELP)]
-    Record(record::RecordArgs),
-    /// Print the table of a sweep again, or the contents of a recording
+    /// Print the table of a sweep again
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
     /// Set aside broken lines of a sweep, so that it can be resumed
     #[command(after_help = repair::HELP)]
     Repair(repair::RepairArgs),
-    /// Record one run of a workload, print tables of it, and draw its timeline
-    #[command(after_help = trace::HELP)]
-    Trace(trace::TraceArgs),
     /// Show the CPU frequency, fix it by hand, restore the original settings
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
@@ -107,10 +101,8 @@ pub fn run() -> Result<Exit> {
         Command::Compare(arguments) => compare::run(&place()?, arguments),
         Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),
         Command::Merge(arguments) => merge::run(&place()?, arguments),
-        Command::Record(arguments) => record::run(arguments),
-        Command::Show(arguments) => show::run(place, arguments),
+        Command::Show(arguments) => show::run(&place()?, arguments),
         Command::Repair(arguments) => repair::run(&place()?, arguments),
-        Command::Trace(arguments) => trace::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),
         Command::Doctor(arguments) => doctor::run(&place()?, arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),

@@ -50,9 +50,9 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
             // other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
-            let packages = ["recording", "runner", "xtask"].map(|it| format!("--package={it}"));
+            let packages = ["runner", "xtask"].map(|it| format!("--package={it}"));
             step(
-                "runner, recordings, and xtask",
+                "runner and xtask",
                 cmd!(sh, "cargo test --quiet {packages...}"),
             )
         }
@@ -231,7 +231,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
     // Documentation of the items that people outside this checkout call.
-    let documented = ["--package", "rayon-core", "--features", "instrument,record"];
+    let documented = ["--package", "rayon-core", "--features", "instrument"];
     let doc = cmd!(sh, "cargo doc --quiet --no-deps {documented...}");
     step("documentation of the fork", doc)?;
     python::check(sh)

@@ -102,8 +102,7 @@ impl Variant {
 
     /// Its features in the form of Cargo's `--features`; may be empty.
     pub(crate) fn features(&self) -> String {
-        // The tests never start a recording, so `record` changes no more than `instrument` does.
-        let instrument = self.is_instrumented.then_some("instrument,record");
+        let instrument = self.is_instrumented.then_some("instrument");
         self.features
             .iter()
             .map(String::as_str)

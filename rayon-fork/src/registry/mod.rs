@@ -13,7 +13,7 @@ use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
-use crate::hooks::{self, Records};
+use crate::hooks::Records;
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, SpinHistory, SpinLatch};
 use crate::scope::local_scopes::{self, Awaited};
@@ -223,7 +223,6 @@ impl Registry {
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
-        let _frame = hooks::open_install(reference.place());
         let may_be_soon = self.may_respond_soon();
         self.inject(reference);
         latch.wait(may_be_soon.or_else(|| self.may_respond_soon()));
@@ -249,7 +248,6 @@ impl Registry {
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
-        let _frame = hooks::open_install(reference.place());
         self.inject(reference);
         caller.wait_until(&job.latch, Awaited::NONE);
         job.into_result()

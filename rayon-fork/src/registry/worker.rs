@@ -540,7 +540,6 @@ impl<'w> Occupied<'w> {
             "this thread is a worker already; a pool needs one of its own"
         );
         CURRENT.set(worker);
-        hooks::is_worker(worker.index);
         Self {
             _here: worker.registry.records.occupy(worker.index),
         }

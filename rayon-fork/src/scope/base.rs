@@ -8,7 +8,6 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
-use crate::hooks;
 use crate::job::{HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
@@ -42,7 +41,6 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let _frame = hooks::open_scope(ptr::from_ref(self) as usize);
         // Jobs may use data in this frame and in its callers' frames, so it must not be unwound
         // before they have ended. Nothing unwinds from here to the end of the wait. User code is
         // captured, later payloads are discarded, and a panic inside the wait aborts the process. A
@@ -54,7 +52,6 @@ impl<'scope> ScopeBase<'scope> {
                 None
             }
         };
-        hooks::await_others();
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
         // The wait for a scope is assumed to be long.
         self.unfinished.wait(owner, awaited, None);
@@ -148,9 +145,7 @@ impl<'scope> ScopeBase<'scope> {
         );
         // SAFETY: the borrows of `body` outlive 'scope, which outlives the wait for this job, and
         // `run_counted` lets no panic out.
-        let job = unsafe { HeapJob::new_ref(job) };
-        hooks::spawned(job.place(), ptr::from_ref(base) as usize);
-        job
+        unsafe { HeapJob::new_ref(job) }
     }
 
     /// Submits a job on each worker, and `scope` waits for these jobs.

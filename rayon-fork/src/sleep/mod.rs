@@ -208,7 +208,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         worker: usize,
         history: Option<&'p SearchHistory>,
     ) -> IdlePeriod<'p> {
-        hooks::begin_search();
+        hooks::count(Event::Search);
         self.counters.begin_search(worker);
         self.request_jobs();
         IdlePeriod {

@@ -12,7 +12,7 @@
 //! scan the queues without holding the lock (README, section 7).
 
 use super::history::SPINS;
-use crate::hooks;
+use crate::hooks::{self, Event};
 use crate::sync::Instant;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
 use std::fmt;
@@ -75,7 +75,7 @@ impl Slot {
     /// wake-up took, if that is measured.
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) -> Option<Duration> {
         *state = State::Parked;
-        hooks::begin_sleep();
+        hooks::count(Event::Sleep);
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
@@ -85,7 +85,7 @@ impl Slot {
         };
         *state = State::Awake;
         drop(state);
-        hooks::end_sleep();
+        hooks::claimed();
         took
     }
 }

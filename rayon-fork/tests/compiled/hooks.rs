@@ -44,7 +44,6 @@ enum Hooks {
 fn is_hook(line: &str) -> bool {
     let line = line.trim();
     (line.starts_with("hooks::") && line.ends_with(");"))
-        || line.starts_with("let _frame = hooks::")
         || line.starts_with("let _here = self.records.visit()")
         // Likewise those of the feature `local-scopes`, which is never on here.
         || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
@@ -77,7 +76,7 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
 
 /// The assembly of the optimised crate.
 fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
-    assert!(copy_source(scratch, hooks) > 30, "where are the hooks?");
+    assert!(copy_source(scratch, hooks) > 15, "where are the hooks?");
     let assembly = scratch.path("probe.s");
     let emit = format!("--emit=asm={}", assembly.display());
     let arguments = [
@@ -103,9 +102,9 @@ fn scratch() -> Scratch {
     scratch.write(
         "Cargo.toml",
         "[package]\nname = \"scratch\"\nedition = \"2024\"\n\n\
-         [features]\ninstrument = []\nrecord = []\n\n\
+         [features]\ninstrument = []\n\n\
          [dependencies]\ncrossbeam-deque = \"*\"\ncrossbeam-utils = \"*\"\n\
-         rustix = { version = \"*\", features = [\"fs\", \"mm\", \"thread\", \"time\"] }\n\n[workspace]\n",
+         rustix = { version = \"*\", features = [\"thread\"] }\n\n[workspace]\n",
     );
     scratch
 }

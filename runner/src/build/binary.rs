@@ -126,11 +126,7 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExi
 }
 
 /// [`ask`], for a command that already has environment variables of its own.
-pub(crate) fn ask_by(
-    mut command: Command,
-    request: &Request,
-    limit: Duration,
-) -> Option<TrialExit> {
+fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<TrialExit> {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }

@@ -1,13 +1,11 @@
-//! `show`: prints how many trials of a sweep are there, and its table, which the analysis makes; or
-//! the tables of a recording.
+//! `show`: prints how many trials of a sweep are there, and its table, which the analysis makes.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 
-use super::{analysis, record};
+use super::analysis;
 use crate::commands::page::host_line;
 use crate::options::Project;
 use crate::options::folder;
@@ -15,20 +13,17 @@ use crate::record::manifest::Manifest;
 use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::run::progress::headline;
-use crate::stop::{Exit, Stop};
+use crate::stop::Exit;
 use crate::system::python::Python;
 use crate::text::table::Format;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name or the beginning of one, a path, or `latest`; or the file of a recording
+    /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
-    /// For a recording: a file to write for ui.perfetto.dev
-    #[arg(long, value_name = "FILE")]
-    timeline: Option<PathBuf>,
-    /// Output format of a sweep
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]
@@ -39,36 +34,9 @@ pub(crate) struct ShowArgs {
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
-  cargo runner show latest --format csv > table.csv
-  cargo runner show my-program.recording.zst --timeline timeline.json";
+  cargo runner show latest --format csv > table.csv";
 
-/// A recording can be shown in any folder; sweeps are in the checkout at `place`.
-pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs) -> Result<Exit> {
-    let file = Path::new(&arguments.sweep);
-    if is_recording(file) {
-        if let Some(output) = &arguments.output {
-            bail!(Stop::BadInput(format!(
-                "--output {}: it names a folder of sweeps, and {} is a file, so a recording; leave it out",
-                output.display(),
-                arguments.sweep
-            )));
-        }
-        if arguments.format != Format::Table {
-            bail!(Stop::BadInput(format!(
-                "--format: {} is a file, so a recording, which has tables only; leave it out",
-                arguments.sweep
-            )));
-        }
-        return record::show::run(file, arguments.timeline.as_deref());
-    }
-    if let Some(timeline) = &arguments.timeline {
-        bail!(Stop::BadInput(format!(
-            "--timeline {}: only a recording has one, and {} is not a file; name the file of a recording",
-            timeline.display(),
-            arguments.sweep
-        )));
-    }
-    let project = &place()?;
+pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
@@ -101,10 +69,4 @@ fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     } else {
         format!("{far}; finish the shards and merge them again")
     }
-}
-
-/// Sweeps are folders. So a file, or a missing path with the ending of a recording, is a recording.
-fn is_recording(file: &Path) -> bool {
-    let is_there = file != Path::new("latest") && fs::metadata(file).is_ok_and(|it| !it.is_dir());
-    is_there || file.extension().is_some_and(|it| it == "zst")
 }

@@ -11,7 +11,7 @@ use super::features::Features;
 use super::git;
 use super::{
     Branch, Claim, Config, ConfigError, Expectation, FileText, INSTRUMENTED_SUFFIX, Quantity,
-    RECORDED_SUFFIX, Source, TWIN_SUFFIX,
+    Source, TWIN_SUFFIX,
 };
 use crate::config::catalogue;
 use crate::config::pick::{hint, pick};
@@ -206,7 +206,6 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     for (suffix, owner) in [
         (TWIN_SUFFIX, "the A/A control of the baseline"),
         (INSTRUMENTED_SUFFIX, "instrumented builds"),
-        (RECORDED_SUFFIX, "recorded builds"),
     ] {
         if name.ends_with(suffix) {
             return Err(format!(

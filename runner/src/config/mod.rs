@@ -26,9 +26,6 @@ pub const TWIN_SUFFIX: &str = "-again";
 /// Suffix of a branch's instrumented build.
 pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 
-/// Suffix of a branch's build that can be recorded.
-pub(crate) const RECORDED_SUFFIX: &str = "-recorded";
-
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -90,9 +87,6 @@ pub struct Branch {
 /// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
-/// The fork's feature that records when each job ran.
-const RECORD: &str = "record";
-
 impl Branch {
     /// A branch without hypothesis or group.
     pub(crate) fn new(name: String, source: Source) -> Self {
@@ -111,21 +105,12 @@ impl Branch {
     /// other rayon-core can count.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
-        self.with(INSTRUMENT, INSTRUMENTED_SUFFIX)
-    }
-
-    /// The same branch as a build that can be recorded, as [`Self::instrumented`].
-    pub(crate) fn recorded(&self) -> Option<Self> {
-        self.with(RECORD, RECORDED_SUFFIX)
-    }
-
-    fn with(&self, feature: &str, suffix: &str) -> Option<Self> {
         let Source::Fork { features } = &self.source else {
             return None;
         };
         let mut features = features.clone();
-        features.insert(feature.to_owned());
-        let name = format!("{}{suffix}", self.name);
+        features.insert(INSTRUMENT.to_owned());
+        let name = format!("{}{INSTRUMENTED_SUFFIX}", self.name);
         Some(Self::new(name, Source::Fork { features }))
     }
 

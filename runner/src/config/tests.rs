@@ -240,7 +240,6 @@ fn reserved_and_impossible_names_are_refused() {
         "sequential",
         "master-again",
         "packed-instrumented",
-        "packed-recorded",
         "Upper",
         "a/b",
         "",

@@ -2,7 +2,6 @@
 //! resolves the options of a sweep.
 
 pub(crate) mod meaning;
-pub(crate) mod recording;
 pub mod selection;
 
 use std::fmt::Display;

@@ -14,7 +14,6 @@ use serde_spanned::Spanned;
 
 use crate::config::pick::{listed, nearest, no_such, pick_grouped};
 use crate::config::{Branch, Config, ConfigError, FileText, catalogue};
-use crate::options::recording;
 use crate::plan::{Definition, Input, Load, Scalar};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
@@ -405,9 +404,6 @@ fn assign(
     Ok(explicit)
 }
 
-/// The workload whose instance files are recordings.
-const REPLAY: &str = "replay";
-
 fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     if !picked.iter().any(|description| description.input.is_some()) {
         let readers: Vec<&str> = catalogue::all()
@@ -430,11 +426,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     })?;
     // Programs read other kinds of files once they are built. The first bytes show a file that no
     // program can read.
-    if picked.iter().any(|description| description.name == REPLAY) {
-        recording::read(path, &format!("--input {}", path.display()))?;
-    } else {
-        check_beginning(path)?;
-    }
+    check_beginning(path)?;
     let place = path
         .canonicalize()
         .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -91,12 +91,6 @@ pub(crate) fn write(
 /// folder.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
-}
-
-/// Whether two paths lead to the same file, also through links.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
-    let of = |path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
-    of(one).is_some_and(|it| of(other) == Some(it))
 }
 
 /// The folder of a file, also for a bare file name.

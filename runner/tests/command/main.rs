@@ -12,7 +12,6 @@ mod instrument;
 mod namespace;
 mod on_this_host;
 mod order;
-mod record;
 mod resume;
 mod shards;
 mod simulated;

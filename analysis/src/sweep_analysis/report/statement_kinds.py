@@ -162,11 +162,10 @@ SEVERAL_MACHINES = {
     "forest",
     "validated",
     "published",
-    "replays",
 }
 """Kinds that may name sweeps of several machines, because they name the machine of each number."""
 
-WITHOUT_BOX = {"evidence", "validated", "published", "replays"}
+WITHOUT_BOX = {"evidence", "validated", "published"}
 """Kinds that may be about one simulated machine, because they compare it with measurements."""
 
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}

@@ -12,7 +12,7 @@ from sweep_analysis.read.labels import capital, count, listed, percent, with_pan
 from sweep_analysis.report.statement import Statement
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
-from sweep_analysis.stats import published, replays
+from sweep_analysis.stats import published
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
@@ -191,37 +191,6 @@ def _digits(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _replays(asked: Statement) -> str:
-    """Times that replays predict beside the times of the programs.
-
-    It names the sweep of the programs, then the sweeps of all replays.
-    """
-    own, *replayed = asked.sweeps
-    if not {analysis.sweep.machine is None for analysis in replayed} == {True, False}:
-        raise asked.refused(
-            "all replays are measured, or all are simulated", "name measured and simulated replays"
-        )
-    found = replays.replays(own, replayed)
-    kinds = {"native": "natively", "simulated": "in simulation"}
-    told = []
-    for kind, how in kinds.items():
-        near = found.filter(replays.is_near(kind))["workload"]
-        verdict = "passed" if near.len() >= replays.THRESHOLD * found.height else "failed"
-        missed = [f"`{name}`" for name in found["workload"] if name not in near]
-        rest = f"; misses {listed(missed)}" if missed else ""
-        told.append(
-            f"{how} {near.len()} of {found.height} within {replays.MARGIN:.0%}, **{verdict}**{rest}"
-        )
-    shown = found.select(
-        pl.col("workload").alias("program"),
-        pl.col("one_ms").round(0).cast(pl.Int64).alias("own time on 1, ms"),
-        pl.col("two_ms").round(0).cast(pl.Int64).alias("own time on 2, ms"),
-        *(pl.col(kind).round(2).alias(f"replayed {how}, ratio") for kind, how in kinds.items()),
-    )
-    sentence = f"Replays on 2 threads, on `{own.baseline}`: {'. '.join(capital(it) for it in told)}"
-    return f"{sentence} {asked.source()}.\n\n{asked.table(shown, 'replays beside programs')}"
-
-
 def _sensitivity(asked: Statement) -> str:
     """Changes of a branch that hold under every cost parameter of a machine, and those that flip.
 
@@ -280,7 +249,6 @@ def _ranged(row: dict[str, Any]) -> str:
 VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "validated": _validated,
     "published": _published,
-    "replays": _replays,
     "sensitivity": _sensitivity,
 }
 """The functions of these generated results, by kind."""
