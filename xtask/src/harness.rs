@@ -1,8 +1,9 @@
 //! Tests of other packages, run by Cargo: whether they compile, and how many passed.
 
 use std::fmt;
+use std::process::{Command, Output, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use runner::stop::Stop;
 use xshell::Cmd;
 
@@ -44,16 +45,21 @@ impl fmt::Display for Counts {
     }
 }
 
+/// Runs Cargo, whose progress goes to stderr, and returns what it wrote to stdout.
+fn with_progress(cargo: Cmd<'_>) -> Result<Output> {
+    let mut command = Command::from(cargo);
+    let output = command.stderr(Stdio::inherit()).output();
+    output.with_context(|| format!("{} cannot be run", command.get_program().display()))
+}
+
 /// Builds tests first, so that a compile error is not reported as a failed test.
 ///
 /// # Errors
 /// [`Stop::BuildFailed`], after cargo's output on stderr.
 pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
-    let output = tests.quiet().ignore_status().output()?;
-    if output.status.success() {
+    if with_progress(tests)?.status.success() {
         return Ok(());
     }
-    eprintln!("{}", String::from_utf8_lossy(&output.stderr).trim_end());
     Err(Stop::BuildFailed(format!("{what} does not compile; cargo's output is above")).into())
 }
 
@@ -67,7 +73,7 @@ pub(crate) struct Tested {
 
 /// Runs tests, and prints the failed ones on stderr.
 pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
-    let output = test.quiet().ignore_status().output()?;
+    let output = with_progress(test)?;
     let report = String::from_utf8_lossy(&output.stdout);
     let counts = Counts::read(&report);
     if !output.status.success() {
@@ -76,7 +82,6 @@ pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
             .lines()
             .filter(|line| !passed(line))
             .for_each(|line| eprintln!("{line}"));
-        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(Tested {
         counts,
