@@ -3,9 +3,8 @@
 //! They are in a separate crate, so that a branch is built with them only if a sweep runs one.
 
 pub mod async_io;
-mod descriptors;
 #[cfg(feature = "cli")]
-pub mod file_server;
+mod file_server;
 pub mod forum;
 mod http;
 pub mod kv;
@@ -18,6 +17,7 @@ pub mod user_threads;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use protocol::Metric;
 use workloads::catalogue::{self, Prepare};
 pub use workloads::observer;
 use workloads::program;
@@ -62,4 +62,10 @@ pub fn main(variant: &'static str) -> ExitCode {
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)
+}
+
+/// A metric with its name.
+fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
+    let unit = unit.to_owned();
+    (name.to_owned(), Metric { value, unit })
 }

@@ -4,13 +4,11 @@
 use std::io::{self, IsTerminal, Write as _};
 use std::mem;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use services::file_server::FileServer;
+use clap::{CommandFactory, Parser, Subcommand};
 use services::{SERVICES, serve};
-use workloads::cli::{self, HOST_FAILED, Run, print};
+use workloads::cli::{self, Run, print};
 
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
@@ -41,32 +39,7 @@ enum Command {
         json: bool,
     },
     /// Run the server of a service alone, for curl, wrk, httperf or a terminal; Ctrl-C ends it
-    Serve(AnyServer),
-}
-
-#[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
-struct AnyServer {
-    #[command(subcommand)]
-    without_workload: Option<WithoutWorkload>,
-    #[command(flatten)]
-    service: Option<serve::Serve>,
-}
-
-#[derive(Subcommand)]
-enum WithoutWorkload {
-    /// Serve the files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
-    Files(Files),
-}
-
-#[derive(Args)]
-struct Files {
-    /// Directory whose files are served
-    #[arg(long, value_name = "DIRECTORY")]
-    root: PathBuf,
-    /// Port on 127.0.0.1; 0 takes any free port
-    #[arg(long, default_value_t = 8000)]
-    port: u16,
+    Serve(serve::Serve),
 }
 
 fn main() -> ExitCode {
@@ -81,28 +54,15 @@ fn main() -> ExitCode {
             ..
         } => cli::list(SERVICES, json),
         Cli {
-            command: Some(Command::Serve(server)),
+            command: Some(Command::Serve(arguments)),
             ..
-        } => match server {
-            AnyServer {
-                without_workload: Some(WithoutWorkload::Files(arguments)),
-                ..
-            } => serve_files(&arguments),
-            AnyServer {
-                service: Some(arguments),
-                ..
-            } => run_server(arguments),
-            AnyServer { .. } => usage(),
-        },
+        } => run_server(arguments),
         Cli { run: Some(run), .. } => cli::run(VARIANT, SERVICES, run),
-        _ => usage(),
+        _ => {
+            eprint!("{}", Cli::command().render_help());
+            ExitCode::from(2)
+        }
     }
-}
-
-/// Prints the help, because there are no arguments.
-fn usage() -> ExitCode {
-    eprint!("{}", Cli::command().render_help());
-    ExitCode::from(2)
 }
 
 /// Serves until the first signal to end; the address is the first line of standard output.
@@ -111,9 +71,14 @@ fn run_server(mut arguments: serve::Serve) -> ExitCode {
         Ok(parameters) => parameters,
         Err(code) => return code,
     };
-    let ready = |address: SocketAddr, stop: serve::Stop| {
-        on_interrupt(move || stop.stop());
-        announce(&address.to_string());
+    let ready = |address: SocketAddr, stop: Option<Box<dyn Fn() + Send>>| {
+        if let Some(stop) = stop {
+            on_interrupt(stop);
+        }
+        // The server runs even if the address cannot be printed.
+        if let Err(error) = writeln!(io::stdout(), "{address}") {
+            eprintln!("warning: standard output: {error}; the server is at {address}");
+        }
         eprintln!("serving; Ctrl-C ends it, a second one at once");
     };
     match serve::serve(&arguments, &parameters, ready) {
@@ -121,31 +86,6 @@ fn run_server(mut arguments: serve::Serve) -> ExitCode {
         Err(refusal) => {
             eprintln!("error: {refusal}");
             ExitCode::from(2)
-        }
-    }
-}
-
-/// Serves files until the first signal to end.
-fn serve_files(arguments: &Files) -> ExitCode {
-    let server = match FileServer::bind(&arguments.root, arguments.port) {
-        Ok(server) => server,
-        Err(refusal) => {
-            eprintln!("error: {refusal}");
-            return ExitCode::from(2);
-        }
-    };
-    let stop = server.stop_handle();
-    on_interrupt(move || stop.stop());
-    let outcome = server.address().and_then(|address| {
-        announce(&format!("http://{address}/"));
-        eprintln!("serving; Ctrl-C ends it, a second one at once");
-        server.run()
-    });
-    match outcome {
-        Ok(counts) => print(&format!("{counts}\n"), 0),
-        Err(error) => {
-            eprintln!("error: the file server cannot continue: {error}");
-            ExitCode::from(HOST_FAILED)
         }
     }
 }
@@ -162,12 +102,5 @@ fn on_interrupt(stop: impl Fn() + Send + 'static) {
     });
     if let Err(error) = handled {
         eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
-    }
-}
-
-/// Prints the address of a server. The server runs even if that fails.
-fn announce(address: &str) {
-    if let Err(error) = writeln!(io::stdout(), "{address}") {
-        eprintln!("warning: standard output: {error}; the server is at {address}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -109,13 +110,9 @@ impl Area {
         &self.tasks[task].file
     }
 
-    /// The buffer of a block, to be returned.
-    pub(super) fn lend_buffer(&self, task: usize, block: usize) -> Vec<u8> {
-        std::mem::take(&mut self.tasks[task].buffers()[block])
-    }
-
-    pub(super) fn return_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) {
-        self.tasks[task].buffers()[block] = buffer;
+    /// Replaces the buffer of a block, and returns the old one.
+    pub(super) fn swap_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) -> Vec<u8> {
+        mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }
 
     /// Transfers a block and blocks the OS thread until it is done.
@@ -125,13 +122,9 @@ impl Area {
         task: usize,
         block: usize,
     ) -> io::Result<()> {
-        let Task { file, .. } = &self.tasks[task];
         let mut buffers = self.tasks[task].buffers();
-        let (buffer, offset) = (&mut buffers[block], self.offset(block));
-        match direction {
-            Direction::Read => file.read_exact_at(buffer, offset),
-            Direction::Write => file.write_all_at(buffer, offset),
-        }
+        let offset = self.offset(block);
+        direction.carry_out(&self.tasks[task].file, &mut buffers[block], offset)
     }
 
     /// Returns task and number of the first block with wrong content.
@@ -144,15 +137,11 @@ impl Area {
     ) -> io::Result<Option<(usize, usize)>> {
         for (number, task) in self.tasks.iter().enumerate() {
             for (block, buffer) in task.buffers().iter().enumerate() {
-                let is_right = match direction {
-                    Direction::Read => *buffer == self.content(number, block),
-                    Direction::Write => {
-                        let mut on_disk = vec![0; self.bytes];
-                        task.file.read_exact_at(&mut on_disk, self.offset(block))?;
-                        on_disk == self.content(number, block)
-                    }
-                };
-                if !is_right {
+                let mut found = buffer.clone();
+                if direction == Direction::Write {
+                    task.file.read_exact_at(&mut found, self.offset(block))?;
+                }
+                if found != self.content(number, block) {
                     return Ok(Some((number, block)));
                 }
             }

@@ -1,9 +1,9 @@
 //! `async-io`: threads read or write files and then compute, after a student project on user-level
 //! threads.
 //!
-//! There are three ways. User-level threads on one OS thread transfer synchronously, which blocks
-//! all of them. They transfer asynchronously, while other user-level threads run. Jobs on the pool
-//! block one worker each. `area.rs` has the files and their contents.
+//! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
+//! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.
+//! `area.rs` has the files and their contents.
 
 mod area;
 #[cfg(test)]
@@ -19,6 +19,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rayon::ThreadPool;
 
+use crate::metric;
 use crate::user_threads::{Direction, Files, UserThreads, chain_with_safepoints};
 use area::Area;
 use protocol::{Metric, Refusal, Values};
@@ -77,18 +78,12 @@ impl Shape {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Pool,
-    Asynchronous { quantum: Duration },
-    Synchronous { quantum: Duration },
-}
-
 struct Transfers {
     shape: Shape,
-    way: Way,
     area: Arc<Area>,
-    /// The backend. Only user-level threads with asynchronous transfers use it.
+    /// The quantum of user-level threads; `None` if tasks are jobs.
+    quantum: Option<Duration>,
+    /// The backend of user-level threads with asynchronous transfers.
     files: Option<Files>,
     known_sum: u64,
     /// The sum of the run's computations, or the first error.
@@ -108,13 +103,8 @@ impl Transfers {
             direction,
         };
         let quantum = Duration::from_micros(values.whole("quantum-us"));
-        let way = match values.word("io") {
-            "asynchronous" => Way::Asynchronous { quantum },
-            "synchronous" => Way::Synchronous { quantum },
-            _ => Way::Pool,
-        };
-        let files = match way {
-            Way::Asynchronous { .. } => Some(Files::new(values.word("backend"), shape.tasks)?),
+        let files = match values.word("io") {
+            "asynchronous" => Some(Files::new(values.word("backend"), shape.tasks)?),
             _ => None,
         };
         let reaches_disk = values.word("reaches") == "disk";
@@ -123,8 +113,8 @@ impl Transfers {
         let known_sum = shape.known_sum();
         Ok(Self {
             shape,
-            way,
             area: Arc::new(area),
+            quantum: (values.word("io") != "pool").then_some(quantum),
             files,
             known_sum,
             outcome: None,
@@ -146,10 +136,10 @@ impl Transfers {
                     if !is_asynchronous {
                         return area.transfer(shape.direction, task, operation);
                     }
-                    let buffer = area.lend_buffer(task, operation);
+                    let buffer = area.swap_buffer(task, operation, Vec::new());
                     let offset = area.offset(operation);
                     let buffer = me.transfer(shape.direction, area.file(task), buffer, offset)?;
-                    area.return_buffer(task, operation, buffer);
+                    area.swap_buffer(task, operation, buffer);
                     Ok(())
                 };
                 let compute = |word, steps| chain_with_safepoints(me, word, steps);
@@ -165,22 +155,16 @@ impl Transfers {
 
 /// Runs all tasks as jobs; called on the pool.
 fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
-    let total = Mutex::new(Ok(0_u64));
+    let results = &Mutex::new(Vec::new());
     rayon::scope(|scope| {
         for task in 0..shape.tasks {
-            let total = &total;
             scope.spawn(move |_| {
                 let own = on_this_thread(shape, area, task);
-                let mut total = total.lock();
-                match (total.as_mut(), own) {
-                    (Ok(sum), Ok(own)) => *sum = sum.wrapping_add(own),
-                    (Ok(_), Err(error)) => *total = Err(error),
-                    (Err(_), _) => {}
-                }
+                results.lock().push(own);
             });
         }
     });
-    total.into_inner()
+    total(results.lock().drain(..))
 }
 
 /// Runs one task, which blocks the calling OS thread.
@@ -211,14 +195,10 @@ impl Instance for Transfers {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.outcome = Some(match self.way {
-            Way::Pool => {
-                let (shape, area) = (self.shape, &*self.area);
-                pool.install(|| on_pool(shape, area))
-            }
-            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => {
-                self.on_user_threads(quantum)
-            }
+        let (shape, area) = (self.shape, Arc::clone(&self.area));
+        self.outcome = Some(match self.quantum {
+            None => pool.install(|| on_pool(shape, &area)),
+            Some(quantum) => self.on_user_threads(quantum),
         });
         self.shape.transfers()
     }
@@ -243,19 +223,11 @@ impl Instance for Transfers {
         let Some(files) = &self.files else {
             return BTreeMap::new();
         };
-        let metric = |value: f64, unit: &str| Metric {
-            value,
-            unit: unit.to_owned(),
-        };
+        let is_uring = f64::from(u8::from(files.is_uring()));
+        let most = files.most_under_way() as f64;
         BTreeMap::from([
-            (
-                "io_uring".to_owned(),
-                metric(f64::from(u8::from(files.is_uring())), "1 if used"),
-            ),
-            (
-                "most_under_way".to_owned(),
-                metric(files.most_under_way() as f64, "transfers at a time"),
-            ),
+            metric("io_uring", is_uring, "1 if used"),
+            metric("most_under_way", most, "transfers at a time"),
         ])
     }
 }

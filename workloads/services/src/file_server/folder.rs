@@ -19,13 +19,6 @@ const INTERNAL_SERVER_ERROR: Wrong = (Status(500, "Internal Server Error"), "");
 /// A directory of files to serve.
 pub(super) struct Folder(OwnedFd);
 
-/// A file under a name.
-pub(super) struct Found {
-    pub(super) file: File,
-    pub(super) bytes: u64,
-    pub(super) content_type: &'static str,
-}
-
 impl Folder {
     /// Opens the directory at `root`.
     ///
@@ -39,11 +32,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens the file of that name.
+    /// Opens the file of that name, and returns its length.
     ///
     /// # Errors
     /// If there is no such file, or the server may not serve it.
-    pub(super) fn find(&self, name: &[u8]) -> Result<Found, Wrong> {
+    pub(super) fn find(&self, name: &[u8]) -> Result<(File, u64), Wrong> {
         let wrong = |error: io::Error| match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => NOT_FOUND,
             // The first error means that the name leads out of the root.
@@ -55,13 +48,7 @@ impl Folder {
         if !metadata.is_file() {
             return Err(FORBIDDEN);
         }
-        let path = Path::new(OsStr::from_bytes(name));
-        let guess = mime_guess::from_path(path).first_raw();
-        Ok(Found {
-            file,
-            bytes: metadata.len(),
-            content_type: guess.unwrap_or("application/octet-stream"),
-        })
+        Ok((file, metadata.len()))
     }
 
     /// Opens a name below the root. The kernel refuses every name that leads out of the root by

@@ -1,43 +1,39 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One user-level thread accepts connections and starts a user-level thread for each, by the loops
-//! of `crate::net`. That thread answers one request by asynchronous transfers. So a client that
-//! does not send or read delays no other client. `folder.rs` opens only files below the root.
+//! One user-level thread accepts connections and starts a user-level thread for each, which answers
+//! one request. The threads wait for sockets and files without blocking the OS thread. So a client
+//! that does not send or read delays no other client. `folder.rs` opens only files below the root.
 
 mod folder;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::poll::PollFlags;
-use nix::sys::resource::{Resource, getrlimit};
 use percent_encoding::percent_decode_str;
 use protocol::Refusal;
 
-use crate::http::{EMPTY_ROOM, Head, Status, Wrong, refused};
-use crate::net::{
-    self, Counts, End, Limits, Output, Parsed, Protocol, Refused, Then, accept, converse,
-};
+use crate::http::{EMPTY_ROOM, Head, MAX_HEAD, Status, Wrong};
 use crate::user_threads::{Condvar, Current, Direction, Files, Mutex, UserSocket, UserThreads};
-use folder::{Folder, Found};
+use folder::Folder;
 
-/// The file descriptors of each connection: its socket and its file.
-const DESCRIPTORS_EACH: u64 = 2;
+/// The limit of open connections. Each has two file descriptors, and processes usually have 1024.
+const CONNECTIONS: usize = 256;
 
-/// The file descriptors of all other parts of the process: standard streams, the listener, the
-/// transfers.
-const OTHER_DESCRIPTORS: u64 = 32;
+/// The time limit for each read and write of a client.
+const LIMIT: Duration = Duration::from_secs(10);
 
-/// The number of pieces of files that are read at a time. Reads wait for the disk, never for a
-/// client.
-const TRANSFERS: usize = 32;
+/// The pause after the kernel could not accept a connection, or had no memory for a thread. A guess.
+const AFTER_TROUBLE: Duration = Duration::from_millis(10);
+
+/// The limit for the input that the server drops after its answer, in bytes.
+const LINGER_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file that are read and sent at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
@@ -47,23 +43,11 @@ const PIECE_BYTES: u64 = 64 * 1024;
 const QUANTUM: Duration = Duration::from_millis(10);
 
 /// A server that is bound to its port and has not begun.
-pub struct FileServer {
-    listener: Rc<TcpListener>,
+pub(crate) struct FileServer {
+    listener: TcpListener,
     folder: Folder,
     files: Files,
-    stop: Stop,
-}
-
-/// Ends a server, from any thread.
-#[derive(Clone)]
-pub struct Stop(net::Stop);
-
-impl Stop {
-    /// Accepts no more connections. The server ends when it has answered all complete requests, at
-    /// most ten seconds later. Clients with incomplete requests get an error.
-    pub fn stop(&self) {
-        self.0.stop();
-    }
+    connections: usize,
 }
 
 impl FileServer {
@@ -71,25 +55,21 @@ impl FileServer {
     ///
     /// # Errors
     /// If `root` is no directory or the port is taken.
-    pub fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
+    pub(crate) fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
         let folder = Folder::open(root)
             .map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let bind = || {
-            let listener = TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            Ok((net::Stop::new(&listener)?, listener))
-        };
-        let (stop, listener) = bind().map_err(|error: io::Error| {
-            Refusal::new(format!(
-                "--port {port}: {error}; choose another one, or 0 for any"
-            ))
-        })?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .and_then(|it| it.set_nonblocking(true).map(|()| it))
+            .map_err(|error| {
+                Refusal::new(format!(
+                    "--port {port}: {error}; choose another one, or 0 for any"
+                ))
+            })?;
         Ok(Self {
-            listener: Rc::new(listener),
+            listener,
             folder,
-            files: Files::new("auto", TRANSFERS)?,
-            stop: Stop(stop),
+            files: Files::new("auto", CONNECTIONS)?,
+            connections: CONNECTIONS,
         })
     }
 
@@ -97,88 +77,58 @@ impl FileServer {
     ///
     /// # Errors
     /// If the kernel does not report it.
-    pub fn address(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Returns the handle that stops it.
-    #[must_use]
-    pub fn stop_handle(&self) -> Stop {
-        self.stop.clone()
-    }
-
-    /// Serves until it is stopped; returns how its connections ended.
+    /// Serves until the process ends.
     ///
     /// # Errors
     /// If there is no memory for its threads.
     ///
     /// # Panics
     /// If the threads wait for each other, which they never do.
-    pub fn run(self) -> io::Result<String> {
+    pub(crate) fn run(self) -> io::Result<()> {
         let mut threads = UserThreads::new(QUANTUM);
         threads.set_files(self.files);
-        let shared = Rc::new(Shared {
-            folder: self.folder,
-            connections: Semaphore::new(most_connections()),
-            transfers: Semaphore::new(TRANSFERS),
-            stop: self.stop.0,
-            counts: RefCell::default(),
+        let (listener, folder) = (Rc::new(self.listener), Rc::new(self.folder));
+        let room = Rc::new(Semaphore {
+            free: Mutex::new(self.connections),
+            has_free: Condvar::new(),
         });
-        let counted = Rc::clone(&shared);
-        let listener = self.listener;
-        threads.spawn(move |me| accept_all(me, &listener, &shared))?;
-        threads
-            .run()
-            .expect("all wait for clients and transfers, which end");
-        Ok(counted.counts.borrow().to_string())
+        threads.spawn(move |me| accept_all(me, &listener, &folder, &room))?;
+        threads.run().expect("all wait for clients and transfers");
+        Ok(())
     }
 }
 
-/// Starts a thread for every connection until the server is stopped.
-fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, shared: &Rc<Shared>) {
-    let pause = |trouble: Option<Duration>| {
-        let limit = trouble.unwrap_or(net::TICK);
-        let flags = match trouble {
-            Some(_) => PollFlags::empty(),
-            None => PollFlags::POLLIN,
-        };
-        let socket: Rc<TcpListener> = Rc::clone(listener);
-        me.wait_for(socket, flags, limit);
-        Ok(())
-    };
-    let hand = |stream| {
-        shared.connections.take(me);
-        let own = Rc::clone(shared);
-        let serve = move |me: &Current<'_>| {
-            let end = match UserSocket::new(me, stream) {
-                Ok(mut socket) => own.attend(me, &mut socket),
-                Err(_) => End::Vanished,
+/// Starts a thread for every connection.
+fn accept_all(
+    me: &Current<'_>,
+    listener: &Rc<TcpListener>,
+    folder: &Rc<Folder>,
+    room: &Rc<Semaphore>,
+) {
+    loop {
+        room.take(me);
+        let accepted = listener.accept().and_then(|(stream, _)| {
+            let (room, folder) = (Rc::clone(room), Rc::clone(folder));
+            me.spawn(move |me| {
+                // A client that went away or took too long gets no more.
+                let _ = attend(me, stream, &folder);
+                room.give(me);
+            })
+        });
+        if let Err(error) = accepted {
+            room.give(me);
+            let (flags, limit) = match error.kind() {
+                io::ErrorKind::WouldBlock => (PollFlags::POLLIN, LIMIT),
+                _ => (PollFlags::empty(), AFTER_TROUBLE),
             };
-            own.counts.borrow_mut().count(end);
-            own.connections.give(me);
-        };
-        // Without memory for a stack the client sees a closed connection.
-        me.spawn(serve).inspect_err(|_| shared.connections.give(me))
-    };
-    accept(listener, &shared.stop, pause, hand).expect("a pause cannot fail");
-}
-
-/// Returns the limit of connections, from the maximum and the number of file descriptors.
-fn most_connections() -> usize {
-    // If the kernel reports no limit, there is none.
-    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(limit, _)| limit);
-    let room = limit.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_EACH;
-    let room = usize::try_from(room).unwrap_or(usize::MAX);
-    room.clamp(1, Limits::DEFAULT.connections)
-}
-
-/// The state that all connections share.
-struct Shared {
-    folder: Folder,
-    connections: Semaphore,
-    transfers: Semaphore,
-    stop: net::Stop,
-    counts: RefCell<Counts>,
+            let socket: Rc<TcpListener> = Rc::clone(listener);
+            me.wait_for(socket, flags, Instant::now() + limit);
+        }
+    }
 }
 
 /// A counting semaphore for user-level threads.
@@ -188,13 +138,6 @@ struct Semaphore {
 }
 
 impl Semaphore {
-    fn new(count: usize) -> Self {
-        Self {
-            free: Mutex::new(count),
-            has_free: Condvar::new(),
-        }
-    }
-
     fn take(&self, me: &Current<'_>) {
         let free = self.free.lock(me);
         *self.has_free.wait_while(free, |free| *free == 0) -= 1;
@@ -206,110 +149,63 @@ impl Semaphore {
     }
 }
 
-impl Shared {
-    fn attend(&self, me: &Current<'_>, socket: &mut UserSocket<'_>) -> End {
-        let limits = Limits {
-            idle: Limits::DEFAULT.request,
-            ..Limits::DEFAULT
-        };
-        converse(socket, &Http, &limits, &self.stop, |request, _, output| {
-            self.answer(me, request, output)?;
-            Ok(Then::Close)
-        })
-    }
-
-    fn answer(
-        &self,
-        me: &Current<'_>,
-        request: Request,
-        output: &mut Output<'_>,
-    ) -> io::Result<()> {
-        let found = request.and_then(|name| self.folder.find(&name));
-        let Found {
-            file,
-            bytes,
-            content_type,
-        } = match found {
-            Ok(found) => found,
-            Err(wrong) => return output.send(&refusal(wrong)),
-        };
-        output.send(head(Status::OK, bytes, content_type, "").as_bytes())?;
-        let file = Arc::new(file);
-        let mut offset = 0;
-        while offset < bytes {
-            let length = PIECE_BYTES.min(bytes - offset);
-            let room = vec![0; usize::try_from(length).expect("a piece is small")];
-            self.transfers.take(me);
-            let piece = me.transfer(Direction::Read, &file, room, offset);
-            self.transfers.give(me);
-            output.send(&piece?)?;
-            offset += length;
+/// Answers the request of a client.
+fn attend(me: &Current<'_>, stream: TcpStream, folder: &Folder) -> io::Result<()> {
+    let mut socket = UserSocket::new(me, stream, LIMIT)?;
+    let mut input = Vec::new();
+    let request = loop {
+        if let Some(request) = parse(&input).transpose() {
+            break request;
         }
-        Ok(())
-    }
-}
-
-/// The decoded name below the root, which may still be harmful; or the error for the client.
-type Request = Result<Vec<u8>, Wrong>;
-
-/// The requests for files.
-struct Http;
-
-impl Protocol for Http {
-    type Request = Request;
-
-    fn parse(&self, input: &[u8]) -> Parsed<Request> {
-        match parse(input) {
-            Ok(None) => Parsed::Incomplete {
-                interim_response: None,
-            },
-            Ok(Some((request, length))) => Parsed::Whole { request, length },
-            Err(wrong) => Parsed::Wrong {
-                answer: refusal(wrong),
-            },
+        let length = input.len();
+        input.resize(MAX_HEAD, 0);
+        let count = socket.read(&mut input[length..])?;
+        input.truncate(length + count);
+        if count == 0 {
+            return Ok(());
+        }
+    };
+    match request.and_then(|name| folder.find(&name)) {
+        Ok((file, bytes)) => {
+            socket.write_all(head(Status::OK, bytes).as_bytes())?;
+            let file = Arc::new(file);
+            let mut offset = 0;
+            while offset < bytes {
+                let length = PIECE_BYTES.min(bytes - offset);
+                let room = vec![0; usize::try_from(length).expect("a piece is small")];
+                socket.write_all(&me.transfer(Direction::Read, &file, room, offset)?)?;
+                offset += length;
+            }
+        }
+        Err((status, detail)) => {
+            let body = format!("{} {}\n{detail}", status.0, status.1);
+            let head = head(status, body.len() as u64);
+            socket.write_all(format!("{head}{body}").as_bytes())?;
         }
     }
-
-    fn refuse(&self, why: Refused) -> Vec<u8> {
-        refusal(refused(why))
-    }
+    // If the server closed the socket at once, a reset could destroy the answer on its way.
+    socket.stream().shutdown(Shutdown::Write)?;
+    io::copy(&mut socket.take(LINGER_BYTES), &mut io::sink()).map(drop)
 }
 
-/// Returns the request in `input`, and its length in bytes; `None` if it is not complete.
-fn parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
+/// Returns the decoded name in the request that `input` begins with, which may still be harmful;
+/// `None` if the request is not complete.
+fn parse(input: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     let mut room = EMPTY_ROOM;
     let Some(head) = Head::parse(input, &mut room)? else {
         return Ok(None);
     };
     let path = head.path.split(['?', '#']).next().unwrap_or_default();
     let name: Vec<u8> = percent_decode_str(path).collect();
-    let request = match head.method {
+    match head.method {
         _ if name.contains(&0) => Err((Status::BAD_REQUEST, "a name with a null byte\n")),
-        "GET" => Ok(name),
-        _ => Err((Status::METHOD_NOT_ALLOWED, "expected GET\n")),
-    };
-    Ok(Some((request, head.length)))
+        "GET" => Ok(Some(name)),
+        _ => Err((Status::NOT_IMPLEMENTED, "expected GET\n")),
+    }
 }
 
-/// Returns the head of an answer. Every connection has one request, so each answer says that the
-/// server closes the connection.
-fn head(status: Status, bytes: u64, content_type: &str, more: &str) -> String {
+/// Returns the head of an answer, after which the server closes the connection.
+fn head(status: Status, bytes: u64) -> String {
     let Status(number, reason) = status;
-    // The file's name determines its type. The browser must not guess another type.
-    format!(
-        "HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nContent-Type: {content_type}\r\n\
-         X-Content-Type-Options: nosniff\r\n{more}Connection: close\r\n\r\n"
-    )
-}
-
-/// Returns the answer that has an error in place of a file.
-fn refusal((status, detail): Wrong) -> Vec<u8> {
-    let body = format!("{} {}\n{detail}", status.0, status.1);
-    let more = if status == Status::METHOD_NOT_ALLOWED {
-        "Allow: GET\r\n"
-    } else {
-        ""
-    };
-    let content_type = "text/plain; charset=utf-8";
-    (head(status, body.len() as u64, content_type, more) + &body).into_bytes()
+    format!("HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n")
 }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use ::protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
-use crate::descriptors;
-use crate::net::{Exchange, Handlers, Queue, Runs, Unit, metric};
+use crate::metric;
+use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
 use board::Board;
 use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;
@@ -35,10 +35,7 @@ pub(crate) fn serve(
 ) -> std::io::Result<String> {
     let board = Board::new();
     let counts = server.run(&board, handlers(values.word("implementation"), pool))?;
-    Ok(format!(
-        "{counts}\n{} messages on the board\n",
-        board.messages()
-    ))
+    Ok(format!("{counts}\n"))
 }
 
 /// Returns the handlers that answer. With a queue there are as many threads as `pool` has; the
@@ -57,8 +54,6 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
 /// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
-    let (posters, readers) = (values.count("posters"), values.count("readers"));
-    descriptors::check("forum", "posters + readers", posters + readers)?;
     Ok(Box::new(Runs::new(Evening {
         seed: setup.seed,
         implementation: values.word("implementation").to_owned(),
@@ -66,11 +61,11 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             "long-lines" => Words::long(),
             _ => Words::short(),
         },
-        posters,
-        readers,
+        posters: values.count("posters"),
+        readers: values.count("readers"),
         duration: Duration::from_millis(values.whole("duration-ms")),
         total: Total::new(),
-    })))
+    })?))
 }
 
 /// The board and its clients.
@@ -117,6 +112,7 @@ impl Exchange for Evening {
     type Seen = ClientReport;
 
     const NAME: &'static str = "forum";
+    const CLIENTS: &'static str = "posters + readers";
 
     fn service(&self) -> Board {
         Board::new()

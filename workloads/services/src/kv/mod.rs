@@ -9,8 +9,6 @@
 
 mod clients;
 mod http;
-#[cfg(test)]
-mod http_tests;
 mod parts;
 mod plan;
 mod service;
@@ -35,7 +33,7 @@ const NAP: Duration = Duration::from_millis(250);
 /// # Errors
 /// If the workload cannot run with these parameters.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    Ok(Box::new(Runs::new(Trade::new(setup)?)))
+    Ok(Box::new(Runs::new(Trade::new(setup)?)?))
 }
 
 /// The arrangement of handlers, without the pool itself.
@@ -90,19 +88,16 @@ pub(crate) fn serve(
     server: &crate::net::Server,
     values: &Values,
     pool: &ThreadPool,
-    threads: usize,
 ) -> std::io::Result<String> {
     use std::fmt::Write as _;
 
+    let threads = pool.current_num_threads();
     let service = service::KeyValue::new(store::Store::new(guard(values)), threads, false);
-    let arrangement = Arrangement::of(values, threads);
-    let counts = server.run(&service, arrangement.handlers(pool))?;
-    let measured = service.measured();
-    let mut report = format!("{counts}\n{} documents stored\n", service.store.all().len());
-    for ((method, status), count) in &measured.counts {
-        writeln!(report, "{count} {method} with status {status}").expect("memory takes everything");
-    }
-    for (name, metric) in measured.metrics() {
+    let handlers = Arrangement::of(values, threads).handlers(pool);
+    let counts = server.run(&service, handlers)?;
+    let documents = service.store.all().len();
+    let mut report = format!("{counts}\n{documents} documents stored\n");
+    for (name, metric) in service.measured().metrics() {
         writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
             .expect("memory takes everything");
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
+use crate::metric;
 use crate::user_threads::Report;
 use contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
@@ -129,22 +130,14 @@ impl Instance for Contention {
         if self.reports.is_empty() {
             return BTreeMap::new();
         }
-        let mean = |count: fn(&Report) -> u64, unit: &str| {
+        let mean = |count: fn(&Report) -> u64| {
             let sum: u64 = self.reports.iter().map(count).sum();
-            Metric {
-                value: sum as f64 / self.reports.len() as f64,
-                unit: unit.to_owned(),
-            }
+            sum as f64 / self.reports.len() as f64
         };
+        let (switches, preemptions) = (mean(|it| it.switches), mean(|it| it.preemptions));
         BTreeMap::from([
-            (
-                "user_switches".to_owned(),
-                mean(|report| report.switches, "switches/iteration"),
-            ),
-            (
-                "preemptions".to_owned(),
-                mean(|report| report.preemptions, "times/iteration"),
-            ),
+            metric("user_switches", switches, "switches/iteration"),
+            metric("preemptions", preemptions, "times/iteration"),
         ])
     }
 }

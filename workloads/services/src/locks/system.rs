@@ -11,79 +11,72 @@ use workloads::kinds::pacing::chain;
 use workloads::placement::{MYSELF, usable_cpus};
 
 /// A lock for OS threads.
-trait Exclusive: Default + Sync {
-    fn with(&self, section: &dyn Fn(&mut Tally));
-    fn into_tally(self) -> Tally;
+enum Exclusive {
+    /// Spins for a moment, then sleeps in a queue. The holder hands the lock to the first thread in
+    /// the queue.
+    Mutex(parking_lot::Mutex<Tally>),
+    /// Spins until the lock is free, and never yields the CPU.
+    Spin(SpinMutex<Tally>),
 }
 
-/// Spins for a moment, then sleeps in a queue. The holder hands the lock to the first thread in the
-/// queue.
-impl Exclusive for parking_lot::Mutex<Tally> {
+impl Exclusive {
+    fn new(lock: Lock) -> Self {
+        match lock {
+            Lock::Mutex => Self::Mutex(parking_lot::Mutex::default()),
+            Lock::Spin => Self::Spin(SpinMutex::default()),
+        }
+    }
+
     fn with(&self, section: &dyn Fn(&mut Tally)) {
-        let mut guard = self.lock();
-        section(&mut guard);
-        parking_lot::MutexGuard::unlock_fair(guard);
+        match self {
+            Self::Mutex(mutex) => {
+                let mut guard = mutex.lock();
+                section(&mut guard);
+                parking_lot::MutexGuard::unlock_fair(guard);
+            }
+            Self::Spin(mutex) => section(&mut mutex.lock()),
+        }
     }
 
     fn into_tally(self) -> Tally {
-        self.into_inner()
-    }
-}
-
-/// Spins until the lock is free, and never yields the CPU.
-impl Exclusive for SpinMutex<Tally> {
-    fn with(&self, section: &dyn Fn(&mut Tally)) {
-        section(&mut self.lock());
-    }
-
-    fn into_tally(self) -> Tally {
-        self.into_inner()
+        match self {
+            Self::Mutex(mutex) => mutex.into_inner(),
+            Self::Spin(mutex) => mutex.into_inner(),
+        }
     }
 }
 
 /// Each contender is a job; called on the pool.
 pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
-    fn run<L: Exclusive>(shape: Shape) -> Tally {
-        let lock = L::default();
-        rayon::scope(|scope| {
-            for contender in 0..shape.contenders {
-                let lock = &lock;
-                scope.spawn(move |_| {
-                    shape.contend(contender, chain, |section| lock.with(section));
-                });
-            }
-        });
-        lock.into_tally()
-    }
-    match lock {
-        Lock::Mutex => run::<parking_lot::Mutex<Tally>>(shape),
-        Lock::Spin => run::<SpinMutex<Tally>>(shape),
-    }
+    let lock = Exclusive::new(lock);
+    rayon::scope(|scope| {
+        for contender in 0..shape.contenders {
+            let lock = &lock;
+            scope.spawn(move |_| {
+                shape.contend(contender, chain, |section| lock.with(section));
+            });
+        }
+    });
+    lock.into_tally()
 }
 
 /// Each contender is a separate thread, confined to `cpus` if given. The time includes starting the
 /// threads: some 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
-    fn run<L: Exclusive>(shape: Shape, cpus: Option<CpuSet>) -> Tally {
-        let lock = L::default();
-        thread::scope(|scope| {
-            for contender in 0..shape.contenders {
-                let lock = &lock;
-                scope.spawn(move || {
-                    if let Some(cpus) = cpus {
-                        sched_setaffinity(MYSELF, &cpus)
-                            .expect("a thread may choose among the CPUs of its process");
-                    }
-                    shape.contend(contender, chain, |section| lock.with(section));
-                });
-            }
-        });
-        lock.into_tally()
-    }
-    match lock {
-        Lock::Mutex => run::<parking_lot::Mutex<Tally>>(shape, cpus),
-        Lock::Spin => run::<SpinMutex<Tally>>(shape, cpus),
-    }
+    let lock = Exclusive::new(lock);
+    thread::scope(|scope| {
+        for contender in 0..shape.contenders {
+            let lock = &lock;
+            scope.spawn(move || {
+                if let Some(cpus) = cpus {
+                    sched_setaffinity(MYSELF, &cpus)
+                        .expect("a thread may choose among the CPUs of its process");
+                }
+                shape.contend(contender, chain, |section| lock.with(section));
+            });
+        }
+    });
+    lock.into_tally()
 }
 
 /// Returns the first `count` of the CPUs that this process may use; `None` for all of them.

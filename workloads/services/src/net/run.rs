@@ -1,16 +1,26 @@
 //! Runs a server with its clients beside it, and compares each run with the known answers.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::Metric;
+use nix::sys::resource::{Resource, getrlimit};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use super::{Handlers, LOOPBACK, Limits, Server, Service};
+use crate::metric;
 use workloads::usage::{process_cpu, thread_cpu};
 use workloads::workload::{Instance, Mismatch};
+
+/// The time limit of a client for each answer. A guess: longer than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The file descriptors of all other parts of a process: standard streams, the listener, and a
+/// reserve.
+const OTHER_DESCRIPTORS: u64 = 32;
 
 /// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
@@ -21,6 +31,8 @@ pub(crate) trait Exchange: Send + Sync {
 
     /// The workload.
     const NAME: &'static str;
+    /// The parameters that set the number of clients.
+    const CLIENTS: &'static str;
 
     fn service(&self) -> Self::Service;
 
@@ -55,7 +67,7 @@ pub(crate) trait Exchange: Send + Sync {
 
 /// Runs of an [`Exchange`].
 pub(crate) struct Runs<E: Exchange> {
-    pub(crate) exchange: E,
+    exchange: E,
     /// The server and the service for the next run.
     stage: Option<(Server, E::Service)>,
     /// The last run, until it is checked.
@@ -76,15 +88,32 @@ pub(crate) struct Run<E: Exchange> {
 }
 
 impl<E: Exchange> Runs<E> {
-    pub(crate) fn new(exchange: E) -> Self {
-        Self {
+    /// Prepares runs.
+    ///
+    /// # Errors
+    /// If the process may not have two descriptors for each client.
+    pub(crate) fn new(exchange: E) -> Result<Self, Refusal> {
+        let clients = exchange.clients();
+        let needed = 2 * clients as u64 + OTHER_DESCRIPTORS;
+        // If the kernel reports no limit, there is none.
+        if let Ok((limit, _)) = getrlimit(Resource::RLIMIT_NOFILE)
+            && limit < needed
+        {
+            return Err(Refusal::new(format!(
+                "workload `{}`: {} = {clients} needs {needed} open files and this process may have \
+                 {limit}; ask for fewer, or raise the limit with `ulimit -n`",
+                E::NAME,
+                E::CLIENTS
+            )));
+        }
+        Ok(Self {
             exchange,
             stage: None,
             last: None,
             requests: 0,
             elapsed: Duration::ZERO,
             server_cpu: Duration::ZERO,
-        }
+        })
     }
 
     /// Runs each client on its own thread beside the server, until the last client has ended.
@@ -117,9 +146,7 @@ impl<E: Exchange> Runs<E> {
             .unzip();
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
-            Ok(counts) if counts.good() != exchange.connections() as u64 => {
-                Some(counts.to_string())
-            }
+            Ok(counts) if counts.good != exchange.connections() as u64 => Some(counts.to_string()),
             Ok(_) => None,
         };
         let requests = seen.iter().map(E::requests).sum();
@@ -190,8 +217,14 @@ impl<E: Exchange> Instance for Runs<E> {
     }
 }
 
-/// A metric with its name.
-pub(crate) fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
-    let unit = unit.to_owned();
-    (name.to_owned(), Metric { value, unit })
+/// Connects a client to `address`. If the server hangs, the client gets an error.
+///
+/// # Errors
+/// Those of the kernel.
+pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
 }

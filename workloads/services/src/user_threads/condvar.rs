@@ -50,11 +50,4 @@ impl Condvar {
             me.wake(first);
         }
     }
-
-    /// Wakes all waiting threads.
-    pub fn notify_all(&self, me: &Current<'_>) {
-        for number in self.waiting.borrow_mut().drain(..) {
-            me.wake(number);
-        }
-    }
 }

@@ -2,10 +2,10 @@
 //! quantum at a time.
 //!
 //! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]) or yields
-//! ([`Current::yield_now`]). It also does so at a [`Current::safepoint`] if its quantum is used up.
-//! There is no interrupt, so work without safepoints is never preempted. OS threads share no data
-//! here, so the code uses cells instead of atomics. The library `corosensei` provides stacks and
-//! the switch between them.
+//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up. There is no
+//! interrupt, so work without safepoints is never preempted. All threads share one OS thread, so
+//! the code uses cells instead of atomics. The library `corosensei` provides stacks and the switch
+//! between them.
 
 mod condvar;
 mod files;
@@ -13,7 +13,6 @@ mod mutex;
 mod sockets;
 #[cfg(test)]
 mod tests;
-mod waits;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +27,7 @@ use workloads::kinds::pacing::chain;
 pub use condvar::Condvar;
 pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
-pub use waits::UserSocket;
+pub use sockets::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
 /// nothing. It must be large enough for a panic's report.
@@ -183,21 +182,19 @@ impl UserThreads {
             }
         }
         self.vacant.clear();
-        let threads = std::mem::take(&mut self.threads);
-        let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
-        let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
-        if blocked.is_empty() {
-            let (switches, preemptions) =
-                (self.shared.switches.take(), self.shared.preemptions.take());
-            Ok(Report {
-                switches,
-                preemptions,
-            })
-        } else {
-            drop(threads);
-            self.shared.ready.borrow_mut().clear();
-            Err(Deadlock { blocked })
+        let threads = std::mem::take(&mut self.threads).into_iter().enumerate();
+        let blocked: Vec<usize> = threads
+            .filter_map(|(number, thread)| thread.map(|_| number))
+            .collect();
+        // Unwinding a stack may have woken another thread that is gone, too.
+        self.shared.ready.borrow_mut().clear();
+        if !blocked.is_empty() {
+            return Err(Deadlock { blocked });
         }
+        Ok(Report {
+            switches: self.shared.switches.take(),
+            preemptions: self.shared.preemptions.take(),
+        })
     }
 }
 
@@ -223,13 +220,13 @@ impl Shared {
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
-        while let Some(done) = files
+        while let Some((thread, outcome)) = files
             .next_done(may_wait)
             .expect("the kernel reports submitted transfers")
         {
             may_wait = false;
-            self.outcomes.borrow_mut().insert(done.thread, done.outcome);
-            self.wake(done.thread);
+            self.outcomes.borrow_mut().insert(thread, outcome);
+            self.wake(thread);
         }
     }
 

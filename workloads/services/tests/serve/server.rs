@@ -1,6 +1,5 @@
 //! A running `service serve`, and its requests with every kind of handlers.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -9,29 +8,6 @@ use std::time::{Duration, Instant};
 
 /// The time limit of every wait. A guess: longer than any wait takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Every way to pass requests to handlers.
-pub(crate) const ARRANGEMENTS: [&[&str]; 5] = [
-    &["--set", "handlers=pool"],
-    &["--set", "handlers=threads"],
-    &["--set", "handlers=threads", "--set", "queue=lock-free"],
-    &[
-        "--set",
-        "handlers=threads",
-        "--set",
-        "takes=connections",
-        "--threads",
-        "8",
-    ],
-    &[
-        "--set",
-        "handlers=pool",
-        "--set",
-        "takes=connections",
-        "--threads",
-        "8",
-    ],
-];
 
 pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_service"))
@@ -54,19 +30,7 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start(service: &str, arguments: &[&str]) -> Self {
-        Self::start_by(program(), service, arguments)
-    }
-
-    /// Starts a server with at most `limit` file descriptors.
-    pub(crate) fn start_with_descriptors(limit: u32, service: &str, arguments: &[&str]) -> Self {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
-        shell.arg(env!("CARGO_BIN_EXE_service"));
-        Self::start_by(shell, service, arguments)
-    }
-
-    fn start_by(mut program: Command, service: &str, arguments: &[&str]) -> Self {
-        let mut child = program
+        let mut child = program()
             .args(["serve", service])
             .args(arguments)
             .stdout(Stdio::piped())
@@ -76,13 +40,11 @@ impl Server {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut address = String::new();
         out.read_line(&mut address).unwrap();
+        let address = address.trim_end().to_owned();
         Self {
             child,
             out,
-            address: address
-                .trim_start_matches("http://")
-                .trim_end_matches(['/', '\n'])
-                .to_owned(),
+            address,
         }
     }
 
@@ -100,13 +62,6 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
-    }
-
-    /// Returns the number of entries in a folder of `/proc` about the process.
-    pub(crate) fn entries(&self, folder: &str) -> usize {
-        fs::read_dir(format!("/proc/{}/{folder}", self.child.id()))
-            .unwrap()
-            .count()
     }
 
     pub(crate) fn interrupt(&self) {

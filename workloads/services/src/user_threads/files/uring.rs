@@ -1,13 +1,11 @@
 //! Transfers by the kernel itself, through `io_uring`.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
 
 use io_uring::{IoUring, Probe, opcode, types};
 
-use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
+use super::{Backend, Direction, Outcome, Transfer};
 
 /// The most entries of a ring: a size that every kernel with `io_uring` allows.
 const MOST_ENTRIES: usize = 4096;
@@ -15,16 +13,10 @@ const MOST_ENTRIES: usize = 4096;
 /// A ring, and the transfers in flight.
 pub(super) struct Ring {
     ring: IoUring,
-    /// Transfers by the number that identifies them to the kernel; `None` for free numbers.
-    flights: Vec<Option<Flight>>,
-}
-
-/// The state of a transfer, which must not change until the kernel has finished the transfer.
-struct Flight {
-    thread: usize,
-    buffer: Vec<u8>,
-    /// Keeps the descriptor open: its number could be another file's otherwise.
-    _file: Arc<File>,
+    /// Transfers by the number that identifies them to the kernel, with the number of bytes already
+    /// transferred; `None` for free numbers. File and buffer must not change until the kernel has
+    /// finished.
+    flights: Vec<Option<(Transfer, usize)>>,
 }
 
 impl Ring {
@@ -38,87 +30,41 @@ impl Ring {
         let ring = IoUring::new(u32::try_from(entries).expect("few"))?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
-        if [opcode::Read::CODE, opcode::Write::CODE]
-            .iter()
-            .all(|code| probe.is_supported(*code))
-        {
-            Ok(Self {
-                ring,
-                flights: Vec::new(),
-            })
-        } else {
-            Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "this io_uring cannot read and write",
-            ))
+        let mut codes = [opcode::Read::CODE, opcode::Write::CODE].into_iter();
+        if codes.all(|code| probe.is_supported(code)) {
+            let flights = Vec::new();
+            return Ok(Self { ring, flights });
         }
+        let message = "this io_uring cannot read and write";
+        Err(io::Error::new(io::ErrorKind::Unsupported, message))
     }
 
-    /// Returns a free number for one more transfer.
-    fn vacancy(&mut self) -> usize {
-        self.flights
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or_else(|| {
-                self.flights.push(None);
-                self.flights.len() - 1
-            })
-    }
-
-    /// Submits the queued transfers to the kernel, and waits until this many have ended.
-    fn enter(&self, ended: usize) -> io::Result<()> {
-        loop {
-            match self.ring.submit_and_wait(ended) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => return outcome.map(drop),
-            }
-        }
-    }
-
-    fn ended(&mut self) -> Option<Done> {
-        let entry = self.ring.completion().next()?;
-        let number = usize::try_from(entry.user_data()).expect("a number that we gave");
-        let Flight { thread, buffer, .. } =
-            self.flights[number].take().expect("a transfer ends once");
-        let result = usize::try_from(entry.result())
-            .map_err(|_| io::Error::from_raw_os_error(-entry.result()));
-        Some(Done {
-            thread,
-            outcome: Outcome { result, buffer },
-        })
-    }
-}
-
-impl Backend for Ring {
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
-        let Transfer {
-            direction,
-            file,
-            mut buffer,
-            offset,
-        } = transfer;
-        let number = self.vacancy();
-        let descriptor = types::Fd(file.as_raw_fd());
+    /// Begins the rest of a transfer, under a free number.
+    fn begin(&mut self, mut transfer: Transfer, done: usize) -> io::Result<()> {
+        let free = self.flights.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.flights.push(None);
+            self.flights.len() - 1
+        });
+        let descriptor = types::Fd(transfer.file.as_raw_fd());
+        let rest = &mut transfer.buffer[done..];
         // A longer buffer needs several transfers.
-        let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
-        let entry = match direction {
-            Direction::Read => opcode::Read::new(descriptor, buffer.as_mut_ptr(), length)
+        let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+        let offset = transfer.offset + done as u64;
+        let entry = match transfer.direction {
+            Direction::Read => opcode::Read::new(descriptor, rest.as_mut_ptr(), length)
                 .offset(offset)
                 .build(),
-            Direction::Write => opcode::Write::new(descriptor, buffer.as_ptr(), length)
+            Direction::Write => opcode::Write::new(descriptor, rest.as_ptr(), length)
                 .offset(offset)
                 .build(),
         };
-        self.flights[number] = Some(Flight {
-            thread,
-            buffer,
-            _file: file,
-        });
+        self.flights[number] = Some((transfer, done));
         let entry = entry.user_data(number as u64);
         // SAFETY: buffer and file are owned by `flights[number]`, which no code touches before the
         // kernel has reported the end of this transfer: `ended` takes it out then, and `drop`
-        // waits. Moving the flight moves neither the file nor the buffer's bytes, which are on the
-        // heap.
+        // waits. Moving the transfer moves neither the file nor the buffer's bytes, which are on
+        // the heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.flights[number] = None;
@@ -132,14 +78,49 @@ impl Backend for Ring {
         Ok(())
     }
 
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>> {
-        if let Some(done) = self.ended() {
-            return Ok(Some(done));
+    /// Submits the queued transfers to the kernel, and waits until this many have ended.
+    fn enter(&self, ended: usize) -> io::Result<()> {
+        loop {
+            match self.ring.submit_and_wait(ended) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome.map(drop),
+            }
         }
-        if may_wait {
-            self.enter(1)?;
+    }
+
+    /// Returns a transfer that has ended, its thread, and the number of bytes that are done.
+    fn ended(&mut self) -> Option<(Transfer, io::Result<usize>)> {
+        let entry = self.ring.completion().next()?;
+        let number = usize::try_from(entry.user_data()).expect("a number that we gave");
+        let (transfer, done) = self.flights[number].take().expect("a transfer ends once");
+        let result = match usize::try_from(entry.result()) {
+            Ok(0) if done < transfer.buffer.len() => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => Ok(done + count),
+            Err(_) => Err(io::Error::from_raw_os_error(-entry.result())),
+        };
+        Some((transfer, result))
+    }
+}
+
+impl Backend for Ring {
+    fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
+        self.begin(transfer, 0)
+    }
+
+    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>> {
+        loop {
+            match self.ended() {
+                // The kernel stopped early, for example at a signal.
+                Some((transfer, Ok(done))) if done < transfer.buffer.len() => {
+                    self.begin(transfer, done)?;
+                }
+                Some((transfer, result)) => {
+                    return Ok(Some((transfer.thread, result.map(|_| transfer.buffer))));
+                }
+                None if may_wait => self.enter(1)?,
+                None => return Ok(None),
+            }
         }
-        Ok(self.ended())
     }
 }
 
