@@ -13,14 +13,11 @@ use workloads::cli::{self, Run, print};
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Exit code of an interrupted program, as shells report it.
-const INTERRUPTED: i32 = 130;
-
 /// Try one service by hand, every answer checked, or run its server by itself.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and prints one line.
 /// Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed (for example, the
-/// output could not be written), 130 interrupted twice.
+/// output could not be written).
 #[derive(Parser)]
 #[command(name = "service", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -73,13 +70,18 @@ fn run_server(mut arguments: serve::Serve) -> ExitCode {
     };
     let ready = |address: SocketAddr, stop: Option<Box<dyn Fn() + Send>>| {
         if let Some(stop) = stop {
-            on_interrupt(stop);
+            let handled = ctrlc::set_handler(stop);
+            if let Err(error) = handled {
+                eprintln!(
+                    "warning: signals cannot be handled ({error}); end the server with SIGKILL"
+                );
+            }
         }
         // The server runs even if the address cannot be printed.
         if let Err(error) = writeln!(io::stdout(), "{address}") {
             eprintln!("warning: standard output: {error}; the server is at {address}");
         }
-        eprintln!("serving; Ctrl-C ends it, a second one at once");
+        eprintln!("serving; Ctrl-C ends it");
     };
     match serve::serve(&arguments, &parameters, ready) {
         Ok(report) => print(&report, 0),
@@ -87,20 +89,5 @@ fn run_server(mut arguments: serve::Serve) -> ExitCode {
             eprintln!("error: {refusal}");
             ExitCode::from(2)
         }
-    }
-}
-
-/// Calls `stop` at the first signal to end; the second one ends the process at once.
-fn on_interrupt(stop: impl Fn() + Send + 'static) {
-    let mut is_second = false;
-    let handled = ctrlc::set_handler(move || {
-        if is_second {
-            std::process::exit(INTERRUPTED);
-        }
-        is_second = true;
-        stop();
-    });
-    if let Err(error) = handled {
-        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
     }
 }

@@ -123,11 +123,8 @@ impl Transfers {
 
     /// All tasks on user-level threads.
     fn on_user_threads(&mut self, quantum: Duration) -> io::Result<u64> {
-        let mut threads = UserThreads::new(quantum);
         let is_asynchronous = self.files.is_some();
-        if let Some(files) = self.files.take() {
-            threads.set_files(files);
-        }
+        let mut threads = UserThreads::new(quantum, self.files.take());
         let results = Rc::new(RefCell::new(Vec::new()));
         for task in 0..self.shape.tasks {
             let (shape, area, results) = (self.shape, Arc::clone(&self.area), Rc::clone(&results));
@@ -147,7 +144,7 @@ impl Transfers {
                 results.borrow_mut().push(result);
             })?;
         }
-        threads.run().map_err(io::Error::other)?;
+        threads.run();
         self.files = threads.take_files();
         total(results.take())
     }

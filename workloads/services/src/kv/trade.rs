@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
+use super::Arrangement;
 use super::clients::{Load, Report};
 use super::parts::Parts;
 use super::plan::{Mix, Plan};
 use super::service::{KeyValue, Measured};
-use super::store::{Guard, Store};
-use super::{Arrangement, guard};
+use super::store::Store;
 use crate::net::{Exchange, Handlers};
 use workloads::workload::{Mismatch, Setup};
 
@@ -23,7 +23,7 @@ const MAX_REQUESTS: usize = 10_000_000;
 pub(super) struct Trade {
     plan: Plan,
     arrangement: Arrangement,
-    guard: Guard,
+    lock: String,
     rate: Option<u64>,
     clients: usize,
     parts: usize,
@@ -68,7 +68,7 @@ impl Trade {
         Ok(Self {
             plan: Plan::new(setup.seed, mix),
             arrangement: Arrangement::of(values, setup.threads),
-            guard: guard(values),
+            lock: values.word("store").to_owned(),
             rate: is_open.then(|| values.whole("rate")),
             clients: values.count("clients"),
             parts,
@@ -86,7 +86,7 @@ impl Exchange for Trade {
 
     /// Creates a server with an empty store, which the run fills.
     fn service(&self) -> KeyValue {
-        let store = Store::new(self.guard);
+        let store = Store::new(&self.lock);
         KeyValue::new(store, self.arrangement.threads, self.parts > 0)
     }
 

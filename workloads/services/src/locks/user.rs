@@ -11,21 +11,21 @@ use crate::user_threads::{Mutex, Report, UserThreads, chain_with_safepoints};
 /// # Panics
 /// If there is no memory for their stacks.
 pub(super) fn run(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report) {
-    let mutex = Rc::new(Mutex::new(Tally::default()));
-    let mut threads = UserThreads::new(quantum);
+    let mutex = Rc::new(Mutex::<Tally>::default());
+    let mut threads = UserThreads::new(quantum, None);
     for contender in 0..shape.contenders {
         let mutex = Rc::clone(&mutex);
         threads
             .spawn(move |me| {
                 let work = |word, steps| chain_with_safepoints(me, word, steps);
                 shape.contend(contender, work, |section| match lock {
-                    Lock::Mutex => section(&mut mutex.lock(me)),
-                    Lock::Spin => section(&mut mutex.spin(me)),
+                    Lock::Mutex => mutex.lock(me, section),
+                    Lock::Spin => mutex.spin(me, section),
                 });
             })
             .unwrap_or_else(|error| panic!("stack of contender {contender}: {error}"));
     }
-    let report = threads.run().expect("the holder can always go on");
+    let report = threads.run();
     let mutex = Rc::into_inner(mutex).expect("all contenders have ended");
     (mutex.into_inner(), report)
 }

@@ -1,13 +1,12 @@
 //! User-level threads: many stacks on one OS thread, which runs one after the other, each for a
 //! quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]) or yields
+//! A thread gives up the OS thread when it waits or yields
 //! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up. There is no
 //! interrupt, so work without safepoints is never preempted. All threads share one OS thread, so
 //! the code uses cells instead of atomics. The library `corosensei` provides stacks and the switch
 //! between them.
 
-mod condvar;
 mod files;
 mod mutex;
 mod sockets;
@@ -22,11 +21,11 @@ use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use slab::Slab;
 use workloads::kinds::pacing::chain;
 
-pub use condvar::Condvar;
 pub use files::{Direction, Files};
-pub use mutex::{Mutex, MutexGuard};
+pub use mutex::Mutex;
 pub use sockets::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
@@ -40,10 +39,8 @@ const TURNS_BETWEEN_LOOKS: u64 = 32;
 /// The threads and their scheduler.
 pub struct UserThreads {
     shared: Rc<Shared>,
-    /// Threads by number; `None` once a thread has ended.
-    threads: Vec<Option<Thread>>,
-    /// Numbers of threads that have ended, to be used again.
-    vacant: Vec<usize>,
+    /// Threads by number.
+    threads: Slab<Thread>,
 }
 
 type Thread = Coroutine<(), Pause, (), DefaultStack>;
@@ -51,11 +48,9 @@ type Thread = Coroutine<(), Pause, (), DefaultStack>;
 /// The code of a thread.
 type Body = Box<dyn FnOnce(&Current<'_>)>;
 
-/// Why a thread gave up the OS thread.
+/// The state of a thread that gave up the OS thread.
 enum Pause {
-    /// It yielded, and stays ready.
     Ready,
-    /// It blocked, and another thread must wake it.
     Blocked,
 }
 
@@ -72,7 +67,7 @@ struct Shared {
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     /// Threads that wait for sockets.
     waiters: RefCell<Vec<sockets::Waiter>>,
-    /// Threads that other threads have spawned, and that are not added yet.
+    /// Threads that were spawned and are not added yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
     /// How often a thread was switched to.
     switches: Cell<u64>,
@@ -87,25 +82,17 @@ pub struct Report {
     pub preemptions: u64,
 }
 
-/// All remaining threads wait for each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("deadlock: user threads {blocked:?} wait, and no other thread is ready")]
-pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned. A later thread can have the
-    /// number of one that has ended.
-    pub blocked: Vec<usize>,
-}
-
 impl UserThreads {
-    /// Creates a scheduler without threads; each thread gets `quantum` at a time.
+    /// Creates a scheduler without threads. Each thread gets `quantum` at a time, and transfers
+    /// files with the backend `files`.
     #[must_use]
-    pub fn new(quantum: Duration) -> Self {
+    pub fn new(quantum: Duration, files: Option<Files>) -> Self {
         let shared = Shared {
             ready: RefCell::default(),
             quantum,
             slice_ends: Cell::new(Instant::now()),
             preemptions: Cell::new(0),
-            files: RefCell::new(None),
+            files: RefCell::new(files),
             outcomes: RefCell::default(),
             waiters: RefCell::default(),
             newcomers: RefCell::default(),
@@ -113,88 +100,63 @@ impl UserThreads {
         };
         Self {
             shared: Rc::new(shared),
-            threads: Vec::new(),
-            vacant: Vec::new(),
+            threads: Slab::new(),
         }
     }
 
-    /// Sets the backend with which threads transfer files: [`Current::transfer`].
-    pub fn set_files(&mut self, files: Files) {
-        *self.shared.files.borrow_mut() = Some(files);
-    }
-
-    /// Takes the backend of [`UserThreads::set_files`] out again.
+    /// Takes the backend for files out.
     pub fn take_files(&mut self) -> Option<Files> {
-        self.shared.files.borrow_mut().take()
+        self.shared.files.take()
     }
 
     /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
     ///
     /// # Errors
     /// If there is no memory for its stack, or too many mappings.
-    pub fn spawn(&mut self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
-        self.add(DefaultStack::new(STACK_BYTES)?, Box::new(body));
-        Ok(())
-    }
-
-    fn add(&mut self, stack: DefaultStack, body: Body) {
-        let number = self.vacant.pop().unwrap_or_else(|| {
-            self.threads.push(None);
-            self.threads.len() - 1
-        });
-        let shared = Rc::clone(&self.shared);
-        let thread = Coroutine::with_stack(stack, move |yielder, ()| {
-            body(&Current {
-                number,
-                yielder,
-                shared: &shared,
-            });
-        });
-        self.threads[number] = Some(thread);
-        self.shared.wake(number);
+    pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+        self.shared.spawn(Box::new(body))
     }
 
     /// Runs all threads on the calling OS thread until they have ended.
     ///
-    /// # Errors
-    /// If they wait for each other. Their stacks are unwound.
-    ///
     /// # Panics
-    /// If a thread panics. The others are unwound when this is dropped.
-    pub fn run(&mut self) -> Result<Report, Deadlock> {
-        while let Some(number) = self.shared.next() {
-            let slot = &mut self.threads[number];
-            let thread = slot.as_mut().expect("a thread that has ended is not ready");
-            self.shared
-                .slice_ends
-                .set(Instant::now() + self.shared.quantum);
+    /// If a thread panics, or all threads wait for each other. The stacks are unwound.
+    pub fn run(&mut self) -> Report {
+        loop {
+            for (stack, body) in self.shared.newcomers.take() {
+                let vacancy = self.threads.vacant_entry();
+                let (number, shared) = (vacancy.key(), Rc::clone(&self.shared));
+                vacancy.insert(Coroutine::with_stack(stack, move |yielder, ()| {
+                    body(&Current {
+                        number,
+                        yielder,
+                        shared: &shared,
+                    });
+                }));
+                self.shared.wake(number);
+            }
+            let Some(number) = self.shared.next() else {
+                break;
+            };
+            let slice_ends = Instant::now() + self.shared.quantum;
+            self.shared.slice_ends.set(slice_ends);
             self.shared.switches.set(self.shared.switches.get() + 1);
-            match thread.resume(()) {
+            match self.threads[number].resume(()) {
                 CoroutineResult::Yield(Pause::Ready) => self.shared.wake(number),
                 CoroutineResult::Yield(Pause::Blocked) => {}
-                CoroutineResult::Return(()) => {
-                    *slot = None;
-                    self.vacant.push(number);
-                }
-            }
-            for (stack, body) in self.shared.newcomers.take() {
-                self.add(stack, body);
+                CoroutineResult::Return(()) => drop(self.threads.remove(number)),
             }
         }
-        self.vacant.clear();
-        let threads = std::mem::take(&mut self.threads).into_iter().enumerate();
-        let blocked: Vec<usize> = threads
-            .filter_map(|(number, thread)| thread.map(|_| number))
-            .collect();
-        // Unwinding a stack may have woken another thread that is gone, too.
-        self.shared.ready.borrow_mut().clear();
-        if !blocked.is_empty() {
-            return Err(Deadlock { blocked });
-        }
-        Ok(Report {
+        let blocked = self.threads.len();
+        self.threads.clear();
+        assert!(
+            blocked == 0,
+            "deadlock: {blocked} user threads wait for each other"
+        );
+        Report {
             switches: self.shared.switches.take(),
             preemptions: self.shared.preemptions.take(),
-        })
+        }
     }
 }
 
@@ -244,6 +206,13 @@ impl Shared {
         }
     }
 
+    fn spawn(&self, body: Body) -> io::Result<()> {
+        let stack = DefaultStack::new(STACK_BYTES)?;
+        self.newcomers.borrow_mut().push((stack, body));
+        Ok(())
+    }
+
+    /// Puts a thread at the end of the queue of ready threads.
     fn wake(&self, number: usize) {
         self.ready.borrow_mut().push_back(number);
     }
@@ -262,12 +231,7 @@ impl Current<'_> {
     /// # Errors
     /// As [`UserThreads::spawn`].
     pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
-        let stack = DefaultStack::new(STACK_BYTES)?;
-        self.shared
-            .newcomers
-            .borrow_mut()
-            .push((stack, Box::new(body)));
-        Ok(())
+        self.shared.spawn(Box::new(body))
     }
 
     /// Yields: the other ready threads run before this one runs again.
@@ -288,11 +252,6 @@ impl Current<'_> {
     /// Waits until another thread wakes this thread.
     fn block(&self) {
         self.yielder.suspend(Pause::Blocked);
-    }
-
-    /// Puts a blocked thread at the end of the queue of ready threads.
-    fn wake(&self, number: usize) {
-        self.shared.wake(number);
     }
 }
 

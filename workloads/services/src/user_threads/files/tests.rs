@@ -17,14 +17,13 @@ fn on_each_backend(transfers: usize, body: impl Fn(&Current<'_>) + Copy + 'stati
         };
         let is_ended = Rc::new(Cell::new(false));
         let ended = Rc::clone(&is_ended);
-        let mut threads = UserThreads::new(FOREVER);
-        threads.set_files(files);
+        let mut threads = UserThreads::new(FOREVER, Some(files));
         let body = move |me: &Current<'_>| {
             body(me);
             ended.set(true);
         };
         threads.spawn(body).unwrap();
-        threads.run().unwrap();
+        threads.run();
         assert!(is_ended.get(), "{name}");
         assert_eq!(threads.take_files().unwrap().under_way, 0, "{name}");
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, Probe, opcode, types};
+use slab::Slab;
 
 use super::{Backend, Direction, Outcome, Transfer};
 
@@ -14,9 +15,8 @@ const MOST_ENTRIES: usize = 4096;
 pub(super) struct Ring {
     ring: IoUring,
     /// Transfers by the number that identifies them to the kernel, with the number of bytes already
-    /// transferred; `None` for free numbers. File and buffer must not change until the kernel has
-    /// finished.
-    flights: Vec<Option<(Transfer, usize)>>,
+    /// transferred. File and buffer must not change until the kernel has finished.
+    flights: Slab<(Transfer, usize)>,
 }
 
 impl Ring {
@@ -32,20 +32,15 @@ impl Ring {
         ring.submitter().register_probe(&mut probe)?;
         let mut codes = [opcode::Read::CODE, opcode::Write::CODE].into_iter();
         if codes.all(|code| probe.is_supported(code)) {
-            let flights = Vec::new();
+            let flights = Slab::new();
             return Ok(Self { ring, flights });
         }
         let message = "this io_uring cannot read and write";
         Err(io::Error::new(io::ErrorKind::Unsupported, message))
     }
 
-    /// Begins the rest of a transfer, under a free number.
+    /// Begins the rest of a transfer.
     fn begin(&mut self, mut transfer: Transfer, done: usize) -> io::Result<()> {
-        let free = self.flights.iter().position(Option::is_none);
-        let number = free.unwrap_or_else(|| {
-            self.flights.push(None);
-            self.flights.len() - 1
-        });
         let descriptor = types::Fd(transfer.file.as_raw_fd());
         let rest = &mut transfer.buffer[done..];
         // A longer buffer needs several transfers.
@@ -59,7 +54,7 @@ impl Ring {
                 .offset(offset)
                 .build(),
         };
-        self.flights[number] = Some((transfer, done));
+        let number = self.flights.insert((transfer, done));
         let entry = entry.user_data(number as u64);
         // SAFETY: buffer and file are owned by `flights[number]`, which no code touches before the
         // kernel has reported the end of this transfer: `ended` takes it out then, and `drop`
@@ -67,7 +62,7 @@ impl Ring {
         // the heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
-            self.flights[number] = None;
+            self.flights.remove(number);
             return Err(io::Error::other(
                 "more simultaneous transfers than the ring has entries",
             ));
@@ -92,7 +87,7 @@ impl Ring {
     fn ended(&mut self) -> Option<(Transfer, io::Result<usize>)> {
         let entry = self.ring.completion().next()?;
         let number = usize::try_from(entry.user_data()).expect("a number that we gave");
-        let (transfer, done) = self.flights[number].take().expect("a transfer ends once");
+        let (transfer, done) = self.flights.remove(number);
         let result = match usize::try_from(entry.result()) {
             Ok(0) if done < transfer.buffer.len() => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => Ok(done + count),
@@ -127,7 +122,7 @@ impl Backend for Ring {
 impl Drop for Ring {
     /// The kernel may still write into buffers, so they must live until it has finished.
     fn drop(&mut self) {
-        while self.flights.iter().any(Option::is_some) {
+        while !self.flights.is_empty() {
             if self.ended().is_none() && self.enter(1).is_err() {
                 // It is unknown when the kernel will finish, so the buffers are leaked.
                 std::mem::forget(std::mem::take(&mut self.flights));
