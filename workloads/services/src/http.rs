@@ -3,7 +3,6 @@
 
 /// Longest request line and headers together, in bytes.
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
-/// Maximum number of headers.
 pub(crate) const MAX_HEADERS: usize = 64;
 
 /// A status line's number and reason.
@@ -21,29 +20,21 @@ impl Status {
 /// A status and the message to the client.
 pub(crate) type Wrong = (Status, &'static str);
 
-/// Memory for the headers of one head.
 pub(crate) type Room<'a> = [httparse::Header<'a>; MAX_HEADERS];
 
-/// The same without headers.
 pub(crate) const EMPTY_ROOM: Room<'static> = [httparse::EMPTY_HEADER; MAX_HEADERS];
 
-/// The request line and the headers of a request.
 pub(crate) struct Head<'room, 'input> {
     pub(crate) method: &'input str,
     /// The target's path without its leading slash, and its query, as they were sent.
     pub(crate) path: &'input str,
-    /// Minor version: 0 or 1.
     pub(crate) version: u8,
     pub(crate) headers: &'room [httparse::Header<'input>],
-    /// The length of the head in bytes.
     pub(crate) length: usize,
 }
 
 impl<'room, 'input> Head<'room, 'input> {
     /// Returns the head at the beginning of `input`; `None` if it is not complete.
-    ///
-    /// # Errors
-    /// If it is no valid head, or too long.
     pub(crate) fn parse(
         input: &'input [u8],
         room: &'room mut Room<'input>,

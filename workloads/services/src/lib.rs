@@ -2,17 +2,17 @@
 //!
 //! They are in a separate crate, so that a branch is built with them only if a sweep runs one.
 
-pub mod async_io;
+mod async_io;
 #[cfg(feature = "cli")]
 mod file_server;
-pub mod forum;
+mod forum;
 mod http;
-pub mod kv;
-pub mod locks;
+mod kv;
+mod locks;
 mod net;
 #[cfg(feature = "cli")]
 pub mod serve;
-pub mod user_threads;
+mod user_threads;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -68,4 +68,25 @@ pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer)
 fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
     let unit = unit.to_owned();
     (name.to_owned(), Metric { value, unit })
+}
+
+#[cfg(test)]
+mod fixtures {
+    use protocol::{Size, Values};
+    use rayon::{ThreadPool, ThreadPoolBuilder};
+
+    /// Returns the smallest size of a workload, with parameters like `a=b c=d`.
+    pub(crate) fn values(workload: &str, explicit: &str) -> Values {
+        let words = explicit.split_whitespace();
+        let explicit = words.map(|word| word.split_once('=').expect("name=value"));
+        let explicit = explicit.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        protocol::workload(workload)
+            .resolve(Size::Tiny, &explicit.collect(), false)
+            .unwrap()
+    }
+
+    pub(crate) fn pool(threads: usize) -> ThreadPool {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        builder.build().unwrap()
+    }
 }

@@ -1,9 +1,8 @@
 //! Reads one request and prints one record. With arguments, tries a service by hand, or runs its
 //! server alone.
 
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, IsTerminal};
 use std::mem;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -62,28 +61,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves until the first signal to end; the address is the first line of standard output.
 fn run_server(mut arguments: serve::Serve) -> ExitCode {
     let parameters = match cli::unique(mem::take(&mut arguments.settings)) {
         Ok(parameters) => parameters,
         Err(code) => return code,
     };
-    let ready = |address: SocketAddr, stop: Option<Box<dyn Fn() + Send>>| {
-        if let Some(stop) = stop {
-            let handled = ctrlc::set_handler(stop);
-            if let Err(error) = handled {
-                eprintln!(
-                    "warning: signals cannot be handled ({error}); end the server with SIGKILL"
-                );
-            }
-        }
-        // The server runs even if the address cannot be printed.
-        if let Err(error) = writeln!(io::stdout(), "{address}") {
-            eprintln!("warning: standard output: {error}; the server is at {address}");
-        }
-        eprintln!("serving; Ctrl-C ends it");
-    };
-    match serve::serve(&arguments, &parameters, ready) {
+    match serve::serve(&arguments, &parameters) {
         Ok(report) => print(&report, 0),
         Err(refusal) => {
             eprintln!("error: {refusal}");

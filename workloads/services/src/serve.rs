@@ -1,6 +1,7 @@
 //! Runs the server of a service alone, for other clients.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -33,29 +34,24 @@ pub struct Serve {
     pub settings: Vec<(String, String)>,
 }
 
-/// Serves until it is stopped, with these `parameters`. `ready` gets the address and a
-/// function that stops the server; the file server ends with the process. Returns a report
-/// for people, in lines.
+/// Serves until a signal to end, with these `parameters`. The address is the first line of standard
+/// output. Returns a report for people, in lines; the file server ends with the process instead.
 ///
 /// # Errors
 /// If the options name something that does not exist, or the port or the threads are not available.
-pub fn serve(
-    serve: &Serve,
-    parameters: &BTreeMap<String, String>,
-    ready: impl FnOnce(SocketAddr, Option<Box<dyn Fn() + Send>>),
-) -> Result<String, Refusal> {
+pub fn serve(serve: &Serve, parameters: &BTreeMap<String, String>) -> Result<String, Refusal> {
     let Serve {
         service, threads, ..
     } = serve;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, serve.port));
-    let refuse = |error: std::io::Error| {
+    let refuse = |error: io::Error| {
         Refusal::new(format!(
             "serve {service}: {address}: {error}; choose another --port, or 0 for any free one"
         ))
     };
     if let ("files", Some(root)) = (service.as_str(), &serve.root) {
         let server = FileServer::bind(root, serve.port)?;
-        ready(server.address().map_err(refuse)?, None);
+        announce(server.address().map_err(refuse)?);
         server.run().map_err(refuse)?;
         return Ok(String::new());
     }
@@ -91,13 +87,21 @@ pub fn serve(
     let pool = pool.map_err(|error| fewer(&error))?;
     let server = Server::bind(address, Limits::DEFAULT).map_err(refuse)?;
     let stop = server.stopper();
-    ready(
-        server.address().map_err(refuse)?,
-        Some(Box::new(move || stop.stop())),
-    );
+    if let Err(error) = ctrlc::set_handler(move || stop.stop()) {
+        eprintln!("warning: signals cannot be handled ({error}); end the server with SIGKILL");
+    }
+    announce(server.address().map_err(refuse)?);
     let report = match service.as_str() {
         "kv" => kv::serve(&server, &values, &pool),
         _ => forum::serve(&server, &values, &pool),
     };
     report.map_err(|error| fewer(&error))
+}
+
+fn announce(address: SocketAddr) {
+    // The server runs even if the address cannot be printed.
+    if let Err(error) = writeln!(io::stdout(), "{address}") {
+        eprintln!("warning: standard output: {error}");
+    }
+    eprintln!("serving at {address}; Ctrl-C ends it");
 }

@@ -31,9 +31,6 @@ struct Task {
 
 impl Area {
     /// Creates a file and buffers for each task, for `blocks` blocks of `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the temporary directory has no room for them, or takes no files.
     pub(super) fn new(
         seed: u64,
         tasks: usize,
@@ -65,9 +62,6 @@ impl Area {
     }
 
     /// Resets files and buffers for a run in this direction.
-    ///
-    /// # Panics
-    /// If the files cannot be written, although their space was reserved.
     pub(super) fn reset(&self, direction: Direction) {
         for (number, task) in self.tasks.iter().enumerate() {
             let mut buffers = task.buffers();
@@ -128,9 +122,6 @@ impl Area {
     }
 
     /// Returns task and number of the first block with wrong content.
-    ///
-    /// # Errors
-    /// If the files cannot be read.
     pub(super) fn first_wrong_block(
         &self,
         direction: Direction,

@@ -26,15 +26,10 @@ use protocol::{Metric, Refusal, Values};
 use workloads::kinds::pacing::chain;
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `async-io`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
 
-/// The work of all tasks.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     tasks: usize,
@@ -70,7 +65,6 @@ impl Shape {
         (task * self.operations + operation) as u64
     }
 
-    /// The sum of all computations.
     fn known_sum(&self) -> u64 {
         (0..self.transfers())
             .map(|word| chain(word, self.compute_steps))
@@ -121,7 +115,6 @@ impl Transfers {
         })
     }
 
-    /// All tasks on user-level threads.
     fn on_user_threads(&mut self, quantum: Duration) -> io::Result<u64> {
         let is_asynchronous = self.files.is_some();
         let mut threads = UserThreads::new(quantum, self.files.take());
@@ -150,7 +143,6 @@ impl Transfers {
     }
 }
 
-/// Runs all tasks as jobs; called on the pool.
 fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
     let results = &Mutex::new(Vec::new());
     rayon::scope(|scope| {
@@ -170,7 +162,6 @@ fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
     shape.carry_out(task, transfer, chain)
 }
 
-/// The sum of the tasks' results, or the first error.
 fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
     results
         .into_iter()

@@ -25,13 +25,13 @@ use protocol::Refusal;
 use crate::http::{EMPTY_ROOM, Head, MAX_HEAD, Status, Wrong};
 use crate::user_threads::{Current, Direction, Files, UserSocket, UserThreads};
 
-/// The limit of open connections. Each has two file descriptors, and processes usually have 1024.
-const CONNECTIONS: usize = 256;
+/// The limit of files that are read at a time. Processes usually have 1024 file descriptors, and
+/// each connection has one for its socket and one for its file.
+const TRANSFERS: usize = 1024;
 
-/// The time limit for each read and write of a client.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The pause if there are too many connections, or no memory for a thread. A guess.
+/// The pause if the process has no descriptor or no memory left. A guess.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The limit for the input that the server drops after its answer, in bytes.
@@ -44,20 +44,14 @@ const PIECE_BYTES: u64 = 64 * 1024;
 /// thread gives up the OS thread when it waits.
 const QUANTUM: Duration = Duration::from_millis(10);
 
-/// A server that is bound to its port and has not begun.
 pub(crate) struct FileServer {
     listener: TcpListener,
     root: File,
     files: Files,
-    connections: usize,
 }
 
 impl FileServer {
     /// Binds a server of the files below `root` to this port of 127.0.0.1; 0 is any free port.
-    ///
-    /// # Errors
-    /// If `root` is no directory, the kernel cannot confine names to it (Linux before 5.6), or the
-    /// port is taken.
     pub(crate) fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
         let folder = File::open(root)
             .and_then(|folder| open_below(&folder, b"./").map(|_| folder))
@@ -72,53 +66,34 @@ impl FileServer {
         Ok(Self {
             listener,
             root: folder,
-            files: Files::new("auto", CONNECTIONS)?,
-            connections: CONNECTIONS,
+            files: Files::new("auto", TRANSFERS)?,
         })
     }
 
-    /// Returns the address on which it listens.
-    ///
-    /// # Errors
-    /// If the kernel does not report it.
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Serves until the process ends.
-    ///
-    /// # Errors
-    /// If there is no memory for its threads.
     pub(crate) fn run(self) -> io::Result<()> {
-        let Self {
-            listener,
-            root,
-            files,
-            connections,
-        } = self;
-        let mut threads = UserThreads::new(QUANTUM, Some(files));
-        let (listener, root) = (Rc::new(listener), Rc::new(root));
-        threads.spawn(move |me| accept_all(me, &listener, &root, connections))?;
+        let mut threads = UserThreads::new(QUANTUM, Some(self.files));
+        let (listener, root) = (Rc::new(self.listener), Rc::new(self.root));
+        threads.spawn(move |me| accept_all(me, &listener, &root))?;
         threads.run();
         Ok(())
     }
 }
 
-/// Starts a thread for every connection. Beyond the limit, clients wait in the kernel's queue.
-fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>, connections: usize) {
+/// Starts a thread for every connection. Without descriptors, clients wait in the kernel's queue.
+fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>) {
     loop {
-        // Each open connection has a copy of `root`.
-        let accepted = if Rc::strong_count(root) > connections {
-            Err(io::ErrorKind::ResourceBusy.into())
-        } else {
-            listener.accept().and_then(|(stream, _)| {
-                let root = Rc::clone(root);
-                me.spawn(move |me| {
-                    // A client that went away or took too long gets no more.
-                    let _ = attend(me, stream, &root);
-                })
+        let accepted = listener.accept().and_then(|(stream, _)| {
+            let root = Rc::clone(root);
+            me.spawn(move |me| {
+                // A client that went away or took too long gets no more.
+                let _ = attend(me, stream, &root);
             })
-        };
+        });
         if let Err(error) = accepted {
             let (flags, limit) = match error.kind() {
                 io::ErrorKind::WouldBlock => (PollFlags::POLLIN, LIMIT),
@@ -130,7 +105,6 @@ fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>, con
     }
 }
 
-/// Answers the request of a client.
 fn attend(me: &Current<'_>, stream: TcpStream, root: &File) -> io::Result<()> {
     let mut socket = UserSocket::new(me, stream, LIMIT)?;
     let mut input = Vec::new();
@@ -153,8 +127,9 @@ fn attend(me: &Current<'_>, stream: TcpStream, root: &File) -> io::Result<()> {
             let mut offset = 0;
             while offset < bytes {
                 let length = PIECE_BYTES.min(bytes - offset);
-                let room = vec![0; usize::try_from(length).expect("a piece is small")];
-                socket.write_all(&me.transfer(Direction::Read, &file, room, offset)?)?;
+                let buffer = vec![0; usize::try_from(length).expect("a piece is small")];
+                let piece = me.transfer(Direction::Read, &file, buffer, offset)?;
+                socket.write_all(&piece)?;
                 offset += length;
             }
         }
@@ -182,14 +157,13 @@ fn parse(input: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     Ok(Some(percent_decode_str(path).collect()))
 }
 
-/// Opens the file of that name, and returns its length.
 fn find(root: &File, name: &[u8]) -> Result<(File, u64), Wrong> {
     open_below(root, name)
         .and_then(|file| file.metadata().map(|it| (file, it)))
         .ok()
         .filter(|(_, metadata)| metadata.is_file())
         .map(|(file, metadata)| (file, metadata.len()))
-        .ok_or((Status::NOT_FOUND, "there is no such file to serve\n"))
+        .ok_or((Status::NOT_FOUND, "this file cannot be served\n"))
 }
 
 /// Opens a name below the root. The kernel refuses every name that leads out of the root by `..`,

@@ -20,7 +20,7 @@ const HUGE: usize = 16 << 20;
 
 impl Running {
     /// Serves `root`, next to which `secret` lies.
-    fn start(connections: usize) -> Self {
+    fn start() -> Self {
         let outside = tempfile::tempdir().unwrap();
         let root = outside.path().join("root");
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -36,14 +36,10 @@ impl Running {
         symlink(outside.path().join("secret"), root.join("absolute-out")).unwrap();
         symlink(outside.path(), root.join("folder-out")).unwrap();
         symlink("page.html", root.join("within.html")).unwrap();
-        let mut server = FileServer::bind(&root, 0).unwrap();
-        server.connections = connections;
+        let server = FileServer::bind(&root, 0).unwrap();
         let address = server.address().unwrap();
         thread::spawn(move || server.run());
-        Self {
-            outside: outside,
-            address,
-        }
+        Self { outside, address }
     }
 
     fn connect(&self, request: &str) -> TcpStream {
@@ -77,7 +73,7 @@ fn read_rest(mut client: TcpStream) -> Vec<u8> {
 
 #[test]
 fn files_below_the_root_come_whole_and_all_other_requests_have_a_status() {
-    let server = Running::start(CONNECTIONS);
+    let server = Running::start();
     let page = b"<title>a page</title>".to_vec();
     for (target, body) in [
         ("/page.html?query#part", &page),
@@ -124,7 +120,7 @@ fn files_below_the_root_come_whole_and_all_other_requests_have_a_status() {
 
 #[test]
 fn clients_that_say_or_read_nothing_or_leave_keep_nobody_else_waiting() {
-    let server = Running::start(CONNECTIONS);
+    let server = Running::start();
     let silent: Vec<_> = (0..100).map(|_| server.connect("")).collect();
     let huge = "GET /huge.bin HTTP/1.1\r\n\r\n";
     let mut deaf: Vec<_> = (0..40).map(|_| server.connect(huge)).collect();
@@ -141,21 +137,6 @@ fn clients_that_say_or_read_nothing_or_leave_keep_nobody_else_waiting() {
     assert!(read_rest(half).ends_with(&pattern()));
     let rest = read_rest(deaf.swap_remove(0));
     assert!(rest.len() > HUGE, "closed too early");
-}
-
-#[test]
-fn more_clients_than_the_limit_wait_until_there_is_room() {
-    let server = Running::start(2);
-    let silent = [server.connect(""), server.connect("")];
-    let request = "GET /page.html HTTP/1.1\r\n\r\n";
-    let mut crowd: Vec<_> = (0..20).map(|_| server.connect(request)).collect();
-    crowd[0].set_read_timeout(Some(PAUSE)).unwrap();
-    assert!(crowd[0].read(&mut [0]).is_err(), "there is no room");
-    crowd[0].set_read_timeout(None).unwrap();
-    drop(silent);
-    for client in crowd {
-        assert!(read_rest(client).starts_with(b"HTTP/1.1 200 "));
-    }
 }
 
 #[test]

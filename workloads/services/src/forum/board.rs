@@ -41,7 +41,6 @@ impl Board {
         &self.shards[hash % SHARDS]
     }
 
-    /// Appends `message` to `topic`, and returns its index.
     pub(crate) fn post(&self, topic: &[u8], message: &[u8]) -> usize {
         let message = message.into();
         let mut topics = self.shard(topic).write();
@@ -54,13 +53,11 @@ impl Board {
         messages.len() - 1
     }
 
-    /// Returns the message at this index.
     pub(crate) fn read(&self, topic: &[u8], index: usize) -> Option<Arc<[u8]>> {
         let topics = self.shard(topic).read();
         topics.get(topic)?.get(index).cloned()
     }
 
-    /// Returns the number of messages of a topic.
     pub(crate) fn length(&self, topic: &[u8]) -> usize {
         let topics = self.shard(topic).read();
         topics.get(topic).map_or(0, Vec::len)

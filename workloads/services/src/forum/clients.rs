@@ -3,8 +3,9 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::Evening;
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
 use crate::net::connect;
@@ -42,27 +43,25 @@ impl Words {
         }
     }
 
-    /// Returns the number of this message.
     fn number_of(&self, message: &[u8]) -> Option<usize> {
         self.messages.iter().position(|it| it == message)
     }
 }
 
-/// The role of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Poster,
     Reader,
 }
 
-/// The place and the number of a message.
+pub(crate) const ROLES: [Role; 2] = [Role::Poster, Role::Reader];
+
 struct Seen {
     topic: usize,
     index: usize,
     message: usize,
 }
 
-/// The report of one client.
 pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
@@ -73,7 +72,7 @@ pub(crate) struct ClientReport {
 }
 
 impl ClientReport {
-    fn nothing(role: Role) -> Self {
+    pub(super) fn nothing(role: Role) -> Self {
         let name = if role == Role::Poster { "post" } else { "read" };
         Self {
             role,
@@ -85,28 +84,32 @@ impl ClientReport {
     }
 }
 
-/// All clients of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct Clients<'a> {
-    pub(crate) words: &'a Words,
-    pub(crate) seed: u64,
-    pub(crate) until: Instant,
-    pub(crate) address: SocketAddr,
-}
-
-impl Clients<'_> {
-    pub(crate) fn client(&self, role: Role, number: usize) -> ClientReport {
+impl Evening {
+    pub(super) fn requests_of(
+        &self,
+        role: Role,
+        number: usize,
+        address: SocketAddr,
+        begun: Instant,
+    ) -> ClientReport {
         let mut seen = ClientReport::nothing(role);
+        let until = begun + Duration::from_millis(self.values.whole("duration-ms"));
         let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
-        if let Err(error) = self.talk(&mut random, &mut seen) {
+        if let Err(error) = self.talk(&mut random, address, until, &mut seen) {
             seen.complaint = Some(format!("{role:?} {number}: {error}"));
         }
         seen
     }
 
     /// Sends at least one request, so that there is something to check.
-    fn talk(&self, random: &mut Random, seen: &mut ClientReport) -> io::Result<()> {
-        let stream = connect(self.address)?;
+    fn talk(
+        &self,
+        random: &mut Random,
+        address: SocketAddr,
+        until: Instant,
+        seen: &mut ClientReport,
+    ) -> io::Result<()> {
+        let stream = connect(address)?;
         let mut input = BufReader::new(&stream);
         let mut line = Vec::new();
         loop {
@@ -128,13 +131,13 @@ impl Clients<'_> {
             let ended = Instant::now();
             seen.latency.count(ended - begun);
             seen.requests += 1;
-            if !seen.accept(self.words, topic, value, &line) {
+            if !seen.accept(&self.words, topic, value, &line) {
                 let [topic, value] = [topic, value].map(|it| char::from(VALUES[it]));
                 let answer = String::from_utf8_lossy(&line);
                 let wrong = format!("topic {topic}, value {value}: {answer:?}");
                 return Err(io::Error::new(ErrorKind::InvalidData, wrong));
             }
-            if ended >= self.until {
+            if ended >= until {
                 return Ok(());
             }
         }

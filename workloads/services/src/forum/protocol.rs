@@ -10,21 +10,15 @@ use crate::net::Parsed;
 /// Longest line in bytes, its end not counted.
 const MAX_LINE: usize = 1024;
 
-/// Longest topic in bytes.
 pub(crate) const MAX_TOPIC: usize = 64;
 
-/// The request of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Append `message` to `topic`.
     Post { topic: Vec<u8>, message: Vec<u8> },
-    /// Return the message at this index of `topic`, counted from 0.
     Read { topic: Vec<u8>, index: usize },
-    /// An invalid line, with the reason.
     Invalid(&'static str),
 }
 
-/// Reads the line at the beginning of `input`.
 pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     // One byte more than a line for a carriage return, and one for the end itself.
     let looked_at = &input[..input.len().min(MAX_LINE + 2)];
@@ -64,7 +58,6 @@ fn request(line: &[u8]) -> Request {
     }
 }
 
-/// Returns the answer to an invalid line.
 pub(crate) fn error(why: &str) -> Vec<u8> {
     format!("ERROR {why}\n").into_bytes()
 }

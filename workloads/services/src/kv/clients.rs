@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use super::Trade;
 use super::http::Method;
 use super::plan::{Plan, Step};
 use crate::net::connect;
 use workloads::kinds::latency::Latencies;
 use workloads::kinds::pacing::sleep_until;
 
-/// The report of the clients.
 pub(crate) struct Report {
     /// From the moment when a request was sent (in an open loop: was due) to its answer.
     pub(crate) latency: Latencies,
@@ -21,7 +21,6 @@ pub(crate) struct Report {
     pub(crate) session: Latencies,
     /// The number of requests with the known answer.
     pub(crate) requests: u64,
-    /// The first error.
     pub(crate) complaint: Option<String>,
 }
 
@@ -36,7 +35,6 @@ impl Report {
         }
     }
 
-    /// Adds the report of other clients.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.latency.absorb(&other.latency);
         self.lateness.absorb(&other.lateness);
@@ -46,25 +44,17 @@ impl Report {
     }
 }
 
-/// The work of all clients.
-#[derive(Clone, Copy)]
-pub(crate) struct Load<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) address: SocketAddr,
-    pub(crate) clients: usize,
-    /// Requests a second over all clients, independent of answers. `None`: a client sends each
-    /// request when the one before has been answered.
-    pub(crate) rate: Option<u64>,
-    pub(crate) begun: Instant,
-}
-
-impl Load<'_> {
+impl Trade {
     /// A client: sessions `number`, `number + clients`, …
-    pub(crate) fn client(&self, number: usize) -> Report {
-        let mut seen = Report::nothing();
-        let mut sent = 0_u64;
-        for session in (number..self.plan.sessions.len()).step_by(self.clients) {
-            if let Err(error) = self.session(session, number, &mut sent, &mut seen) {
+    pub(super) fn sessions(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
+        let (mut seen, mut sent) = (Report::nothing(), 0);
+        let all = number..self.plan.sessions.len();
+        for session in all.step_by(self.values.count("clients")) {
+            let mut due = || {
+                sent += 1;
+                self.due(sent - 1, number, begun)
+            };
+            if let Err(error) = self.session(session, address, &mut due, &mut seen) {
                 let complaint = format!("session {session}: {error}");
                 seen.complaint.get_or_insert(complaint);
             }
@@ -72,37 +62,40 @@ impl Load<'_> {
         seen
     }
 
+    /// When a client should send its next request. Without a rate, a client sends each request when
+    /// the one before has been answered. With a rate, requests are due at the rate over all
+    /// clients, independent of answers.
+    fn due(&self, sent: u64, number: usize, begun: Instant) -> Option<Instant> {
+        let place = sent * self.values.whole("clients") + number as u64;
+        let rate = (self.values.word("load") == "open").then(|| self.values.whole("rate"))?;
+        Some(begun + Duration::from_secs_f64(place as f64 / rate as f64))
+    }
+
     fn session(
         &self,
         session: usize,
-        number: usize,
-        sent: &mut u64,
+        address: SocketAddr,
+        due: &mut dyn FnMut() -> Option<Instant>,
         seen: &mut Report,
     ) -> io::Result<()> {
-        let session_begun = Instant::now();
+        let begun = Instant::now();
         let mut client = Client {
-            stream: connect(self.address)?,
-            address: self.address,
+            stream: connect(address)?,
+            address,
             buffer: Vec::new(),
             expected: Vec::new(),
         };
         for step in &self.plan.sessions[session] {
-            let due = match self.rate {
-                None => Instant::now(),
-                Some(rate) => {
-                    let place = *sent * self.clients as u64 + number as u64;
-                    let due = self.begun + Duration::from_secs_f64(place as f64 / rate as f64);
-                    sleep_until(due);
-                    seen.lateness.count(due.elapsed());
-                    due
-                }
-            };
-            *sent += 1;
-            client.ask(self.plan, session, step)?;
+            let due = due().map_or_else(Instant::now, |due| {
+                sleep_until(due);
+                seen.lateness.count(due.elapsed());
+                due
+            });
+            client.ask(&self.plan, session, step)?;
             seen.latency.count(due.elapsed());
             seen.requests += 1;
         }
-        seen.session.count(session_begun.elapsed());
+        seen.session.count(begun.elapsed());
         Ok(())
     }
 }
@@ -119,9 +112,6 @@ struct Client {
 
 impl Client {
     /// Sends a request and waits for the answer.
-    ///
-    /// # Errors
-    /// Those of the stream, and `InvalidData` if the answer is not the known one.
     fn ask(&mut self, plan: &Plan, session: usize, step: &Step) -> io::Result<()> {
         self.expected.clear();
         plan.answer(step, &mut self.expected);

@@ -14,16 +14,12 @@ pub(crate) const CREATED: Status = Status(201, "Created");
 pub(crate) const NO_CONTENT: Status = Status(204, "No Content");
 const CONTENT_TOO_LARGE: Status = Status(413, "Content Too Large");
 
-/// The body of an answer with the status 404.
 pub(crate) const NOTHING_FOUND: &[u8] = b"there is no such document\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Method {
-    /// Read a document.
     Get,
-    /// Create or replace it.
     Post,
-    /// Remove it.
     Delete,
 }
 
@@ -43,11 +39,9 @@ pub(crate) struct Request {
     /// The target's path without its leading slash, and its query, as they were sent.
     pub(crate) key: Vec<u8>,
     pub(crate) body: Vec<u8>,
-    /// Whether the client keeps the connection open for further requests.
     pub(crate) keeps_alive: bool,
 }
 
-/// Reads the request at the beginning of `input`.
 pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     match try_parse(input) {
         Ok(None) => Parsed::Incomplete,
@@ -118,7 +112,6 @@ fn try_parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
     Ok(Some((request, end)))
 }
 
-/// The answer of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Response<'a> {
     pub(crate) status: Status,
@@ -129,7 +122,6 @@ pub(crate) struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// Appends it to `output`.
     pub(crate) fn write(&self, output: &mut Vec<u8>) {
         let Status(number, reason) = self.status;
         let mut head = |line: fmt::Arguments<'_>| {
@@ -158,7 +150,6 @@ mod tests {
     use super::*;
     use crate::http::{MAX_HEAD, MAX_HEADERS};
 
-    /// Returns the request that `text` consists of.
     fn whole(text: &str) -> Request {
         match parse(text.as_bytes()) {
             Parsed::Whole(request, length) if length == text.len() => request,

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use protocol::Values;
+
 use super::http::{CREATED, Method, NO_CONTENT, NOTHING_FOUND, Response};
 use super::service::Counts;
 use super::store::{Store, md5};
@@ -16,24 +18,11 @@ use workloads::random::Random;
 /// many times.
 const KEYS: u64 = 8;
 
-/// The bytes of which documents are slices.
 const LETTERS: usize = 1 << 16;
-
-/// The number of requests, and their kinds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mix {
-    pub(crate) sessions: usize,
-    pub(crate) requests: usize,
-    /// The percentage of requests other than GET; 25 % of these are DELETE.
-    pub(crate) writes_percent: u64,
-    /// Longest document.
-    pub(crate) value_bytes: usize,
-}
 
 /// A document as a slice of the letters, and its MD5.
 type Piece = (Range<usize>, [u8; 16]);
 
-/// One request with its known answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) method: Method,
@@ -43,7 +32,6 @@ pub(crate) struct Step {
     document: Option<Piece>,
 }
 
-/// All sessions.
 pub(crate) struct Plan {
     letters: Vec<u8>,
     pub(crate) sessions: Vec<Vec<Step>>,
@@ -53,44 +41,45 @@ pub(crate) struct Plan {
     pub(crate) documents: HashMap<Vec<u8>, Piece>,
 }
 
-/// The key as a client sends it.
 pub(crate) fn key_of(session: usize, key: u64) -> String {
     format!("s{session}/k{key}")
 }
 
 impl Plan {
-    /// Creates the plan for `seed`.
-    pub(crate) fn new(seed: u64, mix: Mix) -> Self {
+    pub(crate) fn new(seed: u64, values: &Values) -> Self {
+        let value_bytes = values.count("value-bytes");
         let mut random = Random::new(seed);
         let letters =
-            (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
+            (0..LETTERS + value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
         let mut plan = Self {
             letters: letters.collect(),
             sessions: Vec::new(),
             counts: Counts::new(),
             documents: HashMap::new(),
         };
-        for session in 0..mix.sessions {
-            let steps = plan.session(&mut random, mix, session);
+        for session in 0..values.count("sessions") {
+            let steps = plan.session(&mut random, values, session);
             plan.sessions.push(steps);
         }
         plan
     }
 
     /// Computes the answers of a session with a map.
-    fn session(&mut self, random: &mut Random, mix: Mix, session: usize) -> Vec<Step> {
+    fn session(&mut self, random: &mut Random, values: &Values, session: usize) -> Vec<Step> {
+        let writes_percent = values.whole("writes-percent");
+        let value_bytes = values.count("value-bytes");
         let mut stored: HashMap<u64, Piece> = HashMap::new();
-        let steps = (0..mix.requests)
+        let steps = (0..values.count("requests"))
             .map(|_| {
                 let key = random.below(KEYS);
-                let method = match (random.below(100) < mix.writes_percent, random.below(4)) {
+                let method = match (random.below(100) < writes_percent, random.below(4)) {
                     (false, _) => Method::Get,
                     (true, 0) => Method::Delete,
                     (true, _) => Method::Post,
                 };
                 let (status, document) = match method {
                     Method::Post => {
-                        let length = random.index_below(mix.value_bytes + 1);
+                        let length = random.index_below(value_bytes + 1);
                         let begin = random.index_below(LETTERS);
                         let piece = begin..begin + length;
                         let md5 = md5(&self.letters[piece.clone()]);
@@ -123,7 +112,6 @@ impl Plan {
         document.map_or(&[], |(piece, _)| &self.letters[piece.clone()])
     }
 
-    /// Returns key and body of a request.
     pub(crate) fn request(&self, session: usize, step: &Step) -> (String, &[u8]) {
         let sent = step
             .document
@@ -132,7 +120,6 @@ impl Plan {
         (key_of(session, step.key), self.body(sent))
     }
 
-    /// Appends the known answer to a request.
     pub(crate) fn answer(&self, step: &Step, output: &mut Vec<u8>) {
         let document = step.document.as_ref();
         Response {

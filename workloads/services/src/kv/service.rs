@@ -20,16 +20,8 @@ pub(crate) type Counts = BTreeMap<(Method, Status), u64>;
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
     /// As many records as there are handlers, so that two connections seldom write to the same one.
-    records: Vec<CachePadded<Mutex<Record>>>,
+    records: Vec<CachePadded<Mutex<Measured>>>,
     notes_each: bool,
-}
-
-/// The measurements of some answered requests.
-#[derive(Default)]
-struct Record {
-    measured: Measured,
-    /// Each answered request, if the service records them one by one.
-    noted: Vec<Noted>,
 }
 
 impl KeyValue {
@@ -44,19 +36,11 @@ impl KeyValue {
         }
     }
 
-    /// Returns the requests that were recorded one by one, in any order.
-    pub(crate) fn take_noted(&self) -> Vec<Noted> {
-        let records = self.records.iter();
-        records
-            .flat_map(|it| mem::take(&mut it.lock().noted))
-            .collect()
-    }
-
-    /// Returns the measurements of all records.
-    pub(crate) fn measured(&self) -> Measured {
+    /// Takes the measurements of all records out.
+    pub(crate) fn take_measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
-            all.absorb(&record.lock().measured);
+            all.absorb(mem::take(&mut record.lock()));
         }
         all
     }
@@ -105,9 +89,11 @@ impl Service for KeyValue {
 
     fn answered(&self, connection: usize, request: &Request, status: Status, times: Times) {
         let mut record = self.records[connection % self.records.len()].lock();
-        record.measured.note(request.method, status, times);
+        let took = times.ended - times.arrived;
+        record.service[request.method as usize].count(took);
+        record.wait.count(times.begun - times.arrived);
+        *record.counts.entry((request.method, status)).or_insert(0) += 1;
         if self.notes_each {
-            let took = times.ended - times.arrived;
             record.noted.push((times.arrived, took));
         }
     }
@@ -120,6 +106,8 @@ pub(crate) struct Measured {
     /// Times from arrival until a handler began.
     wait: Latencies,
     pub(crate) counts: Counts,
+    /// Each answered request, if the service records them one by one.
+    pub(crate) noted: Vec<Noted>,
 }
 
 impl Default for Measured {
@@ -129,29 +117,23 @@ impl Default for Measured {
             service: names.map(Latencies::new),
             wait: Latencies::new("wait"),
             counts: Counts::new(),
+            noted: Vec::new(),
         }
     }
 }
 
 impl Measured {
-    fn note(&mut self, method: Method, status: Status, times: Times) {
-        self.service[method as usize].count(times.ended - times.arrived);
-        self.wait.count(times.begun - times.arrived);
-        *self.counts.entry((method, status)).or_insert(0) += 1;
-    }
-
-    /// Adds the measurements of `other`.
-    pub(crate) fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: Self) {
         for (own, it) in self.service.iter_mut().zip(&other.service) {
             own.absorb(it);
         }
         self.wait.absorb(&other.wait);
-        for (key, count) in &other.counts {
-            *self.counts.entry(*key).or_insert(0) += count;
+        for (key, count) in other.counts {
+            *self.counts.entry(key).or_insert(0) += count;
         }
+        self.noted.extend(other.noted);
     }
 
-    /// Returns service times, of all requests and by method, and the times before a handler began.
     pub(crate) fn metrics(&self) -> Vec<(String, Metric)> {
         let mut all = Latencies::new("service");
         self.service.iter().for_each(|method| all.absorb(method));

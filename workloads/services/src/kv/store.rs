@@ -6,7 +6,6 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use parking_lot::{Mutex, RwLock};
 
-/// The MD5 of `body`.
 pub(crate) fn md5(body: &[u8]) -> [u8; 16] {
     Md5::digest(body).into()
 }
@@ -49,7 +48,6 @@ impl Store {
         }
     }
 
-    /// Returns the document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
         self.read(|map| map.get(key).cloned())
     }
@@ -64,12 +62,10 @@ impl Store {
         (old.is_none(), md5)
     }
 
-    /// Removes the document under `key`; returns `false` if there was none.
     pub(crate) fn delete(&self, key: &[u8]) -> bool {
         self.change(|map| map.remove(key)).is_some()
     }
 
-    /// Returns a copy of all documents.
     pub(crate) fn all(&self) -> Map {
         self.read(Map::clone)
     }

@@ -1,6 +1,5 @@
 //! The work of a contender: steps outside the lock, and critical sections.
 
-/// The work of all contenders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) contenders: u64,
@@ -40,7 +39,6 @@ impl Shape {
     }
 }
 
-/// The value under the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sections: u64,

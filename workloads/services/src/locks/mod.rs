@@ -21,11 +21,7 @@ use contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `locks`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Contention::new(setup.seed, setup.values)?))
 }
 
@@ -144,27 +140,16 @@ impl Instance for Contention {
 
 #[cfg(test)]
 mod tests {
-    use protocol::Size;
-
     use super::*;
+    use crate::fixtures::{pool, values};
 
-    fn contention(explicit: &[(&str, &str)]) -> Contention {
-        let explicit = explicit
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect();
-        Contention::new(
-            1,
-            &protocol::workload("locks")
-                .resolve(Size::Tiny, &explicit, false)
-                .unwrap(),
-        )
-        .unwrap()
+    fn contention(explicit: &str) -> Contention {
+        Contention::new(1, &values("locks", explicit)).unwrap()
     }
 
     #[test]
     fn a_lost_section_and_a_wrong_sum_are_rejected() {
-        let mut contention = contention(&[]);
+        let mut contention = contention("");
         assert!(contention.check().is_err(), "nothing ran");
         contention.run_sequential();
         assert!(contention.check().is_ok());
@@ -184,21 +169,11 @@ mod tests {
     #[test]
     fn a_holder_whose_quantum_ends_costs_every_spinning_contender_its_own() {
         // A quantum ends in each section, at the first safepoint.
-        let shape = [
-            ("on", "user-threads"),
-            ("contenders", "4"),
-            ("iterations", "2"),
-            ("outside-steps", "0"),
-            ("section-steps", "2000"),
-            ("quantum-us", "1"),
-        ];
+        let shape = "on=user-threads contenders=4 iterations=2 outside-steps=0 section-steps=2000 \
+                     quantum-us=1";
         let preemptions = |lock| {
-            let mut contention = contention(&[&shape[..], &[("lock", lock)]].concat());
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build()
-                .unwrap();
-            contention.run_on(&pool);
+            let mut contention = contention(&format!("{shape} lock={lock}"));
+            contention.run_on(&pool(1));
             contention.check().unwrap();
             contention.metrics()["preemptions"].value
         };

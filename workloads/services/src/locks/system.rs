@@ -10,7 +10,6 @@ use super::contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::chain;
 use workloads::placement::{MYSELF, usable_cpus};
 
-/// A lock for OS threads.
 enum Exclusive {
     /// Spins for a moment, then sleeps in a queue. The holder hands the lock to the first thread in
     /// the queue.
@@ -46,7 +45,6 @@ impl Exclusive {
     }
 }
 
-/// Each contender is a job; called on the pool.
 pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     let lock = Exclusive::new(lock);
     rayon::scope(|scope| {
@@ -80,9 +78,6 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
 }
 
 /// Returns the first `count` of the CPUs that this process may use; `None` for all of them.
-///
-/// # Errors
-/// If the process may use fewer.
 pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     if count == 0 {
         return Ok(None);

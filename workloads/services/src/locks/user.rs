@@ -6,10 +6,6 @@ use std::time::Duration;
 use super::contender::{Lock, Shape, Tally};
 use crate::user_threads::{Mutex, Report, UserThreads, chain_with_safepoints};
 
-/// Runs all contenders.
-///
-/// # Panics
-/// If there is no memory for their stacks.
 pub(super) fn run(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report) {
     let mutex = Rc::new(Mutex::<Tally>::default());
     let mut threads = UserThreads::new(quantum, None);

@@ -13,7 +13,6 @@ const TICK: Duration = Duration::from_millis(50);
 /// The size of one read in bytes: more than a usual request has.
 const READ_BYTES: usize = 8 * 1024;
 
-/// A connection to a client.
 pub(super) struct Conversation<'a> {
     pub(super) stream: &'a TcpStream,
     pub(super) limits: &'a Limits,
@@ -23,10 +22,6 @@ pub(super) struct Conversation<'a> {
 impl Conversation<'_> {
     /// Reads requests, and lets `serve` answer them one after the other, until the connection ends.
     /// `serve` returns whether the connection stays open.
-    ///
-    /// # Errors
-    /// `InvalidData` after an invalid request, `TimedOut` if the client took too long, and the
-    /// errors of the stream.
     pub(super) fn hold<S: Service>(
         &self,
         service: &S,
@@ -99,9 +94,6 @@ impl Conversation<'_> {
     }
 
     /// Sends all of `bytes`. The client has the time limit of a request to read them.
-    ///
-    /// # Errors
-    /// The errors of the stream, and `TimedOut`.
     pub(super) fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let due = Instant::now() + self.limits.request;
         let mut stream = self.stream;
@@ -134,7 +126,6 @@ impl Conversation<'_> {
     }
 }
 
-/// Returns whether an error only says that the stream is not ready.
 fn is_no_progress(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -23,11 +23,9 @@ use std::time::Instant;
 /// A free port of this host only.
 pub(crate) const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// The requests of a server, and their answers.
 pub(crate) trait Service: Sync {
     /// One complete request, independent of the bytes from which it was parsed.
     type Request: Send;
-    /// The outcome of a request.
     type Outcome: Send;
 
     /// Parses the beginning of `input`, the unanswered bytes of a connection. A prefix of `input`
@@ -51,7 +49,6 @@ pub(crate) trait Service: Sync {
     );
 }
 
-/// The beginning of a connection's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<R> {
     Incomplete,
@@ -61,7 +58,6 @@ pub(crate) enum Parsed<R> {
     Wrong(Vec<u8>),
 }
 
-/// The times of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     /// The whole request had been read. For the first request of a connection that waited for a

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 
-/// The kind of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A list under a lock, and a condition variable on which threads wait.
@@ -51,7 +50,6 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Waits for a task, and takes the first one.
     pub(super) fn pop(&self) -> T {
         match self {
             Self::Regular(list, added) => {

@@ -6,8 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{Resource, getrlimit};
-use protocol::{Metric, Refusal};
+use protocol::Metric;
 use rayon::ThreadPool;
 
 use super::{Handlers, LOOPBACK, Limits, Server, Service};
@@ -18,27 +17,18 @@ use workloads::workload::{Instance, Mismatch};
 /// The time limit of a client for each answer. A guess: longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The file descriptors of all other parts of a process: standard streams, the listener, and a
-/// reserve.
-const OTHER_DESCRIPTORS: u64 = 32;
-
 /// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
     /// The server's side, created for each run.
     type Service: Service + Send;
-    /// The report of one client.
     type Seen: Send;
 
-    /// The workload.
     const NAME: &'static str;
-    /// The parameters that set the number of clients.
-    const CLIENTS: &'static str;
 
     fn service(&self) -> Self::Service;
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a>;
 
-    /// Returns the number of simultaneous clients.
     fn clients(&self) -> usize;
 
     /// Returns the number of their connections, all of which should be good.
@@ -58,14 +48,12 @@ pub(crate) trait Exchange: Send + Sync {
         trouble: Option<String>,
     ) -> Result<String, Mismatch>;
 
-    /// Discards the measurements.
     fn forget(&mut self);
 
     /// Returns the measurements of runs that took this long together.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
-/// Runs of an [`Exchange`].
 pub(crate) struct Runs<E: Exchange> {
     exchange: E,
     /// The server and the service for the next run.
@@ -78,7 +66,6 @@ pub(crate) struct Runs<E: Exchange> {
     server_cpu: Duration,
 }
 
-/// The results of one run.
 pub(crate) struct Run<E: Exchange> {
     pub(crate) service: E::Service,
     pub(crate) seen: Vec<E::Seen>,
@@ -88,38 +75,18 @@ pub(crate) struct Run<E: Exchange> {
 }
 
 impl<E: Exchange> Runs<E> {
-    /// Prepares runs.
-    ///
-    /// # Errors
-    /// If the process may not have two descriptors for each client.
-    pub(crate) fn new(exchange: E) -> Result<Self, Refusal> {
-        let clients = exchange.clients();
-        let needed = 2 * clients as u64 + OTHER_DESCRIPTORS;
-        // If the kernel reports no limit, there is none.
-        if let Ok((limit, _)) = getrlimit(Resource::RLIMIT_NOFILE)
-            && limit < needed
-        {
-            return Err(Refusal::new(format!(
-                "workload `{}`: {} = {clients} needs {needed} open files and this process may have \
-                 {limit}; ask for fewer, or raise the limit with `ulimit -n`",
-                E::NAME,
-                E::CLIENTS
-            )));
-        }
-        Ok(Self {
+    pub(crate) fn new(exchange: E) -> Self {
+        Self {
             exchange,
             stage: None,
             last: None,
             requests: 0,
             elapsed: Duration::ZERO,
             server_cpu: Duration::ZERO,
-        })
+        }
     }
 
     /// Runs each client on its own thread beside the server, until the last client has ended.
-    ///
-    /// # Panics
-    /// If a client panics, or a thread cannot start.
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
@@ -218,9 +185,6 @@ impl<E: Exchange> Instance for Runs<E> {
 }
 
 /// Connects a client to `address`. If the server hangs, the client gets an error.
-///
-/// # Errors
-/// Those of the kernel.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;

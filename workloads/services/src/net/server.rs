@@ -22,10 +22,8 @@ use super::{Service, Times};
 /// guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
-/// The handlers of a server's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
-    /// The connection's own thread answers.
     Connection,
     /// Jobs of this pool.
     Pool(&'a ThreadPool, Unit),
@@ -38,14 +36,11 @@ pub(crate) enum Handlers<'a> {
 pub(crate) enum Unit {
     /// One request, whose connection's thread waits for the answer.
     Requests,
-    /// A connection, until it ends.
     Connections,
 }
 
-/// Limits for one client, and for all clients together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The most open connections.
     pub(crate) connections: usize,
     /// The time from the first byte of a request to its last, and for a client to read an answer.
     pub(crate) request: Duration,
@@ -65,7 +60,6 @@ impl Limits {
     };
 }
 
-/// How many connections of a server ended well, and how many did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) good: u64,
@@ -84,13 +78,11 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Ends a server, from any thread.
 #[derive(Clone)]
 pub(crate) struct Stop {
     /// Relaxed: the flag orders no other data, and each thread of the server reads the flag again
     /// after a tick.
     is_requested: Arc<AtomicBool>,
-    /// The listener, as a socket that can be shut down.
     listener: Arc<TcpStream>,
 }
 
@@ -108,7 +100,6 @@ impl Stop {
     }
 }
 
-/// A server that is bound to an address.
 pub(crate) struct Server {
     listener: TcpListener,
     stop: Stop,
@@ -116,10 +107,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Binds to `address`; port 0 is any free port.
-    ///
-    /// # Errors
-    /// If the address is not available, for example because another process uses it.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let socket = OwnedFd::from(listener.try_clone()?);
@@ -134,23 +121,15 @@ impl Server {
         })
     }
 
-    /// Returns the address for clients.
-    ///
-    /// # Errors
-    /// If the kernel does not report it.
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Returns the handle that ends the server, even before the server runs.
     pub(crate) fn stopper(&self) -> Stop {
         self.stop.clone()
     }
 
     /// Serves until it is stopped and the last request is answered.
-    ///
-    /// # Errors
-    /// If no threads for handlers can start.
     pub(crate) fn run<S: Service>(
         &self,
         service: &S,
@@ -226,7 +205,6 @@ fn behind(queue: &Queue<Task<'_>>, count: usize, serve: impl FnOnce()) -> io::Re
     })
 }
 
-/// The state that all threads of a server share.
 struct Shared<'a, S> {
     server: &'a Server,
     service: &'a S,
@@ -242,7 +220,6 @@ struct Connection {
     accepted: Instant,
 }
 
-/// A request that was answered.
 struct Answered<S: Service> {
     request: S::Request,
     answer: Vec<u8>,

@@ -52,8 +52,7 @@ fn with_each_server(
     expected: (u64, u64, usize),
     clients: impl Fn(SocketAddr, &Stop),
 ) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build();
-    let pool = &pool.unwrap();
+    let pool = &crate::fixtures::pool(8);
     for handlers in [
         Handlers::Connection,
         Handlers::Pool(pool, Unit::Requests),

@@ -24,9 +24,9 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use slab::Slab;
 use workloads::kinds::pacing::chain;
 
-pub use files::{Direction, Files};
-pub use mutex::Mutex;
-pub use sockets::UserSocket;
+pub(crate) use files::{Direction, Files};
+pub(crate) use mutex::Mutex;
+pub(crate) use sockets::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
 /// nothing. It must be large enough for a panic's report.
@@ -36,16 +36,13 @@ const STACK_BYTES: usize = 256 * 1024;
 /// busy threads could keep sockets waiting for ever.
 const TURNS_BETWEEN_LOOKS: u64 = 32;
 
-/// The threads and their scheduler.
-pub struct UserThreads {
+pub(crate) struct UserThreads {
     shared: Rc<Shared>,
-    /// Threads by number.
     threads: Slab<Thread>,
 }
 
 type Thread = Coroutine<(), Pause, (), DefaultStack>;
 
-/// The code of a thread.
 type Body = Box<dyn FnOnce(&Current<'_>)>;
 
 /// The state of a thread that gave up the OS thread.
@@ -65,7 +62,6 @@ struct Shared {
     files: RefCell<Option<Files>>,
     /// The results of transfers whose threads have not run since.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
-    /// Threads that wait for sockets.
     waiters: RefCell<Vec<sockets::Waiter>>,
     /// Threads that were spawned and are not added yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
@@ -73,20 +69,18 @@ struct Shared {
     switches: Cell<u64>,
 }
 
-/// The report of a run of the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub(crate) struct Report {
     /// How often a thread was switched to.
-    pub switches: u64,
+    pub(crate) switches: u64,
     /// How often a safepoint ended a quantum.
-    pub preemptions: u64,
+    pub(crate) preemptions: u64,
 }
 
 impl UserThreads {
     /// Creates a scheduler without threads. Each thread gets `quantum` at a time, and transfers
     /// files with the backend `files`.
-    #[must_use]
-    pub fn new(quantum: Duration, files: Option<Files>) -> Self {
+    pub(crate) fn new(quantum: Duration, files: Option<Files>) -> Self {
         let shared = Shared {
             ready: RefCell::default(),
             quantum,
@@ -104,24 +98,17 @@ impl UserThreads {
         }
     }
 
-    /// Takes the backend for files out.
-    pub fn take_files(&mut self) -> Option<Files> {
+    pub(crate) fn take_files(&mut self) -> Option<Files> {
         self.shared.files.take()
     }
 
     /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
-    ///
-    /// # Errors
-    /// If there is no memory for its stack, or too many mappings.
-    pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+    pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         self.shared.spawn(Box::new(body))
     }
 
     /// Runs all threads on the calling OS thread until they have ended.
-    ///
-    /// # Panics
-    /// If a thread panics, or all threads wait for each other. The stacks are unwound.
-    pub fn run(&mut self) -> Report {
+    pub(crate) fn run(&mut self) -> Report {
         loop {
             for (stack, body) in self.shared.newcomers.take() {
                 let vacancy = self.threads.vacant_entry();
@@ -176,9 +163,6 @@ impl Shared {
 
     /// Wakes every thread whose transfer has ended. If `may_wait` and some are in flight, waits for
     /// one.
-    ///
-    /// # Panics
-    /// If the kernel refuses to report ended transfers.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
@@ -212,14 +196,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts a thread at the end of the queue of ready threads.
     fn wake(&self, number: usize) {
         self.ready.borrow_mut().push_back(number);
     }
 }
 
 /// The running thread, as its body sees it.
-pub struct Current<'a> {
+pub(crate) struct Current<'a> {
     number: usize,
     yielder: &'a Yielder<(), Pause>,
     shared: &'a Shared,
@@ -227,20 +210,17 @@ pub struct Current<'a> {
 
 impl Current<'_> {
     /// Adds a thread at the end of the queue.
-    ///
-    /// # Errors
-    /// As [`UserThreads::spawn`].
-    pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+    pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         self.shared.spawn(Box::new(body))
     }
 
     /// Yields: the other ready threads run before this one runs again.
-    pub fn yield_now(&self) {
+    pub(crate) fn yield_now(&self) {
         self.yielder.suspend(Pause::Ready);
     }
 
     /// Yields if this thread's quantum is used up.
-    pub fn safepoint(&self) {
+    pub(crate) fn safepoint(&self) {
         if Instant::now() >= self.shared.slice_ends.get() {
             self.shared
                 .preemptions

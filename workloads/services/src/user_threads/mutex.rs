@@ -8,7 +8,7 @@ use super::Current;
 
 /// A value that one user thread at a time can access.
 #[derive(Debug, Default)]
-pub struct Mutex<T> {
+pub(crate) struct Mutex<T> {
     is_held: Cell<bool>,
     waiting: RefCell<VecDeque<usize>>,
     /// Borrowed while the lock is held, so a second holder would cause a panic.
@@ -18,7 +18,7 @@ pub struct Mutex<T> {
 impl<T> Mutex<T> {
     /// Runs `section` under the lock. Waits for the lock in a queue, without using CPU time. The
     /// holder hands the lock to the first thread in the queue.
-    pub fn lock(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
+    pub(crate) fn lock(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
         if self.is_held.replace(true) {
             self.waiting.borrow_mut().push_back(me.number);
             // The thread that wakes this one leaves the lock held, for this thread.
@@ -29,7 +29,7 @@ impl<T> Mutex<T> {
 
     /// Runs `section` under the lock. Spins until the lock is free. All threads share one OS
     /// thread. So if a thread finds the lock held, it spins for the rest of its quantum.
-    pub fn spin(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
+    pub(crate) fn spin(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
         while self.is_held.replace(true) {
             spin_loop();
             me.safepoint();
@@ -47,7 +47,7 @@ impl<T> Mutex<T> {
     }
 
     /// Returns the value, when no thread needs the lock any more.
-    pub fn into_inner(self) -> T {
+    pub(crate) fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }

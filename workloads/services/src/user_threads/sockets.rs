@@ -14,7 +14,6 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Current;
 
-/// A thread that waits for a socket.
 pub(super) struct Waiter {
     thread: usize,
     socket: Rc<dyn AsFd>,
@@ -24,9 +23,6 @@ pub(super) struct Waiter {
 
 /// Removes and returns the threads whose sockets may be ready or whose time is up. Waits for the
 /// first of them if `may_wait`.
-///
-/// # Panics
-/// If the kernel refuses to poll.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();
@@ -59,7 +55,7 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
 
 impl Current<'_> {
     /// Waits until the socket may be ready for these events, or until `due`.
-    pub fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, due: Instant) {
+    pub(crate) fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, due: Instant) {
         self.shared.waiters.borrow_mut().push(Waiter {
             thread: self.number,
             socket,
@@ -71,7 +67,7 @@ impl Current<'_> {
 }
 
 /// A connection that a user thread serves.
-pub struct UserSocket<'a> {
+pub(crate) struct UserSocket<'a> {
     me: &'a Current<'a>,
     socket: Rc<TcpStream>,
     limit: Duration,
@@ -80,18 +76,13 @@ pub struct UserSocket<'a> {
 impl<'a> UserSocket<'a> {
     /// Makes `socket` non-blocking, and wraps it. Each read and write fails with `TimedOut` after
     /// `limit`.
-    ///
-    /// # Errors
-    /// If the socket cannot be made not to block.
-    pub fn new(me: &'a Current<'a>, socket: TcpStream, limit: Duration) -> io::Result<Self> {
+    pub(crate) fn new(me: &'a Current<'a>, socket: TcpStream, limit: Duration) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let socket = Rc::new(socket);
         Ok(Self { me, socket, limit })
     }
 
-    /// Returns the socket itself.
-    #[must_use]
-    pub fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &TcpStream {
         &self.socket
     }
 

@@ -96,9 +96,10 @@ fn threads_that_wait_for_each_other_are_a_panic_and_their_stacks_are_unwound() {
     let bodies = [false, true].map(|is_reversed| {
         let locks = Rc::clone(&locks);
         move |me: &Current<'_>| {
-            let (first, second) = match is_reversed {
-                false => (&locks.0, &locks.1),
-                true => (&locks.1, &locks.0),
+            let (first, second) = if is_reversed {
+                (&locks.1, &locks.0)
+            } else {
+                (&locks.0, &locks.1)
             };
             first.lock(me, |()| {
                 me.yield_now();

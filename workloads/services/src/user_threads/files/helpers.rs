@@ -10,7 +10,6 @@ use super::{Backend, Outcome, Transfer};
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Helper threads, which wait for transfers.
 pub(super) struct Helpers {
     /// `None` only while it is being dropped, which ends the helpers.
     to_do: Option<Sender<Transfer>>,

@@ -17,20 +17,14 @@ use protocol::Refusal;
 
 use super::Current;
 
-/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the file into the buffer.
+pub(crate) enum Direction {
     Read,
-    /// From the buffer into the file.
     Write,
 }
 
 impl Direction {
     /// Transfers all of `buffer`, and blocks the OS thread.
-    ///
-    /// # Errors
-    /// Those of the kernel, and `UnexpectedEof` if the file ends first.
     pub(crate) fn carry_out(self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::Read => file.read_exact_at(buffer, offset),
@@ -52,7 +46,6 @@ struct Transfer {
 /// The buffer of a transfer that has ended, or the error.
 pub(super) type Outcome = io::Result<Vec<u8>>;
 
-/// The backend that carries out transfers.
 trait Backend: Send {
     fn submit(&mut self, transfer: Transfer) -> io::Result<()>;
 
@@ -62,7 +55,7 @@ trait Backend: Send {
 }
 
 /// The backend of asynchronous transfers, with the number of transfers in flight.
-pub struct Files {
+pub(crate) struct Files {
     backend: Box<dyn Backend>,
     is_uring: bool,
     under_way: usize,
@@ -73,10 +66,7 @@ impl Files {
     /// Creates the backend `name` (`auto`, `io-uring` or `threads`), for at most `transfers`
     /// simultaneous transfers. `auto` is `io_uring` if the kernel allows it to this process, and
     /// helper threads otherwise.
-    ///
-    /// # Errors
-    /// If `name` is `io-uring`, and the kernel does not allow it.
-    pub fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
+    pub(crate) fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
         let ring = match name {
             "threads" => None,
             _ => Some(uring::Ring::new(transfers)),
@@ -99,15 +89,11 @@ impl Files {
         })
     }
 
-    /// Returns whether transfers use `io_uring`.
-    #[must_use]
-    pub fn is_uring(&self) -> bool {
+    pub(crate) fn is_uring(&self) -> bool {
         self.is_uring
     }
 
-    /// Returns the largest number of simultaneous transfers.
-    #[must_use]
-    pub fn most_under_way(&self) -> usize {
+    pub(crate) fn most_under_way(&self) -> usize {
         self.most_under_way
     }
 
@@ -131,13 +117,7 @@ impl Files {
 impl Current<'_> {
     /// Reads or writes all of `buffer` at `offset` of `file`, while other threads run. Returns the
     /// buffer, too.
-    ///
-    /// # Errors
-    /// Those of the kernel, and `UnexpectedEof` if the file ends first. Then the buffer is lost.
-    ///
-    /// # Panics
-    /// If the threads were given no [`Files`].
-    pub fn transfer(
+    pub(crate) fn transfer(
         &self,
         direction: Direction,
         file: &Arc<File>,

@@ -21,10 +21,6 @@ pub(super) struct Ring {
 
 impl Ring {
     /// Creates a ring for this many simultaneous transfers.
-    ///
-    /// # Errors
-    /// If the kernel does not allow `io_uring` to this process, or its version cannot read and
-    /// write.
     pub(super) fn new(transfers: usize) -> io::Result<Self> {
         let entries = transfers.clamp(1, MOST_ENTRIES).next_power_of_two();
         let ring = IoUring::new(u32::try_from(entries).expect("few"))?;
