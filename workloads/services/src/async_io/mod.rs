@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use rayon::ThreadPool;
 
 use crate::metric;
-use crate::user_threads::{Direction, Files, UserThreads, chain_with_safepoints};
+use crate::user_threads::{Files, UserThreads, chain_with_safepoints};
 use area::Area;
 use protocol::{Metric, Refusal, Values};
 use workloads::kinds::pacing::chain;
@@ -30,50 +30,7 @@ pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    tasks: usize,
-    operations: usize,
-    compute_steps: u64,
-    direction: Direction,
-}
-
-impl Shape {
-    fn transfers(&self) -> u64 {
-        (self.tasks * self.operations) as u64
-    }
-
-    /// Runs a task: `transfer` moves the block of an operation, `compute` makes the steps after it.
-    fn carry_out(
-        &self,
-        task: usize,
-        mut transfer: impl FnMut(usize) -> io::Result<()>,
-        compute: impl Fn(u64, u64) -> u64,
-    ) -> io::Result<u64> {
-        let mut sum = 0_u64;
-        for operation in 0..self.operations {
-            transfer(operation)?;
-            sum = sum.wrapping_add(compute(
-                self.first_word(task, operation),
-                self.compute_steps,
-            ));
-        }
-        Ok(sum)
-    }
-
-    fn first_word(&self, task: usize, operation: usize) -> u64 {
-        (task * self.operations + operation) as u64
-    }
-
-    fn known_sum(&self) -> u64 {
-        (0..self.transfers())
-            .map(|word| chain(word, self.compute_steps))
-            .fold(0, u64::wrapping_add)
-    }
-}
-
 struct Transfers {
-    shape: Shape,
     area: Arc<Area>,
     /// The quantum of user-level threads; `None` if tasks are jobs.
     quantum: Option<Duration>,
@@ -86,31 +43,16 @@ struct Transfers {
 
 impl Transfers {
     fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
-        let direction = match values.word("operation") {
-            "read" => Direction::Read,
-            _ => Direction::Write,
-        };
-        let shape = Shape {
-            tasks: values.count("tasks"),
-            operations: values.count("operations"),
-            compute_steps: values.whole("compute-steps"),
-            direction,
-        };
+        let area = Area::new(seed, values)?;
         let quantum = Duration::from_micros(values.whole("quantum-us"));
-        let files = match values.word("io") {
-            "asynchronous" => Some(Files::new(values.word("backend"), shape.tasks)?),
-            _ => None,
-        };
-        let reaches_disk = values.word("reaches") == "disk";
-        let (blocks, bytes) = (shape.operations, values.count("bytes"));
-        let area = Area::new(seed, shape.tasks, blocks, bytes, reaches_disk)?;
-        let known_sum = shape.known_sum();
         Ok(Self {
-            shape,
-            area: Arc::new(area),
             quantum: (values.word("io") != "pool").then_some(quantum),
-            files,
-            known_sum,
+            files: match values.word("io") {
+                "asynchronous" => Some(Files::new(values.word("backend"), area.tasks())?),
+                _ => None,
+            },
+            known_sum: area.known_sum(),
+            area: Arc::new(area),
             outcome: None,
         })
     }
@@ -119,21 +61,21 @@ impl Transfers {
         let is_asynchronous = self.files.is_some();
         let mut threads = UserThreads::new(quantum, self.files.take());
         let results = Rc::new(RefCell::new(Vec::new()));
-        for task in 0..self.shape.tasks {
-            let (shape, area, results) = (self.shape, Arc::clone(&self.area), Rc::clone(&results));
+        for task in 0..self.area.tasks() {
+            let (area, results) = (Arc::clone(&self.area), Rc::clone(&results));
             threads.spawn(move |me| {
-                let transfer = |operation| {
+                let transfer = |block| {
                     if !is_asynchronous {
-                        return area.transfer(shape.direction, task, operation);
+                        return area.transfer(task, block);
                     }
-                    let buffer = area.swap_buffer(task, operation, Vec::new());
-                    let offset = area.offset(operation);
-                    let buffer = me.transfer(shape.direction, area.file(task), buffer, offset)?;
-                    area.swap_buffer(task, operation, buffer);
+                    let buffer = area.swap_buffer(task, block, Vec::new());
+                    let (file, offset) = (area.file(task), area.offset(block));
+                    let buffer = me.transfer(area.direction, file, buffer, offset)?;
+                    area.swap_buffer(task, block, buffer);
                     Ok(())
                 };
                 let compute = |word, steps| chain_with_safepoints(me, word, steps);
-                let result = shape.carry_out(task, transfer, compute);
+                let result = area.run(task, transfer, compute);
                 results.borrow_mut().push(result);
             })?;
         }
@@ -143,12 +85,12 @@ impl Transfers {
     }
 }
 
-fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
+fn on_pool(area: &Area) -> io::Result<u64> {
     let results = &Mutex::new(Vec::new());
     rayon::scope(|scope| {
-        for task in 0..shape.tasks {
+        for task in 0..area.tasks() {
             scope.spawn(move |_| {
-                let own = on_this_thread(shape, area, task);
+                let own = on_this_thread(area, task);
                 results.lock().push(own);
             });
         }
@@ -157,9 +99,8 @@ fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
 }
 
 /// Runs one task, which blocks the calling OS thread.
-fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
-    let transfer = |operation| area.transfer(shape.direction, task, operation);
-    shape.carry_out(task, transfer, chain)
+fn on_this_thread(area: &Area, task: usize) -> io::Result<u64> {
+    area.run(task, |block| area.transfer(task, block), chain)
 }
 
 fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
@@ -171,34 +112,32 @@ fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> 
 impl Instance for Transfers {
     fn reset(&mut self) {
         self.outcome = None;
-        self.area.reset(self.shape.direction);
+        self.area.reset();
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let (shape, area) = (self.shape, &self.area);
-        self.outcome = Some(total(
-            (0..shape.tasks).map(|task| on_this_thread(shape, area, task)),
-        ));
-        self.shape.transfers()
+        let results = (0..self.area.tasks()).map(|task| on_this_thread(&self.area, task));
+        self.outcome = Some(total(results));
+        self.area.transfers()
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let (shape, area) = (self.shape, Arc::clone(&self.area));
+        let area = Arc::clone(&self.area);
         self.outcome = Some(match self.quantum {
-            None => pool.install(|| on_pool(shape, &area)),
+            None => pool.install(|| on_pool(&area)),
             Some(quantum) => self.on_user_threads(quantum),
         });
-        self.shape.transfers()
+        self.area.transfers()
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let describe =
-            |sum: u64| format!("{} correct blocks, sum {sum:016x}", self.shape.transfers());
+            |sum: u64| format!("{} correct blocks, sum {sum:016x}", self.area.transfers());
         let expected = describe(self.known_sum);
         let actual = match &self.outcome {
             None => "nothing ran".to_owned(),
             Some(Err(error)) => format!("a transfer failed: {error}"),
-            Some(Ok(sum)) => match self.area.first_wrong_block(self.shape.direction) {
+            Some(Ok(sum)) => match self.area.first_wrong_block() {
                 Ok(None) => describe(*sum),
                 Ok(Some((task, block))) => format!("block {block} of task {task} is wrong"),
                 Err(error) => format!("reading back failed: {error}"),

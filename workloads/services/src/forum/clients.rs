@@ -24,18 +24,11 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// One byte each, as in the study's harness, which chose short texts for speed.
-    pub(crate) fn short() -> Self {
-        Self::of_bytes(1, 1)
-    }
-
-    /// The longest topics, and messages as people write them. The texts of the study's second
-    /// harness are unknown; this shows how much the length of texts matters.
-    pub(crate) fn long() -> Self {
-        Self::of_bytes(MAX_TOPIC, 200)
-    }
-
-    fn of_bytes(topic: usize, message: usize) -> Self {
+    /// Texts of one byte, as in the study's harness, which chose short texts for speed. Or, if
+    /// `are_long`, the longest topics, and messages as people write them: the texts of the study's
+    /// second harness are unknown.
+    pub(crate) fn new(are_long: bool) -> Self {
+        let (topic, message) = if are_long { (MAX_TOPIC, 200) } else { (1, 1) };
         let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);
         Self {
             topics: words(topic),
@@ -212,7 +205,7 @@ mod tests {
 
     /// A board and clients that posted two messages and read one of them.
     fn evening() -> (Board, Vec<ClientReport>) {
-        let (board, words) = (Board::new(), Words::short());
+        let (board, words) = (Board::new(), Words::new(false));
         let (mut poster, mut reader) = (
             ClientReport::nothing(Role::Poster),
             ClientReport::nothing(Role::Reader),
@@ -240,7 +233,7 @@ mod tests {
             (
                 "topic 6, index 0: a client saw message 0, not None",
                 |_, seen| {
-                    assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
+                    assert!(seen[0].accept(&Words::new(false), 5, 0, b"OK 0\n"));
                 },
             ),
             (
@@ -248,7 +241,7 @@ mod tests {
                 |board, seen| {
                     board.post(&VALUES[..1], &VALUES[3..4]);
                     // The index of another message.
-                    assert!(seen[0].accept(&Words::short(), 0, 3, b"OK 1\n"));
+                    assert!(seen[0].accept(&Words::new(false), 0, 3, b"OK 1\n"));
                 },
             ),
             ("topic 4: 1 messages, and clients posted 0", |board, _| {
@@ -259,11 +252,11 @@ mod tests {
             }),
         ];
         let (board, seen) = evening();
-        assert_eq!(fault(&board, &Words::short(), &seen), None);
+        assert_eq!(fault(&board, &Words::new(false), &seen), None);
         for (expected, damage) in damages {
             let (board, mut seen) = evening();
             damage(&board, &mut seen);
-            let found = fault(&board, &Words::short(), &seen).unwrap();
+            let found = fault(&board, &Words::new(false), &seen).unwrap();
             assert!(found.contains(expected), "{found}");
         }
     }
@@ -276,13 +269,13 @@ mod tests {
         );
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
             assert!(
-                !poster.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                !poster.accept(&Words::new(false), 0, 0, answer.as_bytes()),
                 "{answer:?}"
             );
         }
         for answer in ["OK 11\n", "OK 8\n", "ERROR x\n", "OK 1"] {
             assert!(
-                !reader.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                !reader.accept(&Words::new(false), 0, 0, answer.as_bytes()),
                 "{answer:?}"
             );
         }

@@ -51,10 +51,7 @@ pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     Ok(Box::new(Runs::new(Evening {
         seed: setup.seed,
-        words: match values.word("harness") {
-            "long-lines" => Words::long(),
-            _ => Words::short(),
-        },
+        words: Words::new(values.word("harness") == "long-lines"),
         values: values.clone(),
         total: ROLES.map(ClientReport::nothing),
     })))

@@ -2,12 +2,10 @@
 //!
 //! Each contender alternates between work outside the lock and a critical section. Contenders are
 //! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in
-//! the lock's queue, or spin. `contender.rs` has the work of a contender; `user.rs` and `system.rs`
-//! run the contenders.
+//! the lock's queue, or spin. `work.rs` has the work of a contender; `contenders.rs` runs them.
 
-mod contender;
-mod system;
-mod user;
+mod contenders;
+mod work;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +15,7 @@ use rayon::ThreadPool;
 
 use crate::metric;
 use crate::user_threads::Report;
-use contender::{Lock, Shape, Tally};
+use work::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
 use workloads::workload::{Instance, Mismatch, Setup};
 
@@ -66,7 +64,7 @@ impl Contention {
                 quantum: Duration::from_micros(values.whole("quantum-us")),
             },
             "os-threads" => On::OsThreads {
-                cpus: system::first_cpus(values.count("cpus"))?,
+                cpus: contenders::first_cpus(values.count("cpus"))?,
             },
             _ => On::Pool,
         };
@@ -101,10 +99,10 @@ impl Instance for Contention {
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         let tally = match self.on {
-            On::Pool => pool.install(|| system::on_pool(self.shape, self.lock)),
-            On::OsThreads { cpus } => system::on_threads(self.shape, self.lock, cpus),
+            On::Pool => pool.install(|| contenders::on_pool(self.shape, self.lock)),
+            On::OsThreads { cpus } => contenders::on_threads(self.shape, self.lock, cpus),
             On::UserThreads { quantum } => {
-                let (tally, report) = user::run(self.shape, self.lock, quantum);
+                let (tally, report) = contenders::on_user_threads(self.shape, self.lock, quantum);
                 self.reports.push(report);
                 tally
             }

@@ -1,11 +1,10 @@
 //! User-level threads: many stacks on one OS thread, which runs one after the other, each for a
 //! quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits or yields
-//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up. There is no
-//! interrupt, so work without safepoints is never preempted. All threads share one OS thread, so
-//! the code uses cells instead of atomics. The library `corosensei` provides stacks and the switch
-//! between them.
+//! A thread gives up the OS thread when it waits or yields, and at a [`Current::safepoint`] if its
+//! quantum is used up. There is no interrupt, so work without safepoints is never preempted. All
+//! threads share one OS thread, so the code uses cells instead of atomics. The library `corosensei`
+//! provides stacks and the switch between them.
 
 mod files;
 mod mutex;

@@ -1,12 +1,15 @@
-//! Contenders as OS threads, or as jobs on a pool.
+//! Contenders as jobs on a pool, OS threads, or user-level threads.
 
+use std::rc::Rc;
 use std::thread;
+use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use protocol::Refusal;
 use spin::mutex::SpinMutex;
 
-use super::contender::{Lock, Shape, Tally};
+use super::work::{Lock, Shape, Tally};
+use crate::user_threads::{Mutex, Report, UserThreads, chain_with_safepoints};
 use workloads::kinds::pacing::chain;
 use workloads::placement::{MYSELF, usable_cpus};
 
@@ -75,6 +78,27 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
         }
     });
     lock.into_tally()
+}
+
+/// Each contender is a user-level thread on the calling OS thread.
+pub(super) fn on_user_threads(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report) {
+    let mutex = Rc::new(Mutex::<Tally>::default());
+    let mut threads = UserThreads::new(quantum, None);
+    for contender in 0..shape.contenders {
+        let mutex = Rc::clone(&mutex);
+        threads
+            .spawn(move |me| {
+                let work = |word, steps| chain_with_safepoints(me, word, steps);
+                shape.contend(contender, work, |section| match lock {
+                    Lock::Mutex => mutex.lock(me, section),
+                    Lock::Spin => mutex.spin(me, section),
+                });
+            })
+            .unwrap_or_else(|error| panic!("stack of contender {contender}: {error}"));
+    }
+    let report = threads.run();
+    let mutex = Rc::into_inner(mutex).expect("all contenders have ended");
+    (mutex.into_inner(), report)
 }
 
 /// Returns the first `count` of the CPUs that this process may use; `None` for all of them.
