@@ -40,8 +40,8 @@ const LINGER_BYTES: u64 = 1 << 20;
 /// The bytes of a file that are read and sent at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
 
-/// The quantum of a user-level thread, from the project's document. It hardly ever ends, because a
-/// thread gives up the OS thread when it waits.
+/// The time slice of a user-level thread, as in the student project. A thread hardly ever uses it
+/// up, because the thread gives up the OS thread when it waits.
 const QUANTUM: Duration = Duration::from_millis(10);
 
 pub(crate) struct FileServer {
@@ -143,8 +143,8 @@ fn attend(me: &Current<'_>, stream: TcpStream, root: &File) -> io::Result<()> {
     io::copy(&mut socket.take(LINGER_BYTES), &mut io::sink()).map(drop)
 }
 
-/// Returns the decoded name in the request that `input` begins with, which may still be harmful;
-/// `None` if the request is not complete.
+/// Returns the decoded name of the file in a request; `None` if the request is not complete. The
+/// name may lead out of the root.
 fn parse(input: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     let mut room = EMPTY_ROOM;
     let Some(head) = Head::parse(input, &mut room)? else {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::Evening;
+use super::Discussion;
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
 use crate::net::connect;
@@ -77,7 +77,7 @@ impl ClientReport {
     }
 }
 
-impl Evening {
+impl Discussion {
     pub(super) fn requests_of(
         &self,
         role: Role,
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     /// A board and clients that posted two messages and read one of them.
-    fn evening() -> (Board, Vec<ClientReport>) {
+    fn discussion() -> (Board, Vec<ClientReport>) {
         let (board, words) = (Board::new(), Words::new(false));
         let (mut poster, mut reader) = (
             ClientReport::nothing(Role::Poster),
@@ -240,7 +240,7 @@ mod tests {
                 "topic 1: 3 messages, and clients posted 3",
                 |board, seen| {
                     board.post(&VALUES[..1], &VALUES[3..4]);
-                    // The index of another message.
+                    // Planted mistake: the client got the index of another message.
                     assert!(seen[0].accept(&Words::new(false), 0, 3, b"OK 1\n"));
                 },
             ),
@@ -251,10 +251,10 @@ mod tests {
                 seen[1].seen[0].message = 6;
             }),
         ];
-        let (board, seen) = evening();
+        let (board, seen) = discussion();
         assert_eq!(fault(&board, &Words::new(false), &seen), None);
         for (expected, damage) in damages {
-            let (board, mut seen) = evening();
+            let (board, mut seen) = discussion();
             damage(&board, &mut seen);
             let found = fault(&board, &Words::new(false), &seen).unwrap();
             assert!(found.contains(expected), "{found}");

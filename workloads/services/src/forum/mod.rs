@@ -49,7 +49,7 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
 #[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
-    Ok(Box::new(Runs::new(Evening {
+    Ok(Box::new(Runs::new(Discussion {
         seed: setup.seed,
         words: Words::new(values.word("harness") == "long-lines"),
         values: values.clone(),
@@ -58,7 +58,7 @@ pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 }
 
 /// The board and its clients.
-struct Evening {
+struct Discussion {
     seed: u64,
     words: Words,
     values: Values,
@@ -66,7 +66,7 @@ struct Evening {
     total: [ClientReport; 2],
 }
 
-impl Exchange for Evening {
+impl Exchange for Discussion {
     type Service = Board;
     type Seen = ClientReport;
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{pool, values};
 
-    fn evening(explicit: &str) -> Box<dyn Instance> {
+    fn discussion(explicit: &str) -> Box<dyn Instance> {
         let setup = Setup {
             seed: 1,
             values: &values("forum", explicit),
@@ -161,11 +161,14 @@ mod tests {
 
     #[test]
     fn a_run_that_was_good_is_accepted_once() {
-        let mut evening = evening("");
-        evening.reset();
-        assert!(evening.run_sequential() >= 4, "one request of each client");
-        assert!(evening.check().is_ok());
-        assert!(evening.check().is_err(), "nothing ran since");
+        let mut discussion = discussion("");
+        discussion.reset();
+        assert!(
+            discussion.run_sequential() >= 4,
+            "one request of each client"
+        );
+        assert!(discussion.check().is_ok());
+        assert!(discussion.check().is_err(), "nothing ran since");
     }
 
     #[test]
@@ -175,10 +178,10 @@ mod tests {
             "implementation=queue harness=short-lines",
             "implementation=threads harness=long-lines",
         ] {
-            let mut evening = evening(explicit);
-            evening.reset();
-            assert!(evening.run_on(&pool(2)) >= 4, "{explicit}");
-            let checked = evening.check();
+            let mut discussion = discussion(explicit);
+            discussion.reset();
+            assert!(discussion.run_on(&pool(2)) >= 4, "{explicit}");
+            let checked = discussion.check();
             checked.unwrap_or_else(|it| panic!("{explicit}: {it:?}"));
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::Trade;
+use super::Sessions;
 use super::http::Method;
 use super::plan::{Plan, Step};
 use crate::net::connect;
@@ -13,11 +13,11 @@ use workloads::kinds::latency::Latencies;
 use workloads::kinds::pacing::sleep_until;
 
 pub(crate) struct Report {
-    /// From the moment when a request was sent (in an open loop: was due) to its answer.
+    /// Times from sending a request to its answer; in an open loop, from the planned moment.
     pub(crate) latency: Latencies,
-    /// From the moment when it was due until it was sent.
+    /// Times from the planned moment of a request until the client sent it.
     pub(crate) lateness: Latencies,
-    /// From connecting to the last answer.
+    /// Times from connecting to the last answer of a session.
     pub(crate) session: Latencies,
     /// The number of requests with the known answer.
     pub(crate) requests: u64,
@@ -44,7 +44,7 @@ impl Report {
     }
 }
 
-impl Trade {
+impl Sessions {
     /// A client: sessions `number`, `number + clients`, …
     pub(super) fn sessions(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
         let (mut seen, mut sent) = (Report::nothing(), 0);
@@ -62,9 +62,8 @@ impl Trade {
         seen
     }
 
-    /// When a client should send its next request. Without a rate, a client sends each request when
-    /// the one before has been answered. With a rate, requests are due at the rate over all
-    /// clients, independent of answers.
+    /// Returns the time at which a client should send its next request, so that all clients together
+    /// send at the rate. `None`: the client sends it as soon as the previous one is answered.
     fn due(&self, sent: u64, number: usize, begun: Instant) -> Option<Instant> {
         let place = sent * self.values.whole("clients") + number as u64;
         let rate = (self.values.word("load") == "open").then(|| self.values.whole("rate"))?;
@@ -125,7 +124,7 @@ impl Client {
         request.extend_from_slice(b"\r\n");
         request.extend_from_slice(body);
         self.stream.write_all(request)?;
-        // One byte more than the answer, so that a longer answer is noticed.
+        // The buffer has one byte more than the answer, so that a longer answer is noticed.
         self.buffer.resize(self.expected.len() + 1, 0);
         let mut length = 0;
         while length < self.expected.len() {

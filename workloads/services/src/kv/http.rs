@@ -72,7 +72,7 @@ fn try_parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
         "GET" => Method::Get,
         "POST" => Method::Post,
         "DELETE" => Method::Delete,
-        // Without a body: the method may be HEAD, whose answer has none.
+        // The answer has no body, because the method may be HEAD.
         _ => return Err((Status::NOT_IMPLEMENTED, "")),
     };
     let mut length = None;

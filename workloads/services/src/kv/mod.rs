@@ -35,7 +35,7 @@ const NAP: Duration = Duration::from_millis(250);
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    Ok(Box::new(Runs::new(Trade::new(setup))))
+    Ok(Box::new(Runs::new(Sessions::new(setup))))
 }
 
 fn handlers<'a>(values: &Values, pool: &'a ThreadPool) -> Handlers<'a> {
@@ -79,7 +79,7 @@ pub(crate) fn serve(
 }
 
 /// The server, its clients and the known answers.
-struct Trade {
+struct Sessions {
     plan: Plan,
     values: Values,
     threads: usize,
@@ -103,7 +103,7 @@ impl Total {
     }
 }
 
-impl Trade {
+impl Sessions {
     fn new(setup: &Setup<'_>) -> Self {
         Self {
             plan: Plan::new(setup.seed, setup.values),
@@ -114,7 +114,7 @@ impl Trade {
     }
 }
 
-impl Exchange for Trade {
+impl Exchange for Sessions {
     type Service = KeyValue;
     type Seen = Report;
 
@@ -202,8 +202,8 @@ mod tests {
     use crate::fixtures::{pool, values};
     use crate::net::Run;
 
-    fn run(explicit: &str) -> Runs<Trade> {
-        Runs::new(Trade::new(&Setup {
+    fn run(explicit: &str) -> Runs<Sessions> {
+        Runs::new(Sessions::new(&Setup {
             seed: 1,
             values: &values("kv", explicit),
             input: None,
@@ -211,7 +211,7 @@ mod tests {
         }))
     }
 
-    type Damage = fn(&mut Run<Trade>);
+    type Damage = fn(&mut Run<Sessions>);
 
     #[test]
     fn a_good_run_is_accepted_and_every_damage_is_noticed() {

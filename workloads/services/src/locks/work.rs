@@ -20,7 +20,8 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// Runs a contender. `work` makes steps from a word, `locked` runs a section under the lock.
+    /// Runs a contender. `work` computes this many steps, beginning with a word. `locked` runs a
+    /// section under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,
@@ -30,8 +31,8 @@ impl Shape {
         for seed in self.seeds(contender) {
             let begun = work(seed, self.outside_steps);
             locked(&|tally| {
-                // Read before the work and written after it: if two sections overlap, one of the
-                // updates is lost.
+                // The section reads the tally before the work and writes it after the work. So if
+                // two sections overlap, one of the updates is lost.
                 let before = *tally;
                 *tally = before.plus(work(begun, self.section_steps));
             });

@@ -60,8 +60,8 @@ pub(crate) enum Parsed<R> {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The whole request had been read. For the first request of a connection that waited for a
-    /// handler, this is earlier by that wait.
+    /// The server had read the whole request. If the connection waited for a handler, the time of
+    /// its first request is earlier by this wait.
     pub(crate) arrived: Instant,
     /// A handler began to execute it.
     pub(crate) begun: Instant,

@@ -11,10 +11,11 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) enum Kind {
     /// A list under a lock, and a condition variable on which threads wait.
     Regular,
-    /// Segments of atomic slots. A thread that finds them empty sleeps until a task arrives.
+    /// A list of segments of atomic slots. A thread that finds all slots empty sleeps until a task
+    /// arrives.
     LockFree,
-    /// The same, but a thread that finds them empty sleeps for this time, or until it is unparked,
-    /// and then tries again: the mistake of a study.
+    /// The same segments. But a thread that finds them empty sleeps for this time, and then tries
+    /// again: the mistake of a study.
     LockFreeLookingEvery(Duration),
 }
 

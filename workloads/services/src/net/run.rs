@@ -34,7 +34,7 @@ pub(crate) trait Exchange: Send + Sync {
     /// Returns the number of their connections, all of which should be good.
     fn connections(&self) -> usize;
 
-    /// Runs a client. The run began at `begun`.
+    /// Runs the client with this number. The run began at `begun`.
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Self::Seen;
 
     fn requests(seen: &Self::Seen) -> u64;

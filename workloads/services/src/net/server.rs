@@ -25,9 +25,9 @@ const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
     Connection,
-    /// Jobs of this pool.
+    /// Jobs of this pool answer.
     Pool(&'a ThreadPool, Unit),
-    /// This many threads, which take requests from a queue.
+    /// This many threads answer, and take requests from a queue.
     Threads(usize, Kind, Unit),
 }
 
@@ -146,7 +146,7 @@ impl Server {
             Handlers::Pool(pool, Unit::Requests) => {
                 shared.with_threads(&|request| pool.install(|| shared.answer(request)));
             }
-            // The scope counts the jobs, and ends after the last one.
+            // The scope ends after its last job, so all connections are served.
             Handlers::Pool(pool, Unit::Connections) => pool.in_place_scope(|scope| {
                 shared.accept(|connection| {
                     scope.spawn(move |_| shared.attend_here(&connection));
@@ -209,8 +209,8 @@ struct Shared<'a, S> {
     server: &'a Server,
     service: &'a S,
     counts: Mutex<Counts>,
-    /// A bounded channel with one entry for each open connection. It is full at the limit of
-    /// connections.
+    /// A bounded channel with one entry for each open connection. At the limit of connections, the
+    /// channel is full.
     room: (Sender<()>, Receiver<()>),
 }
 
@@ -249,8 +249,8 @@ impl<S: Service> Shared<'_, S> {
                     let _ = give_back.try_recv();
                 })
             });
-            // Most likely, the process has no descriptor, memory or thread left. Then another
-            // client must leave first.
+            // Most likely, the process has no descriptor, memory or thread left, until another client
+            // leaves.
             if outcome.is_err() && !stop.is_requested() {
                 thread::sleep(AFTER_TROUBLE);
             }

@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
-//! Sockets do not block. If a socket is not ready, its thread waits here until the kernel says that
-//! the socket may be ready, or until its time is up.
+//! Sockets do not block. If a socket is not ready, its thread waits until the kernel says that the
+//! socket may be ready, or until its time is up.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;

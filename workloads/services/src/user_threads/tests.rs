@@ -1,5 +1,4 @@
-//! User-level threads and locks keep their promises with yields at random places. Each seed gives
-//! another schedule.
+//! User-level threads and their locks under schedules with yields at random places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

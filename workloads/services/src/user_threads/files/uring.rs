@@ -39,7 +39,7 @@ impl Ring {
     fn begin(&mut self, mut transfer: Transfer, done: usize) -> io::Result<()> {
         let descriptor = types::Fd(transfer.file.as_raw_fd());
         let rest = &mut transfer.buffer[done..];
-        // A longer buffer needs several transfers.
+        // If the buffer is longer, `next_done` begins another transfer for the rest.
         let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
         let offset = transfer.offset + done as u64;
         let entry = match transfer.direction {
@@ -63,8 +63,7 @@ impl Ring {
                 "more simultaneous transfers than the ring has entries",
             ));
         }
-        // The kernel takes the remaining entries with the next call. If it never takes them,
-        // waiting for them is an error.
+        // After an error, the kernel takes the entry with the next call.
         let _ = self.enter(0);
         Ok(())
     }
