@@ -5,10 +5,13 @@
 mod async_io;
 #[cfg(feature = "cli")]
 mod file_server;
+#[cfg(test)]
+mod fixtures;
 mod forum;
 mod http;
 mod kv;
 mod locks;
+mod metrics;
 mod net;
 #[cfg(feature = "cli")]
 pub mod serve;
@@ -17,7 +20,6 @@ mod user_threads;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use protocol::Metric;
 use workloads::catalogue::{self, Prepare};
 pub use workloads::observer;
 use workloads::program;
@@ -62,31 +64,4 @@ pub fn main(variant: &'static str) -> ExitCode {
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)
-}
-
-/// A metric with its name.
-fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
-    let unit = unit.to_owned();
-    (name.to_owned(), Metric { value, unit })
-}
-
-#[cfg(test)]
-mod fixtures {
-    use protocol::{Size, Values};
-    use rayon::{ThreadPool, ThreadPoolBuilder};
-
-    /// Returns the smallest size of a workload, with parameters like `a=b c=d`.
-    pub(crate) fn values(workload: &str, explicit: &str) -> Values {
-        let words = explicit.split_whitespace();
-        let explicit = words.map(|word| word.split_once('=').expect("name=value"));
-        let explicit = explicit.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        protocol::workload(workload)
-            .resolve(Size::Tiny, &explicit.collect(), false)
-            .unwrap()
-    }
-
-    pub(crate) fn pool(threads: usize) -> ThreadPool {
-        let builder = ThreadPoolBuilder::new().num_threads(threads);
-        builder.build().unwrap()
-    }
 }

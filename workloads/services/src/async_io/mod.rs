@@ -19,7 +19,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rayon::ThreadPool;
 
-use crate::metric;
+use crate::metrics::metric;
 use crate::user_threads::{Files, UserThreads, chain_with_safepoints};
 use area::Area;
 use protocol::{Metric, Refusal, Values};

@@ -5,7 +5,8 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::Discussion;
+use ::protocol::Values;
+
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
 use crate::net::connect;
@@ -77,8 +78,15 @@ impl ClientReport {
     }
 }
 
-impl Discussion {
-    pub(super) fn requests_of(
+/// The clients of all runs.
+pub(crate) struct Clients {
+    pub(crate) seed: u64,
+    pub(crate) words: Words,
+    pub(crate) values: Values,
+}
+
+impl Clients {
+    pub(crate) fn run(
         &self,
         role: Role,
         number: usize,

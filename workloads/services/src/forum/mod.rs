@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use ::protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-use crate::metric;
+use crate::metrics::metric;
 use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
 use board::Board;
-use clients::{ClientReport, ROLES, Role, Words};
+use clients::{ClientReport, Clients, ROLES, Role, Words};
 use workloads::workload::{Instance, Mismatch, Setup};
 
 #[cfg(feature = "cli")]
@@ -50,18 +50,18 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     Ok(Box::new(Runs::new(Discussion {
-        seed: setup.seed,
-        words: Words::new(values.word("harness") == "long-lines"),
-        values: values.clone(),
+        clients: Clients {
+            seed: setup.seed,
+            words: Words::new(values.word("harness") == "long-lines"),
+            values: values.clone(),
+        },
         total: ROLES.map(ClientReport::nothing),
     })))
 }
 
 /// The board and its clients.
 struct Discussion {
-    seed: u64,
-    words: Words,
-    values: Values,
+    clients: Clients,
     /// Measurements since the warm-up, by role.
     total: [ClientReport; 2],
 }
@@ -77,11 +77,11 @@ impl Exchange for Discussion {
     }
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a> {
-        handlers(self.values.word("implementation"), pool)
+        handlers(self.clients.values.word("implementation"), pool)
     }
 
     fn clients(&self) -> usize {
-        self.values.count("posters") + self.values.count("readers")
+        self.clients.values.count("posters") + self.clients.values.count("readers")
     }
 
     fn connections(&self) -> usize {
@@ -89,9 +89,9 @@ impl Exchange for Discussion {
     }
 
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> ClientReport {
-        match number.checked_sub(self.values.count("posters")) {
-            None => self.requests_of(Role::Poster, number, address, begun),
-            Some(number) => self.requests_of(Role::Reader, number, address, begun),
+        match number.checked_sub(self.clients.values.count("posters")) {
+            None => self.clients.run(Role::Poster, number, address, begun),
+            Some(number) => self.clients.run(Role::Reader, number, address, begun),
         }
     }
 
@@ -109,7 +109,7 @@ impl Exchange for Discussion {
         let complaint = seen.iter().find_map(|client| client.complaint.clone());
         let fault = complaint
             .or(trouble)
-            .or_else(|| clients::fault(board, &self.words, &seen));
+            .or_else(|| clients::fault(board, &self.clients.words, &seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::Sessions;
+use protocol::Values;
+
 use super::http::Method;
 use super::plan::{Plan, Step};
 use crate::net::connect;
@@ -44,9 +45,15 @@ impl Report {
     }
 }
 
-impl Sessions {
+/// The clients of all runs.
+pub(crate) struct Clients {
+    pub(crate) plan: Plan,
+    pub(crate) values: Values,
+}
+
+impl Clients {
     /// A client: sessions `number`, `number + clients`, …
-    pub(super) fn sessions(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
+    pub(crate) fn run(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
         let (mut seen, mut sent) = (Report::nothing(), 0);
         let all = number..self.plan.sessions.len();
         for session in all.step_by(self.values.count("clients")) {

@@ -23,7 +23,7 @@ use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
-use clients::Report;
+use clients::{Clients, Report};
 use parts::Parts;
 use plan::Plan;
 use service::{KeyValue, Measured};
@@ -80,8 +80,7 @@ pub(crate) fn serve(
 
 /// The server, its clients and the known answers.
 struct Sessions {
-    plan: Plan,
-    values: Values,
+    clients: Clients,
     threads: usize,
     total: Total,
 }
@@ -106,8 +105,10 @@ impl Total {
 impl Sessions {
     fn new(setup: &Setup<'_>) -> Self {
         Self {
-            plan: Plan::new(setup.seed, setup.values),
-            values: setup.values.clone(),
+            clients: Clients {
+                plan: Plan::new(setup.seed, setup.values),
+                values: setup.values.clone(),
+            },
             threads: setup.threads,
             total: Total::new(setup.values),
         }
@@ -122,24 +123,24 @@ impl Exchange for Sessions {
 
     /// Creates a server with an empty store, which the run fills.
     fn service(&self) -> KeyValue {
-        let store = Store::new(self.values.word("store"));
-        KeyValue::new(store, self.threads, self.values.count("parts") > 0)
+        let store = Store::new(self.clients.values.word("store"));
+        KeyValue::new(store, self.threads, self.clients.values.count("parts") > 0)
     }
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a> {
-        handlers(&self.values, pool)
+        handlers(&self.clients.values, pool)
     }
 
     fn clients(&self) -> usize {
-        self.values.count("clients")
+        self.clients.values.count("clients")
     }
 
     fn connections(&self) -> usize {
-        self.plan.sessions.len()
+        self.clients.plan.sessions.len()
     }
 
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
-        self.sessions(number, address, begun)
+        self.clients.run(number, address, begun)
     }
 
     fn requests(seen: &Report) -> u64 {
@@ -160,12 +161,15 @@ impl Exchange for Sessions {
         let describe = |requests: u64, documents: usize| {
             format!("{requests} requests answered, {documents} documents stored")
         };
-        let expected = describe(self.plan.counts.values().sum(), self.plan.documents.len());
+        let expected = describe(
+            self.clients.plan.counts.values().sum(),
+            self.clients.plan.documents.len(),
+        );
         let actual = if let Some(complaint) = seen.complaint.clone().or(trouble) {
             complaint
-        } else if measured.counts != self.plan.counts {
+        } else if measured.counts != self.clients.plan.counts {
             format!("the server counted {:?}", measured.counts)
-        } else if !self.plan.is_stored_in(&service.store) {
+        } else if !self.clients.plan.is_stored_in(&service.store) {
             "the server stored other documents".to_owned()
         } else {
             describe(seen.requests, service.store.all().len())
@@ -178,7 +182,7 @@ impl Exchange for Sessions {
     }
 
     fn forget(&mut self) {
-        self.total = Total::new(&self.values);
+        self.total = Total::new(&self.clients.values);
     }
 
     fn metrics(&self, _: Duration) -> BTreeMap<String, Metric> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use protocol::Metric;
 
-use crate::metric;
+use crate::metrics::metric;
 use workloads::usage::nanoseconds;
 
 /// The arrival time and the service time of a request.

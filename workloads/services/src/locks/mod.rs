@@ -13,7 +13,7 @@ use std::time::Duration;
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-use crate::metric;
+use crate::metrics::metric;
 use crate::user_threads::Report;
 use work::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};

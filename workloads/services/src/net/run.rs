@@ -10,7 +10,7 @@ use protocol::Metric;
 use rayon::ThreadPool;
 
 use super::{Handlers, LOOPBACK, Limits, Server, Service};
-use crate::metric;
+use crate::metrics::metric;
 use workloads::usage::{process_cpu, thread_cpu};
 use workloads::workload::{Instance, Mismatch};
 

@@ -11,6 +11,7 @@ mod mutex;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +26,7 @@ use workloads::kinds::pacing::chain;
 
 pub(crate) use files::{Direction, Files};
 pub(crate) use mutex::Mutex;
-pub(crate) use sockets::UserSocket;
+pub(crate) use waits::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
 /// nothing. It must be large enough for a panic's report.

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::{Backend, Outcome, Transfer};
+use super::transfer::{Backend, Outcome, Transfer};
 
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;

@@ -6,53 +6,16 @@
 mod helpers;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod uring;
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 
 use protocol::Refusal;
 
-use super::Current;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Read,
-    Write,
-}
-
-impl Direction {
-    /// Transfers all of `buffer`, and blocks the OS thread.
-    pub(crate) fn carry_out(self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        match self {
-            Self::Read => file.read_exact_at(buffer, offset),
-            Self::Write => file.write_all_at(buffer, offset),
-        }
-    }
-}
-
-/// One transfer between a file and all of a buffer, for a user thread.
-#[derive(Debug)]
-struct Transfer {
-    thread: usize,
-    direction: Direction,
-    file: Arc<File>,
-    buffer: Vec<u8>,
-    offset: u64,
-}
-
-/// The buffer of a transfer that has ended, or the error.
-pub(super) type Outcome = io::Result<Vec<u8>>;
-
-trait Backend: Send {
-    fn submit(&mut self, transfer: Transfer) -> io::Result<()>;
-
-    /// Returns one transfer that has ended, and its thread. If there is none yet and `may_wait`,
-    /// waits for one. The caller knows that a transfer is in flight.
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>>;
-}
+use transfer::Backend;
+pub(crate) use transfer::Direction;
+pub(super) use transfer::{Outcome, Transfer};
 
 /// The backend of asynchronous transfers, with the number of transfers in flight.
 pub(crate) struct Files {
@@ -97,7 +60,7 @@ impl Files {
         self.most_under_way
     }
 
-    fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
+    pub(super) fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
         self.backend.submit(transfer)?;
         self.under_way += 1;
         self.most_under_way = self.most_under_way.max(self.under_way);
@@ -111,34 +74,5 @@ impl Files {
         let done = self.backend.next_done(may_wait)?;
         self.under_way -= usize::from(done.is_some());
         Ok(done)
-    }
-}
-
-impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while other threads run. Returns the
-    /// buffer, too.
-    pub(crate) fn transfer(
-        &self,
-        direction: Direction,
-        file: &Arc<File>,
-        buffer: Vec<u8>,
-        offset: u64,
-    ) -> io::Result<Vec<u8>> {
-        let transfer = Transfer {
-            thread: self.number,
-            direction,
-            file: Arc::clone(file),
-            buffer,
-            offset,
-        };
-        self.shared
-            .files
-            .borrow_mut()
-            .as_mut()
-            .expect("the threads were given files")
-            .submit(transfer)?;
-        self.block();
-        let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);
-        outcome.expect("a thread that waits for a transfer is woken by its end")
     }
 }

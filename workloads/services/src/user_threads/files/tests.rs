@@ -1,12 +1,14 @@
 //! Both backends give the same results, and overlap transfers.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::*;
-use crate::user_threads::UserThreads;
 use crate::user_threads::tests::FOREVER;
+use crate::user_threads::{Current, UserThreads};
 
 /// Runs `body` on a user thread with each backend that this kernel allows.
 fn on_each_backend(transfers: usize, body: impl Fn(&Current<'_>) + Copy + 'static) {

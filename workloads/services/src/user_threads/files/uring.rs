@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use io_uring::{IoUring, Probe, opcode, types};
 use slab::Slab;
 
-use super::{Backend, Direction, Outcome, Transfer};
+use super::transfer::{Backend, Direction, Outcome, Transfer};
 
 /// The most entries of a ring: a size that every kernel with `io_uring` allows.
 const MOST_ENTRIES: usize = 4096;
