@@ -2,18 +2,20 @@
 //!
 //! They are in a separate crate, so that a branch is built with them only if a sweep runs one.
 
-pub mod async_io;
-mod descriptors;
+mod async_io;
 #[cfg(feature = "cli")]
-pub mod file_server;
-pub mod forum;
+mod file_server;
+#[cfg(test)]
+mod fixtures;
+mod forum;
 mod http;
-pub mod kv;
-pub mod locks;
+mod kv;
+mod locks;
+mod metrics;
 mod net;
 #[cfg(feature = "cli")]
 pub mod serve;
-pub mod user_threads;
+mod user_threads;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;

@@ -2,22 +2,28 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 use parking_lot::{Mutex, MutexGuard};
-use protocol::Refusal;
+use protocol::{Refusal, Values};
 
 use crate::user_threads::Direction;
+use workloads::kinds::pacing::chain;
 use workloads::random::{Random, mix};
 
-/// Files without names: they disappear when the process ends, for whatever reason.
+/// The work of all tasks. Files have no names: they disappear when the process ends, for whatever
+/// reason.
 pub(super) struct Area {
     tasks: Vec<Task>,
+    /// Transfers of each task.
     blocks: usize,
     bytes: usize,
+    compute_steps: u64,
+    pub(super) direction: Direction,
     seed: u64,
     reaches_disk: bool,
 }
@@ -29,17 +35,11 @@ struct Task {
 }
 
 impl Area {
-    /// Creates a file and buffers for each task, for `blocks` blocks of `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the temporary directory has no room for them, or takes no files.
-    pub(super) fn new(
-        seed: u64,
-        tasks: usize,
-        blocks: usize,
-        bytes: usize,
-        reaches_disk: bool,
-    ) -> Result<Self, Refusal> {
+    /// Creates a file and buffers for each task.
+    pub(super) fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
+        let tasks = values.count("tasks");
+        let (blocks, bytes) = (values.count("operations"), values.count("bytes"));
+        let reaches_disk = values.word("reaches") == "disk";
         let folder = std::env::temp_dir();
         let refuse = |what: String| {
             Refusal::new(format!(
@@ -58,22 +58,54 @@ impl Area {
             tasks,
             blocks,
             bytes,
+            compute_steps: values.whole("compute-steps"),
+            direction: match values.word("operation") {
+                "read" => Direction::Read,
+                _ => Direction::Write,
+            },
             seed,
             reaches_disk,
         })
     }
 
-    /// Resets files and buffers for a run in this direction.
-    ///
-    /// # Panics
-    /// If the files cannot be written, although their space was reserved.
-    pub(super) fn reset(&self, direction: Direction) {
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    pub(super) fn transfers(&self) -> u64 {
+        (self.tasks.len() * self.blocks) as u64
+    }
+
+    /// The sum of all computations.
+    pub(super) fn known_sum(&self) -> u64 {
+        let sums = (0..self.transfers()).map(|word| chain(word, self.compute_steps));
+        sums.fold(0, u64::wrapping_add)
+    }
+
+    /// Runs a task: `transfer` moves a block, `compute` makes the steps after it.
+    pub(super) fn run(
+        &self,
+        task: usize,
+        mut transfer: impl FnMut(usize) -> io::Result<()>,
+        compute: impl Fn(u64, u64) -> u64,
+    ) -> io::Result<u64> {
+        let mut sum = 0_u64;
+        for block in 0..self.blocks {
+            transfer(block)?;
+            let word = (task * self.blocks + block) as u64;
+            sum = sum.wrapping_add(compute(word, self.compute_steps));
+        }
+        Ok(sum)
+    }
+
+    /// Resets files and buffers for a run.
+    pub(super) fn reset(&self) {
         for (number, task) in self.tasks.iter().enumerate() {
             let mut buffers = task.buffers();
             for (block, buffer) in buffers.iter_mut().enumerate() {
                 let content = self.content(number, block);
                 let nothing = vec![0; self.bytes];
-                let (on_disk, in_memory) = match direction {
+                let (on_disk, in_memory) = match self.direction {
                     Direction::Read => (content, nothing),
                     Direction::Write => (nothing, content),
                 };
@@ -109,50 +141,28 @@ impl Area {
         &self.tasks[task].file
     }
 
-    /// The buffer of a block, to be returned.
-    pub(super) fn lend_buffer(&self, task: usize, block: usize) -> Vec<u8> {
-        std::mem::take(&mut self.tasks[task].buffers()[block])
-    }
-
-    pub(super) fn return_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) {
-        self.tasks[task].buffers()[block] = buffer;
+    /// Replaces the buffer of a block, and returns the old one.
+    pub(super) fn swap_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) -> Vec<u8> {
+        mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }
 
     /// Transfers a block and blocks the OS thread until it is done.
-    pub(super) fn transfer(
-        &self,
-        direction: Direction,
-        task: usize,
-        block: usize,
-    ) -> io::Result<()> {
-        let Task { file, .. } = &self.tasks[task];
+    pub(super) fn transfer(&self, task: usize, block: usize) -> io::Result<()> {
         let mut buffers = self.tasks[task].buffers();
-        let (buffer, offset) = (&mut buffers[block], self.offset(block));
-        match direction {
-            Direction::Read => file.read_exact_at(buffer, offset),
-            Direction::Write => file.write_all_at(buffer, offset),
-        }
+        let offset = self.offset(block);
+        let file = &self.tasks[task].file;
+        self.direction.carry_out(file, &mut buffers[block], offset)
     }
 
     /// Returns task and number of the first block with wrong content.
-    ///
-    /// # Errors
-    /// If the files cannot be read.
-    pub(super) fn first_wrong_block(
-        &self,
-        direction: Direction,
-    ) -> io::Result<Option<(usize, usize)>> {
+    pub(super) fn first_wrong_block(&self) -> io::Result<Option<(usize, usize)>> {
         for (number, task) in self.tasks.iter().enumerate() {
             for (block, buffer) in task.buffers().iter().enumerate() {
-                let is_right = match direction {
-                    Direction::Read => *buffer == self.content(number, block),
-                    Direction::Write => {
-                        let mut on_disk = vec![0; self.bytes];
-                        task.file.read_exact_at(&mut on_disk, self.offset(block))?;
-                        on_disk == self.content(number, block)
-                    }
-                };
-                if !is_right {
+                let mut found = buffer.clone();
+                if self.direction == Direction::Write {
+                    task.file.read_exact_at(&mut found, self.offset(block))?;
+                }
+                if found != self.content(number, block) {
                     return Ok(Some((number, block)));
                 }
             }

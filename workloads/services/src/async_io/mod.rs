@@ -1,9 +1,9 @@
 //! `async-io`: threads read or write files and then compute, after a student project on user-level
 //! threads.
 //!
-//! There are three ways. User-level threads on one OS thread transfer synchronously, which blocks
-//! all of them. They transfer asynchronously, while other user-level threads run. Jobs on the pool
-//! block one worker each. `area.rs` has the files and their contents.
+//! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
+//! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.
+//! `area.rs` has the files and their contents.
 
 mod area;
 #[cfg(test)]
@@ -19,76 +19,22 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rayon::ThreadPool;
 
-use crate::user_threads::{Direction, Files, UserThreads, chain_with_safepoints};
+use crate::metrics::metric;
+use crate::user_threads::{Files, UserThreads, chain_with_safepoints};
 use area::Area;
 use protocol::{Metric, Refusal, Values};
 use workloads::kinds::pacing::chain;
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `async-io`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
 
-/// The work of all tasks.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    tasks: usize,
-    operations: usize,
-    compute_steps: u64,
-    direction: Direction,
-}
-
-impl Shape {
-    fn transfers(&self) -> u64 {
-        (self.tasks * self.operations) as u64
-    }
-
-    /// Runs a task: `transfer` moves the block of an operation, `compute` makes the steps after it.
-    fn carry_out(
-        &self,
-        task: usize,
-        mut transfer: impl FnMut(usize) -> io::Result<()>,
-        compute: impl Fn(u64, u64) -> u64,
-    ) -> io::Result<u64> {
-        let mut sum = 0_u64;
-        for operation in 0..self.operations {
-            transfer(operation)?;
-            sum = sum.wrapping_add(compute(
-                self.first_word(task, operation),
-                self.compute_steps,
-            ));
-        }
-        Ok(sum)
-    }
-
-    fn first_word(&self, task: usize, operation: usize) -> u64 {
-        (task * self.operations + operation) as u64
-    }
-
-    /// The sum of all computations.
-    fn known_sum(&self) -> u64 {
-        (0..self.transfers())
-            .map(|word| chain(word, self.compute_steps))
-            .fold(0, u64::wrapping_add)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Pool,
-    Asynchronous { quantum: Duration },
-    Synchronous { quantum: Duration },
-}
-
 struct Transfers {
-    shape: Shape,
-    way: Way,
     area: Arc<Area>,
-    /// The backend. Only user-level threads with asynchronous transfers use it.
+    /// The quantum of user-level threads; `None` if tasks are jobs.
+    quantum: Option<Duration>,
+    /// The backend of user-level threads with asynchronous transfers.
     files: Option<Files>,
     known_sum: u64,
     /// The sum of the run's computations, or the first error.
@@ -97,99 +43,66 @@ struct Transfers {
 
 impl Transfers {
     fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
-        let direction = match values.word("operation") {
-            "read" => Direction::Read,
-            _ => Direction::Write,
-        };
-        let shape = Shape {
-            tasks: values.count("tasks"),
-            operations: values.count("operations"),
-            compute_steps: values.whole("compute-steps"),
-            direction,
-        };
+        let area = Area::new(seed, values)?;
         let quantum = Duration::from_micros(values.whole("quantum-us"));
-        let way = match values.word("io") {
-            "asynchronous" => Way::Asynchronous { quantum },
-            "synchronous" => Way::Synchronous { quantum },
-            _ => Way::Pool,
-        };
-        let files = match way {
-            Way::Asynchronous { .. } => Some(Files::new(values.word("backend"), shape.tasks)?),
-            _ => None,
-        };
-        let reaches_disk = values.word("reaches") == "disk";
-        let (blocks, bytes) = (shape.operations, values.count("bytes"));
-        let area = Area::new(seed, shape.tasks, blocks, bytes, reaches_disk)?;
-        let known_sum = shape.known_sum();
         Ok(Self {
-            shape,
-            way,
+            quantum: (values.word("io") != "pool").then_some(quantum),
+            files: match values.word("io") {
+                "asynchronous" => Some(Files::new(values.word("backend"), area.tasks())?),
+                _ => None,
+            },
+            known_sum: area.known_sum(),
             area: Arc::new(area),
-            files,
-            known_sum,
             outcome: None,
         })
     }
 
-    /// All tasks on user-level threads.
     fn on_user_threads(&mut self, quantum: Duration) -> io::Result<u64> {
-        let mut threads = UserThreads::new(quantum);
         let is_asynchronous = self.files.is_some();
-        if let Some(files) = self.files.take() {
-            threads.set_files(files);
-        }
+        let mut threads = UserThreads::new(quantum, self.files.take());
         let results = Rc::new(RefCell::new(Vec::new()));
-        for task in 0..self.shape.tasks {
-            let (shape, area, results) = (self.shape, Arc::clone(&self.area), Rc::clone(&results));
+        for task in 0..self.area.tasks() {
+            let (area, results) = (Arc::clone(&self.area), Rc::clone(&results));
             threads.spawn(move |me| {
-                let transfer = |operation| {
+                let transfer = |block| {
                     if !is_asynchronous {
-                        return area.transfer(shape.direction, task, operation);
+                        return area.transfer(task, block);
                     }
-                    let buffer = area.lend_buffer(task, operation);
-                    let offset = area.offset(operation);
-                    let buffer = me.transfer(shape.direction, area.file(task), buffer, offset)?;
-                    area.return_buffer(task, operation, buffer);
+                    let buffer = area.swap_buffer(task, block, Vec::new());
+                    let (file, offset) = (area.file(task), area.offset(block));
+                    let buffer = me.transfer(area.direction, file, buffer, offset)?;
+                    area.swap_buffer(task, block, buffer);
                     Ok(())
                 };
                 let compute = |word, steps| chain_with_safepoints(me, word, steps);
-                let result = shape.carry_out(task, transfer, compute);
+                let result = area.run(task, transfer, compute);
                 results.borrow_mut().push(result);
             })?;
         }
-        threads.run().map_err(io::Error::other)?;
+        threads.run();
         self.files = threads.take_files();
         total(results.take())
     }
 }
 
-/// Runs all tasks as jobs; called on the pool.
-fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
-    let total = Mutex::new(Ok(0_u64));
+fn on_pool(area: &Area) -> io::Result<u64> {
+    let results = &Mutex::new(Vec::new());
     rayon::scope(|scope| {
-        for task in 0..shape.tasks {
-            let total = &total;
+        for task in 0..area.tasks() {
             scope.spawn(move |_| {
-                let own = on_this_thread(shape, area, task);
-                let mut total = total.lock();
-                match (total.as_mut(), own) {
-                    (Ok(sum), Ok(own)) => *sum = sum.wrapping_add(own),
-                    (Ok(_), Err(error)) => *total = Err(error),
-                    (Err(_), _) => {}
-                }
+                let own = on_this_thread(area, task);
+                results.lock().push(own);
             });
         }
     });
-    total.into_inner()
+    total(results.lock().drain(..))
 }
 
 /// Runs one task, which blocks the calling OS thread.
-fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
-    let transfer = |operation| area.transfer(shape.direction, task, operation);
-    shape.carry_out(task, transfer, chain)
+fn on_this_thread(area: &Area, task: usize) -> io::Result<u64> {
+    area.run(task, |block| area.transfer(task, block), chain)
 }
 
-/// The sum of the tasks' results, or the first error.
 fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
     results
         .into_iter()
@@ -199,38 +112,32 @@ fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> 
 impl Instance for Transfers {
     fn reset(&mut self) {
         self.outcome = None;
-        self.area.reset(self.shape.direction);
+        self.area.reset();
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let (shape, area) = (self.shape, &self.area);
-        self.outcome = Some(total(
-            (0..shape.tasks).map(|task| on_this_thread(shape, area, task)),
-        ));
-        self.shape.transfers()
+        let results = (0..self.area.tasks()).map(|task| on_this_thread(&self.area, task));
+        self.outcome = Some(total(results));
+        self.area.transfers()
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.outcome = Some(match self.way {
-            Way::Pool => {
-                let (shape, area) = (self.shape, &*self.area);
-                pool.install(|| on_pool(shape, area))
-            }
-            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => {
-                self.on_user_threads(quantum)
-            }
+        let area = Arc::clone(&self.area);
+        self.outcome = Some(match self.quantum {
+            None => pool.install(|| on_pool(&area)),
+            Some(quantum) => self.on_user_threads(quantum),
         });
-        self.shape.transfers()
+        self.area.transfers()
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let describe =
-            |sum: u64| format!("{} correct blocks, sum {sum:016x}", self.shape.transfers());
+            |sum: u64| format!("{} correct blocks, sum {sum:016x}", self.area.transfers());
         let expected = describe(self.known_sum);
         let actual = match &self.outcome {
             None => "nothing ran".to_owned(),
             Some(Err(error)) => format!("a transfer failed: {error}"),
-            Some(Ok(sum)) => match self.area.first_wrong_block(self.shape.direction) {
+            Some(Ok(sum)) => match self.area.first_wrong_block() {
                 Ok(None) => describe(*sum),
                 Ok(Some((task, block))) => format!("block {block} of task {task} is wrong"),
                 Err(error) => format!("reading back failed: {error}"),
@@ -243,19 +150,11 @@ impl Instance for Transfers {
         let Some(files) = &self.files else {
             return BTreeMap::new();
         };
-        let metric = |value: f64, unit: &str| Metric {
-            value,
-            unit: unit.to_owned(),
-        };
+        let is_uring = f64::from(u8::from(files.is_uring()));
+        let most = files.most_under_way() as f64;
         BTreeMap::from([
-            (
-                "io_uring".to_owned(),
-                metric(f64::from(u8::from(files.is_uring())), "1 if used"),
-            ),
-            (
-                "most_under_way".to_owned(),
-                metric(files.most_under_way() as f64, "transfers at a time"),
-            ),
+            metric("io_uring", is_uring, "1 if used"),
+            metric("most_under_way", most, "transfers at a time"),
         ])
     }
 }

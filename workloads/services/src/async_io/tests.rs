@@ -1,33 +1,16 @@
 //! Every way of transferring, and faults that the check must notice.
 
-use protocol::Size;
-
 use super::*;
+use crate::fixtures::{pool, values};
 
-fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
-    let explicit = explicit
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-        .collect();
-    Transfers::new(
-        1,
-        &protocol::workload("async-io")
-            .resolve(Size::Tiny, &explicit, false)
-            .unwrap(),
-    )
-}
-
-fn pool() -> ThreadPool {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(2)
-        .build()
-        .unwrap()
+fn transfers(explicit: &str) -> Transfers {
+    Transfers::new(1, &values("async-io", explicit)).unwrap()
 }
 
 #[test]
 fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
     for operation in ["write", "read"] {
-        let mut transfers = transfers(&[("operation", operation)]).unwrap();
+        let mut transfers = transfers(&format!("operation={operation}"));
         transfers.reset();
         assert!(transfers.check().is_err(), "nothing ran");
         transfers.outcome = Some(Ok(transfers.known_sum));
@@ -41,10 +24,8 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
         assert!(mismatch.actual.contains("no storage space"), "{mismatch:?}");
         transfers.reset();
         transfers.outcome = Some(Ok(transfers.known_sum));
-        assert!(
-            transfers.check().is_err(),
-            "the last run's result must not count"
-        );
+        let checked = transfers.check();
+        assert!(checked.is_err(), "the last run's result must not count");
     }
 }
 
@@ -52,25 +33,24 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
 fn every_way_and_backend_transfers_all_blocks_both_ways() {
     for operation in ["write", "read"] {
         for reaches in ["cache", "disk"] {
-            for (io, backend) in [
-                ("pool", "auto"),
-                ("synchronous", "auto"),
-                ("asynchronous", "threads"),
-                ("asynchronous", "auto"),
+            for io in [
+                "pool",
+                "synchronous",
+                "asynchronous backend=threads",
+                "asynchronous backend=auto",
             ] {
-                let mut transfers = transfers(&[
-                    ("operation", operation),
-                    ("reaches", reaches),
-                    ("io", io),
-                    ("backend", backend),
-                ])
-                .unwrap();
+                let explicit = format!("operation={operation} reaches={reaches} io={io}");
+                let mut transfers = transfers(&explicit);
                 for _ in 0..2 {
                     transfers.reset();
-                    assert_eq!(transfers.run_on(&pool()), 12);
-                    transfers
-                        .check()
-                        .unwrap_or_else(|it| panic!("{io} {backend}: {it:?}"));
+                    assert_eq!(transfers.run_on(&pool(2)), 12);
+                    let checked = transfers.check();
+                    checked.unwrap_or_else(|it| panic!("{explicit}: {it:?}"));
+                }
+                let metrics = transfers.metrics();
+                assert_eq!(metrics.is_empty(), !io.starts_with("asynchronous"));
+                if reaches == "disk" && !metrics.is_empty() {
+                    assert!(metrics["most_under_way"].value > 1.0, "{metrics:?}");
                 }
             }
         }
@@ -78,39 +58,10 @@ fn every_way_and_backend_transfers_all_blocks_both_ways() {
 }
 
 #[test]
-fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
-    for backend in ["threads", "auto"] {
-        let mut transfers = transfers(&[
-            ("io", "asynchronous"),
-            ("backend", backend),
-            ("reaches", "disk"),
-        ])
-        .unwrap();
-        transfers.reset();
-        transfers.run_on(&pool());
-        let metrics = transfers.metrics();
-        assert!(metrics["most_under_way"].value > 1.0, "{metrics:?}");
-        if backend == "threads" {
-            assert!(metrics["io_uring"].value < 0.5, "{metrics:?}");
-        }
-    }
-    let mut alone = transfers(&[("io", "synchronous")]).unwrap();
-    alone.reset();
-    alone.run_on(&pool());
-    assert!(alone.metrics().is_empty());
-}
-
-#[test]
 fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
-    let refusal = transfers(&[
-        ("tasks", "256"),
-        ("operations", "1048576"),
-        ("bytes", "67108864"),
-        ("compute-steps", "0"),
-    ])
-    .err()
-    .expect("no disk has 2^54 bytes");
-    let message = refusal.to_string();
+    let explicit = "tasks=256 operations=1048576 bytes=67108864 compute-steps=0";
+    let refusal = Transfers::new(1, &values("async-io", explicit)).err();
+    let message = refusal.expect("no disk has 2^54 bytes").to_string();
     assert!(message.contains("18014398509481984 bytes"), "{message}");
     assert!(message.contains("TMPDIR"), "{message}");
 }

@@ -2,11 +2,14 @@
 //! the other, until a given time. The file also checks their answers.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+use ::protocol::Values;
 
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
+use crate::net::connect;
 use workloads::kinds::latency::Latencies;
 use workloads::random::{Random, mix};
 
@@ -22,18 +25,11 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// One byte each, as in the study's harness, which chose short texts for speed.
-    pub(crate) fn short() -> Self {
-        Self::of_bytes(1, 1)
-    }
-
-    /// The longest topics, and messages as people write them. The texts of the study's second
-    /// harness are unknown; this shows how much the length of texts matters.
-    pub(crate) fn long() -> Self {
-        Self::of_bytes(MAX_TOPIC, 200)
-    }
-
-    fn of_bytes(topic: usize, message: usize) -> Self {
+    /// Texts of one byte, as in the study's harness, which chose short texts for speed. Or, if
+    /// `are_long`, the longest topics, and messages as people write them: the texts of the study's
+    /// second harness are unknown.
+    pub(crate) fn new(are_long: bool) -> Self {
+        let (topic, message) = if are_long { (MAX_TOPIC, 200) } else { (1, 1) };
         let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);
         Self {
             topics: words(topic),
@@ -41,95 +37,93 @@ impl Words {
         }
     }
 
-    /// Returns the number of this message.
     fn number_of(&self, message: &[u8]) -> Option<usize> {
         self.messages.iter().position(|it| it == message)
     }
 }
 
-/// The time limit of an answer. A guess: longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The role of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Poster,
     Reader,
 }
 
-/// The report of one client.
+pub(crate) const ROLES: [Role; 2] = [Role::Poster, Role::Reader];
+
+struct Seen {
+    topic: usize,
+    index: usize,
+    message: usize,
+}
+
 pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
     pub(crate) latency: Latencies,
-    /// How often each message was accepted in each topic, and the sum of the indices that it got.
-    posted: [[u64; 7]; 7],
-    places: [u64; 7],
-    /// The number of the first message that was read at each index of each topic.
-    read: [[Option<usize>; 7]; 7],
+    /// Each message that the client posted or read.
+    seen: Vec<Seen>,
     pub(crate) complaint: Option<String>,
 }
 
 impl ClientReport {
-    fn nothing(role: Role) -> Self {
+    pub(super) fn nothing(role: Role) -> Self {
         let name = if role == Role::Poster { "post" } else { "read" };
         Self {
             role,
             requests: 0,
             latency: Latencies::new(name),
-            posted: [[0; 7]; 7],
-            places: [0; 7],
-            read: [[None; 7]; 7],
+            seen: Vec::new(),
             complaint: None,
         }
     }
 }
 
-/// All clients of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct Clients<'a> {
-    pub(crate) words: &'a Words,
+/// The clients of all runs.
+pub(crate) struct Clients {
     pub(crate) seed: u64,
-    pub(crate) until: Instant,
-    pub(crate) address: SocketAddr,
+    pub(crate) words: Words,
+    pub(crate) values: Values,
 }
 
-impl Clients<'_> {
-    pub(crate) fn client(&self, role: Role, number: usize) -> ClientReport {
+impl Clients {
+    pub(crate) fn run(
+        &self,
+        role: Role,
+        number: usize,
+        address: SocketAddr,
+        begun: Instant,
+    ) -> ClientReport {
         let mut seen = ClientReport::nothing(role);
+        let until = begun + Duration::from_millis(self.values.whole("duration-ms"));
         let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
-        if let Err(error) = self.talk(&mut random, &mut seen) {
-            seen.complaint
-                .get_or_insert_with(|| format!("{role:?} {number}: {error}"));
+        if let Err(error) = self.talk(&mut random, address, until, &mut seen) {
+            seen.complaint = Some(format!("{role:?} {number}: {error}"));
         }
         seen
     }
 
     /// Sends at least one request, so that there is something to check.
-    fn talk(&self, random: &mut Random, seen: &mut ClientReport) -> io::Result<()> {
-        let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+    fn talk(
+        &self,
+        random: &mut Random,
+        address: SocketAddr,
+        until: Instant,
+        seen: &mut ClientReport,
+    ) -> io::Result<()> {
+        let stream = connect(address)?;
         let mut input = BufReader::new(&stream);
         let mut line = Vec::new();
         loop {
             let (topic, value) = (random.index_below(7), random.index_below(7));
-            let verb = if seen.role == Role::Poster {
-                *b"POST"
-            } else {
-                *b"READ"
+            let (verb, last) = match seen.role {
+                Role::Poster => (b"POST ", &self.words.messages[value][..]),
+                Role::Reader => (b"READ ", &VALUES[value..=value]),
             };
             let begun = Instant::now();
             line.clear();
-            line.extend_from_slice(&verb);
-            line.push(b' ');
-            line.extend_from_slice(&self.words.topics[topic]);
-            line.push(b' ');
-            match seen.role {
-                Role::Poster => line.extend_from_slice(&self.words.messages[value]),
-                Role::Reader => line.push(VALUES[value]),
+            for piece in [verb, &self.words.topics[topic][..], b" ", last, b"\n"] {
+                line.extend_from_slice(piece);
             }
-            line.push(b'\n');
             (&stream).write_all(&line)?;
             line.clear();
             if input.read_until(b'\n', &mut line)? == 0 {
@@ -138,25 +132,17 @@ impl Clients<'_> {
             let ended = Instant::now();
             seen.latency.count(ended - begun);
             seen.requests += 1;
-            if !seen.accept(self.words, topic, value, &line) && seen.complaint.is_none() {
-                let answer = String::from_utf8_lossy(&line).into_owned();
-                seen.complaint = Some(format!(
-                    "{:?} {} {}: {answer:?}",
-                    seen.role,
-                    char::from(VALUES[topic]),
-                    char::from(VALUES[value])
-                ));
+            if !seen.accept(&self.words, topic, value, &line) {
+                let [topic, value] = [topic, value].map(|it| char::from(VALUES[it]));
+                let answer = String::from_utf8_lossy(&line);
+                let wrong = format!("topic {topic}, value {value}: {answer:?}");
+                return Err(io::Error::new(ErrorKind::InvalidData, wrong));
             }
-            if ended >= self.until {
+            if ended >= until {
                 return Ok(());
             }
         }
     }
-}
-
-/// Returns the index that a reader names, which is its text's value as a number.
-fn place(value: usize) -> usize {
-    usize::from(VALUES[value] - b'0')
 }
 
 impl ClientReport {
@@ -165,73 +151,57 @@ impl ClientReport {
         let Some(answer) = line.strip_suffix(b"\n") else {
             return false;
         };
-        match (self.role, answer.strip_prefix(b"OK ")) {
-            (Role::Poster, Some(place)) => {
-                let place = str::from_utf8(place)
-                    .ok()
-                    .and_then(|digits| digits.parse::<u64>().ok());
-                self.posted[topic][value] += 1;
-                self.places[topic] += place.unwrap_or(0);
-                place.is_some()
-            }
-            (Role::Reader, Some(message)) => words
-                .number_of(message)
-                .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
-            // A message never disappears or changes.
-            (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
-            _ => false,
+        let found = answer
+            .strip_prefix(b"OK ")
+            .and_then(|answer| match self.role {
+                Role::Poster => Some((str::from_utf8(answer).ok()?.parse().ok()?, value)),
+                Role::Reader => Some((usize::from(VALUES[value] - b'0'), words.number_of(answer)?)),
+            });
+        match found {
+            Some((index, message)) => self.seen.push(Seen {
+                topic,
+                index,
+                message,
+            }),
+            None => return self.role == Role::Reader && answer == b"NONE",
         }
+        true
     }
 }
 
 /// Checks the board against the clients' reports, and returns a fault if it finds one. The board
-/// must have exactly the accepted messages. Each index was given once, and each message is at the
-/// index where a client read it.
-pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
-    for (number, topic) in words.topics.iter().enumerate() {
-        let name = char::from(VALUES[number]);
-        let length = board.length(topic) as u64;
-        let mut found = [0_u64; 7];
-        for index in 0..length {
-            let index = usize::try_from(index).expect("a length fits");
-            let message = board.read(topic, index);
-            let Some(value) = message.as_deref().and_then(|it| words.number_of(it)) else {
+/// must have exactly the accepted messages, and each message that a client posted or read is at its
+/// index.
+pub(crate) fn fault(board: &Board, words: &Words, clients: &[ClientReport]) -> Option<String> {
+    let mut posted: [Vec<usize>; 7] = Default::default();
+    for client in clients {
+        for seen in &client.seen {
+            let Seen {
+                topic,
+                index,
+                message,
+            } = *seen;
+            let stands = board.read(&words.topics[topic], index);
+            if stands.as_deref() != Some(&words.messages[message]) {
+                let topic = char::from(VALUES[topic]);
                 return Some(format!(
-                    "topic {name}, index {index}: no client posted {message:?}"
+                    "topic {topic}, index {index}: a client saw message {message}, not {stands:?}"
                 ));
-            };
-            found[value] += 1;
-        }
-        let mut posted = [0_u64; 7];
-        let mut places = 0;
-        for client in seen {
-            posted
-                .iter_mut()
-                .zip(client.posted[number])
-                .for_each(|(sum, count)| *sum += count);
-            places += client.places[number];
-        }
-        if found != posted {
-            return Some(format!(
-                "topic {name}: accepted {posted:?}, found {found:?}"
-            ));
-        }
-        if places != length * length.saturating_sub(1) / 2 {
-            return Some(format!(
-                "topic {name}: {length} messages, indices add up to {places}"
-            ));
-        }
-        for client in seen {
-            for (value, message) in client.read[number].iter().enumerate() {
-                let stands = board.read(topic, place(value));
-                let number = stands.as_deref().and_then(|it| words.number_of(it));
-                if message.is_some() && *message != number {
-                    let at = place(value);
-                    return Some(format!(
-                        "topic {name}, index {at}: read {message:?}, {stands:?}"
-                    ));
-                }
             }
+            if client.role == Role::Poster {
+                posted[topic].push(index);
+            }
+        }
+    }
+    for (topic, mut indices) in posted.into_iter().enumerate() {
+        indices.sort_unstable();
+        let length = board.length(&words.topics[topic]);
+        if !indices.iter().copied().eq(0..length) {
+            return Some(format!(
+                "topic {}: {length} messages, and clients posted {}",
+                char::from(VALUES[topic]),
+                indices.len()
+            ));
         }
     }
     None
@@ -240,18 +210,16 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forum::protocol::{self, Request};
-    use crate::net::Parsed;
 
     /// A board and clients that posted two messages and read one of them.
-    fn evening() -> (Board, Vec<ClientReport>) {
-        let (board, words) = (Board::new(), Words::short());
+    fn discussion() -> (Board, Vec<ClientReport>) {
+        let (board, words) = (Board::new(), Words::new(false));
         let (mut poster, mut reader) = (
             ClientReport::nothing(Role::Poster),
             ClientReport::nothing(Role::Reader),
         );
         for value in [2, 3] {
-            let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
+            let place = board.post(&VALUES[..1], &[VALUES[value]]);
             assert!(poster.accept(&words, 0, value, format!("OK {place}\n").as_bytes()));
         }
         assert!(
@@ -270,48 +238,35 @@ mod tests {
     #[test]
     fn a_board_that_holds_what_was_accepted_and_read_has_no_fault_and_every_other_has_one() {
         let damages: [(&str, Damage); 4] = [
-            ("topic 6: accepted", |_, seen| {
-                assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
+            (
+                "topic 6, index 0: a client saw message 0, not None",
+                |_, seen| {
+                    assert!(seen[0].accept(&Words::new(false), 5, 0, b"OK 0\n"));
+                },
+            ),
+            (
+                "topic 1: 3 messages, and clients posted 3",
+                |board, seen| {
+                    board.post(&VALUES[..1], &VALUES[3..4]);
+                    // Planted mistake: the client got the index of another message.
+                    assert!(seen[0].accept(&Words::new(false), 0, 3, b"OK 1\n"));
+                },
+            ),
+            ("topic 4: 1 messages, and clients posted 0", |board, _| {
+                board.post(&VALUES[3..4], b"8");
             }),
-            ("indices add up to 2", |board, seen| {
-                board.post(&VALUES[..1], &VALUES[..1]).unwrap();
-                assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
+            ("topic 1, index 1: a client saw message 6", |_, seen| {
+                seen[1].seen[0].message = 6;
             }),
-            ("no client posted", |board, _| {
-                board.post(&VALUES[3..4], b"8").unwrap();
-            }),
-            ("index 1: read", |_, seen| seen[1].read[0][0] = Some(6)),
         ];
-        let (board, seen) = evening();
-        assert_eq!(fault(&board, &Words::short(), &seen), None);
+        let (board, seen) = discussion();
+        assert_eq!(fault(&board, &Words::new(false), &seen), None);
         for (expected, damage) in damages {
-            let (board, mut seen) = evening();
+            let (board, mut seen) = discussion();
             damage(&board, &mut seen);
-            let found = fault(&board, &Words::short(), &seen).unwrap();
+            let found = fault(&board, &Words::new(false), &seen).unwrap();
             assert!(found.contains(expected), "{found}");
         }
-    }
-
-    #[test]
-    fn the_longest_request_of_a_client_is_one_that_the_board_takes() {
-        let words = Words::long();
-        let line = [
-            b"POST ",
-            &words.topics[6][..],
-            b" ",
-            &words.messages[6],
-            b"\n",
-        ]
-        .concat();
-        let (topic, message) = (words.topics[6].clone(), words.messages[6].clone());
-        let request = Request::Post { topic, message };
-        assert_eq!(
-            protocol::parse(&line),
-            Parsed::Whole {
-                request,
-                length: line.len()
-            }
-        );
     }
 
     #[test]
@@ -322,14 +277,13 @@ mod tests {
         );
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
             assert!(
-                !poster.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                !poster.accept(&Words::new(false), 0, 0, answer.as_bytes()),
                 "{answer:?}"
             );
         }
-        assert!(reader.accept(&Words::short(), 0, 0, b"OK 1\n"));
-        for answer in ["OK 2\n", "NONE\n", "OK 11\n", "OK 8\n", "ERROR x\n"] {
+        for answer in ["OK 11\n", "OK 8\n", "ERROR x\n", "OK 1"] {
             assert!(
-                !reader.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                !reader.accept(&Words::new(false), 0, 0, answer.as_bytes()),
                 "{answer:?}"
             );
         }

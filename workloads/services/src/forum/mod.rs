@@ -12,17 +12,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use ::protocol::{Metric, Refusal};
+use ::protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-use crate::descriptors;
-use crate::net::{Exchange, Handlers, Queue, Runs, Unit, metric};
+use crate::metrics::metric;
+use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
 use board::Board;
-use clients::{ClientReport, Clients, Role, Words};
-use workloads::kinds::latency::Latencies;
+use clients::{ClientReport, Clients, ROLES, Role, Words};
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// The parameters of the server.
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
@@ -30,15 +28,12 @@ pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
-    values: &::protocol::Values,
+    values: &Values,
     pool: &ThreadPool,
 ) -> std::io::Result<String> {
     let board = Board::new();
     let counts = server.run(&board, handlers(values.word("implementation"), pool))?;
-    Ok(format!(
-        "{counts}\n{} messages on the board\n",
-        board.messages()
-    ))
+    Ok(format!("{counts}\n"))
 }
 
 /// Returns the handlers that answer. With a queue there are as many threads as `pool` has; the
@@ -51,68 +46,27 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     }
 }
 
-/// Prepares the workload `forum`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+#[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
+pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
-    let (posters, readers) = (values.count("posters"), values.count("readers"));
-    descriptors::check("forum", "posters + readers", posters + readers)?;
-    Ok(Box::new(Runs::new(Evening {
-        seed: setup.seed,
-        implementation: values.word("implementation").to_owned(),
-        words: match values.word("harness") {
-            "long-lines" => Words::long(),
-            _ => Words::short(),
+    Ok(Box::new(Runs::new(Discussion {
+        clients: Clients {
+            seed: setup.seed,
+            words: Words::new(values.word("harness") == "long-lines"),
+            values: values.clone(),
         },
-        posters,
-        readers,
-        duration: Duration::from_millis(values.whole("duration-ms")),
-        total: Total::new(),
+        total: ROLES.map(ClientReport::nothing),
     })))
 }
 
 /// The board and its clients.
-struct Evening {
-    seed: u64,
-    implementation: String,
-    words: Words,
-    posters: usize,
-    readers: usize,
-    duration: Duration,
-    total: Total,
+struct Discussion {
+    clients: Clients,
+    /// Measurements since the warm-up, by role.
+    total: [ClientReport; 2],
 }
 
-/// Measurements since the warm-up.
-struct Total {
-    posts: Latencies,
-    reads: Latencies,
-    posted: u64,
-    read: u64,
-}
-
-impl Total {
-    fn new() -> Self {
-        Self {
-            posts: Latencies::new("post"),
-            reads: Latencies::new("read"),
-            posted: 0,
-            read: 0,
-        }
-    }
-
-    fn add(&mut self, client: &ClientReport) {
-        let (latencies, count) = match client.role {
-            Role::Poster => (&mut self.posts, &mut self.posted),
-            Role::Reader => (&mut self.reads, &mut self.read),
-        };
-        latencies.absorb(&client.latency);
-        *count += client.requests;
-    }
-}
-
-impl Exchange for Evening {
+impl Exchange for Discussion {
     type Service = Board;
     type Seen = ClientReport;
 
@@ -123,11 +77,11 @@ impl Exchange for Evening {
     }
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a> {
-        handlers(&self.implementation, pool)
+        handlers(self.clients.values.word("implementation"), pool)
     }
 
     fn clients(&self) -> usize {
-        self.posters + self.readers
+        self.clients.values.count("posters") + self.clients.values.count("readers")
     }
 
     fn connections(&self) -> usize {
@@ -135,15 +89,9 @@ impl Exchange for Evening {
     }
 
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> ClientReport {
-        let clients = Clients {
-            words: &self.words,
-            seed: self.seed,
-            until: begun + self.duration,
-            address,
-        };
-        match number.checked_sub(self.posters) {
-            None => clients.client(Role::Poster, number),
-            Some(number) => clients.client(Role::Reader, number),
+        match number.checked_sub(self.clients.values.count("posters")) {
+            None => self.clients.run(Role::Poster, number, address, begun),
+            Some(number) => self.clients.run(Role::Reader, number, address, begun),
         }
     }
 
@@ -161,39 +109,34 @@ impl Exchange for Evening {
         let complaint = seen.iter().find_map(|client| client.complaint.clone());
         let fault = complaint
             .or(trouble)
-            .or_else(|| clients::fault(board, &self.words, &seen));
+            .or_else(|| clients::fault(board, &self.clients.words, &seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
         for client in &seen {
-            self.total.add(client);
+            let total = &mut self.total[client.role as usize];
+            total.latency.absorb(&client.latency);
+            total.requests += client.requests;
         }
         Ok(expected)
     }
 
     fn forget(&mut self) {
-        self.total = Total::new();
+        self.total = ROLES.map(ClientReport::nothing);
     }
 
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric> {
-        let Total {
-            posts,
-            reads,
-            posted,
-            read,
-        } = &self.total;
-        let mut metrics: BTreeMap<String, Metric> = posts.summary().into_iter().collect();
-        metrics.extend(reads.summary());
+        let [posts, reads] = &self.total;
+        let mut metrics: BTreeMap<String, Metric> = posts.latency.summary().into_iter().collect();
+        metrics.extend(reads.latency.summary());
         let seconds = elapsed.as_secs_f64();
         if seconds > 0.0 {
-            let rate = |count: u64| count as f64 / seconds;
+            let rate = |requests: u64| requests as f64 / seconds;
+            let each = rate(posts.requests + reads.requests) / self.clients() as f64;
             let rates = [
-                ("posts_per_second", rate(*posted)),
-                ("reads_per_second", rate(*read)),
-                (
-                    "requests_per_thread_per_second",
-                    rate(posted + read) / self.clients() as f64,
-                ),
+                ("posts_per_second", rate(posts.requests)),
+                ("reads_per_second", rate(reads.requests)),
+                ("requests_per_thread_per_second", each),
             ];
             metrics.extend(rates.map(|(name, value)| metric(name, value, "requests/s")));
         }
@@ -203,21 +146,13 @@ impl Exchange for Evening {
 
 #[cfg(test)]
 mod tests {
-    use ::protocol::Size;
-
     use super::*;
+    use crate::fixtures::{pool, values};
 
-    fn evening(implementation: &str, harness: &str) -> Box<dyn Instance> {
-        let explicit = [("implementation", implementation), ("harness", harness)];
-        let explicit = explicit
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
-        let values = ::protocol::workload("forum")
-            .resolve(Size::Tiny, &explicit, false)
-            .unwrap();
+    fn discussion(explicit: &str) -> Box<dyn Instance> {
         let setup = Setup {
             seed: 1,
-            values: &values,
+            values: &values("forum", explicit),
             input: None,
             threads: 1,
         };
@@ -226,31 +161,28 @@ mod tests {
 
     #[test]
     fn a_run_that_was_good_is_accepted_once() {
-        let mut evening = evening("pool", "short-lines");
-        evening.reset();
-        assert!(evening.run_sequential() >= 4, "one request of each client");
-        assert!(evening.check().is_ok());
-        assert!(evening.check().is_err(), "nothing ran since");
+        let mut discussion = discussion("");
+        discussion.reset();
+        assert!(
+            discussion.run_sequential() >= 4,
+            "one request of each client"
+        );
+        assert!(discussion.check().is_ok());
+        assert!(discussion.check().is_err(), "nothing ran since");
     }
 
     #[test]
     fn every_implementation_serves_all_clients() {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(2)
-            .build()
-            .unwrap();
-        for (implementation, harness) in [
-            ("pool", "short-lines"),
-            ("pool", "long-lines"),
-            ("queue", "short-lines"),
-            ("threads", "long-lines"),
+        for explicit in [
+            "implementation=pool harness=long-lines",
+            "implementation=queue harness=short-lines",
+            "implementation=threads harness=long-lines",
         ] {
-            let mut evening = evening(implementation, harness);
-            evening.reset();
-            assert!(evening.run_on(&pool) >= 4, "{implementation}");
-            evening
-                .check()
-                .unwrap_or_else(|it| panic!("{implementation}: {it:?}"));
+            let mut discussion = discussion(explicit);
+            discussion.reset();
+            assert!(discussion.run_on(&pool(2)) >= 4, "{explicit}");
+            let checked = discussion.check();
+            checked.unwrap_or_else(|it| panic!("{explicit}: {it:?}"));
         }
     }
 }

@@ -6,158 +6,143 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::http::Method;
+use protocol::Values;
+
+use super::http::{CREATED, Method, NO_CONTENT, NOTHING_FOUND, Response};
 use super::service::Counts;
-use super::store::{Document, md5};
-use workloads::random::{Random, mix};
+use super::store::{Store, md5};
+use crate::http::Status;
+use workloads::random::Random;
 
 /// The number of keys of a session. There are few, so that documents are read, replaced and deleted
 /// many times.
 const KEYS: u64 = 8;
 
-/// The bytes of which documents are slices.
 const LETTERS: usize = 1 << 16;
 
-/// The number of requests, and their kinds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mix {
-    pub(crate) sessions: usize,
-    pub(crate) requests: usize,
-    /// The percentage of requests other than GET; 25 % of these are DELETE.
-    pub(crate) writes_percent: u64,
-    /// Longest document.
-    pub(crate) value_bytes: usize,
-}
+/// A document as a slice of the letters, and its MD5.
+type Piece = (Range<usize>, [u8; 16]);
 
-/// One request with its known answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) method: Method,
-    pub(crate) key: u64,
-    /// The content that a POST sends, as a slice of the letters.
-    pub(crate) sent: Range<usize>,
-    pub(crate) status: u16,
-    /// The document whose tag is in the answer, as a slice of the letters, and its MD5.
-    pub(crate) document: Option<(Range<usize>, [u8; 16])>,
+    key: u64,
+    status: Status,
+    /// The document that the request sends, or that the server finds.
+    document: Option<Piece>,
 }
 
-/// All sessions.
 pub(crate) struct Plan {
     letters: Vec<u8>,
     pub(crate) sessions: Vec<Vec<Step>>,
-    /// The counts and documents that a server must have at the end.
-    pub(crate) known: Summary,
-}
-
-/// The summary of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+    /// The counts that a server must have at the end.
     pub(crate) counts: Counts,
-    pub(crate) documents: usize,
-    /// A hash of keys, contents and MD5s that does not depend on their order.
-    pub(crate) fingerprint: u64,
+    /// The documents that a server must have at the end.
+    pub(crate) documents: HashMap<Vec<u8>, Piece>,
 }
 
-/// The key as a client sends it.
 pub(crate) fn key_of(session: usize, key: u64) -> String {
     format!("s{session}/k{key}")
 }
 
-impl Summary {
-    /// Adds a stored document.
-    pub(crate) fn add(&mut self, key: &[u8], body: &[u8], md5: &[u8; 16]) {
-        let word = |bytes: &[u8]| {
-            bytes.iter().fold(mix(bytes.len() as u64), |word, byte| {
-                mix(word ^ u64::from(*byte))
-            })
-        };
-        let document = mix(word(key) ^ mix(word(body)) ^ mix(mix(word(md5))));
-        self.documents += 1;
-        self.fingerprint = self.fingerprint.wrapping_add(document);
-    }
-
-    /// Returns the summary of a server with these counts and documents. A document with a wrong MD5
-    /// changes the summary.
-    pub(crate) fn of(counts: Counts, documents: &[(Vec<u8>, Document)]) -> Self {
-        let mut summary = Self {
-            counts,
-            ..Self::default()
-        };
-        for (key, document) in documents {
-            let computed = md5(&document.body);
-            let tag = if computed == document.md5 {
-                computed
-            } else {
-                [0; 16]
-            };
-            summary.add(key, &document.body, &tag);
-        }
-        summary
-    }
-}
-
 impl Plan {
-    /// Creates the plan for `seed`.
-    pub(crate) fn new(seed: u64, mix: Mix) -> Self {
+    pub(crate) fn new(seed: u64, values: &Values) -> Self {
+        let value_bytes = values.count("value-bytes");
         let mut random = Random::new(seed);
         let letters =
-            (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
+            (0..LETTERS + value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
         let mut plan = Self {
             letters: letters.collect(),
             sessions: Vec::new(),
-            known: Summary::default(),
+            counts: Counts::new(),
+            documents: HashMap::new(),
         };
-        for session in 0..mix.sessions {
-            let steps = plan.session(&mut random, mix, session);
+        for session in 0..values.count("sessions") {
+            let steps = plan.session(&mut random, values, session);
             plan.sessions.push(steps);
         }
         plan
     }
 
-    pub(crate) fn letters(&self, piece: &Range<usize>) -> &[u8] {
-        &self.letters[piece.clone()]
-    }
-
     /// Computes the answers of a session with a map.
-    fn session(&mut self, random: &mut Random, mix: Mix, session: usize) -> Vec<Step> {
-        let mut stored: HashMap<u64, (Range<usize>, [u8; 16])> = HashMap::new();
-        let steps: Vec<Step> = (0..mix.requests)
+    fn session(&mut self, random: &mut Random, values: &Values, session: usize) -> Vec<Step> {
+        let writes_percent = values.whole("writes-percent");
+        let value_bytes = values.count("value-bytes");
+        let mut stored: HashMap<u64, Piece> = HashMap::new();
+        let steps = (0..values.count("requests"))
             .map(|_| {
                 let key = random.below(KEYS);
-                let method = match (random.below(100) < mix.writes_percent, random.below(4)) {
+                let method = match (random.below(100) < writes_percent, random.below(4)) {
                     (false, _) => Method::Get,
                     (true, 0) => Method::Delete,
                     (true, _) => Method::Post,
                 };
-                let (sent, status, document) = match method {
+                let (status, document) = match method {
                     Method::Post => {
-                        let length = random.index_below(mix.value_bytes + 1);
+                        let length = random.index_below(value_bytes + 1);
                         let begin = random.index_below(LETTERS);
                         let piece = begin..begin + length;
-                        let document = (piece.clone(), md5(self.letters(&piece)));
-                        let old = stored.insert(key, document.clone());
-                        (piece, if old.is_some() { 200 } else { 201 }, Some(document))
+                        let md5 = md5(&self.letters[piece.clone()]);
+                        let old = stored.insert(key, (piece.clone(), md5));
+                        let status = if old.is_some() { Status::OK } else { CREATED };
+                        (status, Some((piece, md5)))
                     }
-                    Method::Delete if stored.remove(&key).is_some() => (0..0, 204, None),
+                    Method::Delete if stored.remove(&key).is_some() => (NO_CONTENT, None),
                     Method::Get if stored.contains_key(&key) => {
-                        (0..0, 200, stored.get(&key).cloned())
+                        (Status::OK, stored.get(&key).cloned())
                     }
-                    _ => (0..0, 404, None),
+                    _ => (Status::NOT_FOUND, None),
                 };
-                *self.known.counts.entry((method, status)).or_insert(0) += 1;
+                *self.counts.entry((method, status)).or_insert(0) += 1;
                 Step {
                     method,
                     key,
-                    sent,
                     status,
                     document,
                 }
             })
             .collect();
-        for (key, (piece, md5)) in stored {
-            let body = self.letters[piece].to_vec();
-            self.known.add(key_of(session, key).as_bytes(), &body, &md5);
-        }
+        let stored = stored.into_iter();
+        self.documents
+            .extend(stored.map(|(key, piece)| (key_of(session, key).into(), piece)));
         steps
+    }
+
+    fn body(&self, document: Option<&Piece>) -> &[u8] {
+        document.map_or(&[], |(piece, _)| &self.letters[piece.clone()])
+    }
+
+    pub(crate) fn request(&self, session: usize, step: &Step) -> (String, &[u8]) {
+        let sent = step
+            .document
+            .as_ref()
+            .filter(|_| step.method == Method::Post);
+        (key_of(session, step.key), self.body(sent))
+    }
+
+    pub(crate) fn answer(&self, step: &Step, output: &mut Vec<u8>) {
+        let document = step.document.as_ref();
+        Response {
+            status: step.status,
+            tag: document.map(|(_, md5)| *md5),
+            body: match step.method {
+                _ if step.status == Status::NOT_FOUND => NOTHING_FOUND,
+                Method::Get => self.body(document),
+                Method::Post | Method::Delete => b"",
+            },
+            keeps_alive: true,
+        }
+        .write(output);
+    }
+
+    /// Returns whether `store` has exactly the known documents.
+    pub(crate) fn is_stored_in(&self, store: &Store) -> bool {
+        let stored = store.all();
+        stored.len() == self.documents.len()
+            && stored.iter().all(|(key, document)| {
+                let known = self.documents.get(key);
+                known.is_some_and(|(_, md5)| *md5 == document.md5)
+                    && *document.body == *self.body(known)
+            })
     }
 }

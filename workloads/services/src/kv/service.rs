@@ -7,30 +7,21 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use protocol::Metric;
 
-use super::http::{self, Method, Request, Response};
+use super::http::{self, CREATED, Method, NO_CONTENT, NOTHING_FOUND, Request, Response};
 use super::parts::Noted;
-use super::store::{Put, Store};
+use super::store::Store;
 use crate::http::Status;
-use crate::net::{Parsed, Protocol, Refused, Service, Then, Times};
+use crate::net::{Parsed, Service, Times};
 use workloads::kinds::latency::Latencies;
 
 /// How many requests of each method ended with each status.
-pub(crate) type Counts = BTreeMap<(Method, u16), u64>;
+pub(crate) type Counts = BTreeMap<(Method, Status), u64>;
 
-/// The key-value service; see the file's header.
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
     /// As many records as there are handlers, so that two connections seldom write to the same one.
-    records: Vec<CachePadded<Mutex<Record>>>,
+    records: Vec<CachePadded<Mutex<Measured>>>,
     notes_each: bool,
-}
-
-/// The measurements of some answered requests.
-#[derive(Default)]
-struct Record {
-    measured: Measured,
-    /// Each answered request, if the service records them one by one.
-    noted: Vec<Noted>,
 }
 
 impl KeyValue {
@@ -45,60 +36,47 @@ impl KeyValue {
         }
     }
 
-    /// Returns the requests that were recorded one by one, in any order.
-    pub(crate) fn take_noted(&self) -> Vec<Noted> {
-        let records = self.records.iter();
-        records
-            .flat_map(|it| mem::take(&mut it.lock().noted))
-            .collect()
-    }
-
-    /// Returns the measurements of all records.
-    pub(crate) fn measured(&self) -> Measured {
+    /// Takes the measurements of all records out.
+    pub(crate) fn take_measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
-            all.absorb(&record.lock().measured);
+            all.absorb(mem::take(&mut record.lock()));
         }
         all
     }
 }
 
-impl Protocol for KeyValue {
+impl Service for KeyValue {
     type Request = Request;
+    type Outcome = Status;
 
     fn parse(&self, input: &[u8]) -> Parsed<Request> {
         http::parse(input)
     }
 
-    fn refuse(&self, why: Refused) -> Vec<u8> {
-        http::refusal(crate::http::refused(why))
+    fn late(&self) -> Vec<u8> {
+        let status = Status(408, "Request Timeout");
+        http::refusal((status, "the request did not arrive in time\n"))
     }
-}
 
-impl Service for KeyValue {
-    type Outcome = Status;
-
-    fn answer(&self, request: &Request, is_last: bool, output: &mut Vec<u8>) -> (Status, Then) {
+    fn answer(&self, request: &Request, output: &mut Vec<u8>) -> (Status, bool) {
         let found;
         let (status, tag, body): (Status, Option<[u8; 16]>, &[u8]) = match request.method {
             Method::Get => {
                 found = self.store.get(&request.key);
                 match &found {
                     Some(document) => (Status::OK, Some(document.md5), &document.body),
-                    None => (Status::NOT_FOUND, None, b"there is no such document\n"),
+                    None => (Status::NOT_FOUND, None, NOTHING_FOUND),
                 }
             }
             Method::Post => match self.store.put(&request.key, &request.body) {
-                (Put::Created, md5) => (Status::CREATED, Some(md5), b""),
-                (Put::Replaced, md5) => (Status::OK, Some(md5), b""),
-                (Put::Full, _) => (Status::INSUFFICIENT_STORAGE, None, b"delete something\n"),
+                (true, md5) => (CREATED, Some(md5), b""),
+                (false, md5) => (Status::OK, Some(md5), b""),
             },
-            Method::Delete if self.store.delete(&request.key) => (Status::NO_CONTENT, None, b""),
-            Method::Delete => (Status::NOT_FOUND, None, b"there is no such document\n"),
-            // Without content: the method may be HEAD, whose answer has none.
-            Method::Other => (Status::METHOD_NOT_ALLOWED, None, b""),
+            Method::Delete if self.store.delete(&request.key) => (NO_CONTENT, None, b""),
+            Method::Delete => (Status::NOT_FOUND, None, NOTHING_FOUND),
         };
-        let keeps_alive = request.keeps_alive && !is_last;
+        let keeps_alive = request.keeps_alive;
         Response {
             status,
             tag,
@@ -106,23 +84,17 @@ impl Service for KeyValue {
             keeps_alive,
         }
         .write(output);
-        (
-            status,
-            if keeps_alive {
-                Then::Listen
-            } else {
-                Then::Close
-            },
-        )
+        (status, keeps_alive)
     }
 
     fn answered(&self, connection: usize, request: &Request, status: Status, times: Times) {
         let mut record = self.records[connection % self.records.len()].lock();
-        record.measured.note(request.method, status, times);
+        let took = times.ended - times.arrived;
+        record.service[request.method as usize].count(took);
+        record.wait.count(times.begun - times.arrived);
+        *record.counts.entry((request.method, status)).or_insert(0) += 1;
         if self.notes_each {
-            record
-                .noted
-                .push((times.arrived, times.ended - times.arrived));
+            record.noted.push((times.arrived, took));
         }
     }
 }
@@ -130,55 +102,42 @@ impl Service for KeyValue {
 /// The server's measurements of the requests that it answered.
 pub(crate) struct Measured {
     /// Times from arrival to the end of the answer, by method in the order of [`Method`].
-    service: [Latencies; 4],
+    service: [Latencies; 3],
     /// Times from arrival until a handler began.
     wait: Latencies,
     pub(crate) counts: Counts,
+    /// Each answered request, if the service records them one by one.
+    pub(crate) noted: Vec<Noted>,
 }
 
 impl Default for Measured {
     fn default() -> Self {
-        let names = [
-            "service_get",
-            "service_post",
-            "service_delete",
-            "service_other",
-        ];
-        let (service, wait) = (names.map(Latencies::new), Latencies::new("wait"));
+        let names = ["service_get", "service_post", "service_delete"];
         Self {
-            service,
-            wait,
+            service: names.map(Latencies::new),
+            wait: Latencies::new("wait"),
             counts: Counts::new(),
+            noted: Vec::new(),
         }
     }
 }
 
 impl Measured {
-    fn note(&mut self, method: Method, status: Status, times: Times) {
-        self.service[method as usize].count(times.ended - times.arrived);
-        self.wait.count(times.begun - times.arrived);
-        *self.counts.entry((method, status.0)).or_insert(0) += 1;
-    }
-
-    /// Adds the measurements of `other`.
-    pub(crate) fn absorb(&mut self, other: &Self) {
-        self.service
-            .iter_mut()
-            .zip(&other.service)
-            .for_each(|(own, it)| own.absorb(it));
-        self.wait.absorb(&other.wait);
-        for (key, count) in &other.counts {
-            *self.counts.entry(*key).or_insert(0) += count;
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (own, it) in self.service.iter_mut().zip(&other.service) {
+            own.absorb(it);
         }
+        self.wait.absorb(&other.wait);
+        for (key, count) in other.counts {
+            *self.counts.entry(key).or_insert(0) += count;
+        }
+        self.noted.extend(other.noted);
     }
 
-    /// Returns service times, of all requests and by method, and the times before a handler began.
     pub(crate) fn metrics(&self) -> Vec<(String, Metric)> {
         let mut all = Latencies::new("service");
         self.service.iter().for_each(|method| all.absorb(method));
-        let mut metrics = all.summary();
-        metrics.extend(self.service.iter().flat_map(Latencies::summary));
-        metrics.extend(self.wait.summary());
-        metrics
+        let kinds = [&all, &self.wait].into_iter().chain(&self.service);
+        kinds.flat_map(Latencies::summary).collect()
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! Each contender alternates between work outside the lock and a critical section. Contenders are
 //! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in
-//! the lock's queue, or spin. `contender.rs` has the work of a contender; `user.rs` and `system.rs`
-//! run the contenders.
+//! the lock's queue, or spin. `work.rs` has the work of a contender; `contenders.rs` runs them.
 
-mod contender;
-mod system;
-mod user;
+mod contenders;
+mod work;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,16 +13,13 @@ use std::time::Duration;
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
+use crate::metrics::metric;
 use crate::user_threads::Report;
-use contender::{Lock, Shape, Tally};
+use work::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
 use workloads::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `locks`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Contention::new(setup.seed, setup.values)?))
 }
 
@@ -69,7 +64,7 @@ impl Contention {
                 quantum: Duration::from_micros(values.whole("quantum-us")),
             },
             "os-threads" => On::OsThreads {
-                cpus: system::first_cpus(values.count("cpus"))?,
+                cpus: contenders::first_cpus(values.count("cpus"))?,
             },
             _ => On::Pool,
         };
@@ -104,10 +99,10 @@ impl Instance for Contention {
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         let tally = match self.on {
-            On::Pool => pool.install(|| system::on_pool(self.shape, self.lock)),
-            On::OsThreads { cpus } => system::on_threads(self.shape, self.lock, cpus),
+            On::Pool => pool.install(|| contenders::on_pool(self.shape, self.lock)),
+            On::OsThreads { cpus } => contenders::on_threads(self.shape, self.lock, cpus),
             On::UserThreads { quantum } => {
-                let (tally, report) = user::run(self.shape, self.lock, quantum);
+                let (tally, report) = contenders::on_user_threads(self.shape, self.lock, quantum);
                 self.reports.push(report);
                 tally
             }
@@ -129,49 +124,30 @@ impl Instance for Contention {
         if self.reports.is_empty() {
             return BTreeMap::new();
         }
-        let mean = |count: fn(&Report) -> u64, unit: &str| {
+        let mean = |count: fn(&Report) -> u64| {
             let sum: u64 = self.reports.iter().map(count).sum();
-            Metric {
-                value: sum as f64 / self.reports.len() as f64,
-                unit: unit.to_owned(),
-            }
+            sum as f64 / self.reports.len() as f64
         };
+        let (switches, preemptions) = (mean(|it| it.switches), mean(|it| it.preemptions));
         BTreeMap::from([
-            (
-                "user_switches".to_owned(),
-                mean(|report| report.switches, "switches/iteration"),
-            ),
-            (
-                "preemptions".to_owned(),
-                mean(|report| report.preemptions, "times/iteration"),
-            ),
+            metric("user_switches", switches, "switches/iteration"),
+            metric("preemptions", preemptions, "times/iteration"),
         ])
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::Size;
-
     use super::*;
+    use crate::fixtures::{pool, values};
 
-    fn contention(explicit: &[(&str, &str)]) -> Contention {
-        let explicit = explicit
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect();
-        Contention::new(
-            1,
-            &protocol::workload("locks")
-                .resolve(Size::Tiny, &explicit, false)
-                .unwrap(),
-        )
-        .unwrap()
+    fn contention(explicit: &str) -> Contention {
+        Contention::new(1, &values("locks", explicit)).unwrap()
     }
 
     #[test]
     fn a_lost_section_and_a_wrong_sum_are_rejected() {
-        let mut contention = contention(&[]);
+        let mut contention = contention("");
         assert!(contention.check().is_err(), "nothing ran");
         contention.run_sequential();
         assert!(contention.check().is_ok());
@@ -191,21 +167,11 @@ mod tests {
     #[test]
     fn a_holder_whose_quantum_ends_costs_every_spinning_contender_its_own() {
         // A quantum ends in each section, at the first safepoint.
-        let shape = [
-            ("on", "user-threads"),
-            ("contenders", "4"),
-            ("iterations", "2"),
-            ("outside-steps", "0"),
-            ("section-steps", "2000"),
-            ("quantum-us", "1"),
-        ];
+        let shape = "on=user-threads contenders=4 iterations=2 outside-steps=0 section-steps=2000 \
+                     quantum-us=1";
         let preemptions = |lock| {
-            let mut contention = contention(&[&shape[..], &[("lock", lock)]].concat());
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build()
-                .unwrap();
-            contention.run_on(&pool);
+            let mut contention = contention(&format!("{shape} lock={lock}"));
+            contention.run_on(&pool(1));
             contention.check().unwrap();
             contention.metrics()["preemptions"].value
         };

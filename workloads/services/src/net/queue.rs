@@ -7,33 +7,29 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 
-/// A queue of tasks for threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A list under a lock, and a condition variable on which threads wait.
     Regular,
-    /// Segments of atomic slots. A thread that finds them empty sleeps until a task arrives.
+    /// A list of segments of atomic slots. A thread that finds all slots empty sleeps until a task
+    /// arrives.
     LockFree,
-    /// The same, but a thread that finds them empty sleeps for this time, or until it is unparked,
-    /// and then tries again: the mistake of a study.
+    /// The same segments. But a thread that finds them empty sleeps for this time, and then tries
+    /// again: the mistake of a study.
     LockFreeLookingEvery(Duration),
 }
 
 /// Without a bound: each client has one task at a time, and the number of clients has a limit.
 pub(super) enum Queue<T> {
     Regular(Mutex<VecDeque<T>>, Condvar),
-    LockFree {
-        last: Sender<T>,
-        first: Receiver<T>,
-        nap: Option<Duration>,
-    },
+    LockFree(Sender<T>, Receiver<T>, Option<Duration>),
 }
 
 impl<T> Queue<T> {
     pub(super) fn new(kind: Kind) -> Self {
         let lock_free = |nap| {
             let (last, first) = unbounded();
-            Self::LockFree { last, first, nap }
+            Self::LockFree(last, first, nap)
         };
         match kind {
             Kind::Regular => Self::Regular(Mutex::default(), Condvar::new()),
@@ -48,14 +44,13 @@ impl<T> Queue<T> {
                 list.lock().push_back(task);
                 added.notify_one();
             }
-            Self::LockFree { last, .. } => {
+            Self::LockFree(last, ..) => {
                 let sent = last.send(task).is_ok();
                 debug_assert!(sent, "its receiver is beside it");
             }
         }
     }
 
-    /// Waits for a task, and takes the first one.
     pub(super) fn pop(&self) -> T {
         match self {
             Self::Regular(list, added) => {
@@ -63,14 +58,8 @@ impl<T> Queue<T> {
                 added.wait_while(&mut list, |list| list.is_empty());
                 list.pop_front().expect("it was waited for")
             }
-            Self::LockFree {
-                first, nap: None, ..
-            } => first.recv().expect("its sender is here"),
-            Self::LockFree {
-                first,
-                nap: Some(nap),
-                ..
-            } => loop {
+            Self::LockFree(_, first, None) => first.recv().expect("its sender is here"),
+            Self::LockFree(_, first, Some(nap)) => loop {
                 if let Ok(task) = first.try_recv() {
                     return task;
                 }
@@ -134,11 +123,7 @@ mod tests {
         for kind in KINDS {
             let (there, back) = &(Queue::new(kind), Queue::new(kind));
             thread::scope(|scope| {
-                scope.spawn(|| {
-                    for _ in 0..500 {
-                        back.push(there.pop());
-                    }
-                });
+                scope.spawn(|| (0..500).for_each(|_| back.push(there.pop())));
                 for task in 0..500 {
                     there.push(task);
                     assert_eq!(back.pop(), task, "{kind:?}");

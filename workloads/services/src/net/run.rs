@@ -1,7 +1,8 @@
 //! Runs a server with its clients beside it, and compares each run with the known answers.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,30 +10,31 @@ use protocol::Metric;
 use rayon::ThreadPool;
 
 use super::{Handlers, LOOPBACK, Limits, Server, Service};
+use crate::metrics::metric;
 use workloads::usage::{process_cpu, thread_cpu};
 use workloads::workload::{Instance, Mismatch};
+
+/// The time limit of a client for each answer. A guess: longer than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
     /// The server's side, created for each run.
     type Service: Service + Send;
-    /// The report of one client.
     type Seen: Send;
 
-    /// The workload.
     const NAME: &'static str;
 
     fn service(&self) -> Self::Service;
 
     fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a>;
 
-    /// Returns the number of simultaneous clients.
     fn clients(&self) -> usize;
 
     /// Returns the number of their connections, all of which should be good.
     fn connections(&self) -> usize;
 
-    /// Runs a client. The run began at `begun`.
+    /// Runs the client with this number. The run began at `begun`.
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Self::Seen;
 
     fn requests(seen: &Self::Seen) -> u64;
@@ -46,16 +48,14 @@ pub(crate) trait Exchange: Send + Sync {
         trouble: Option<String>,
     ) -> Result<String, Mismatch>;
 
-    /// Discards the measurements.
     fn forget(&mut self);
 
     /// Returns the measurements of runs that took this long together.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
-/// Runs of an [`Exchange`].
 pub(crate) struct Runs<E: Exchange> {
-    pub(crate) exchange: E,
+    exchange: E,
     /// The server and the service for the next run.
     stage: Option<(Server, E::Service)>,
     /// The last run, until it is checked.
@@ -66,7 +66,6 @@ pub(crate) struct Runs<E: Exchange> {
     server_cpu: Duration,
 }
 
-/// The results of one run.
 pub(crate) struct Run<E: Exchange> {
     pub(crate) service: E::Service,
     pub(crate) seen: Vec<E::Seen>,
@@ -88,9 +87,6 @@ impl<E: Exchange> Runs<E> {
     }
 
     /// Runs each client on its own thread beside the server, until the last client has ended.
-    ///
-    /// # Panics
-    /// If a client panics, or a thread cannot start.
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
@@ -117,9 +113,7 @@ impl<E: Exchange> Runs<E> {
             .unzip();
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
-            Ok(counts) if counts.good() != exchange.connections() as u64 => {
-                Some(counts.to_string())
-            }
+            Ok(counts) if counts.good != exchange.connections() as u64 => Some(counts.to_string()),
             Ok(_) => None,
         };
         let requests = seen.iter().map(E::requests).sum();
@@ -190,8 +184,11 @@ impl<E: Exchange> Instance for Runs<E> {
     }
 }
 
-/// A metric with its name.
-pub(crate) fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
-    let unit = unit.to_owned();
-    (name.to_owned(), Metric { value, unit })
+/// Connects a client to `address`. If the server hangs, the client gets an error.
+pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
 }

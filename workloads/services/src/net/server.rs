@@ -1,10 +1,12 @@
 //! A server that can be started and stopped, and the threads that answer its requests.
 
-use std::io::{self, ErrorKind};
+use std::fmt;
+use std::io;
 use std::mem;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
@@ -12,26 +14,20 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use rayon::ThreadPool;
 
-use super::conversation::{Stream, TICK, converse};
+use super::conversation::Conversation;
 use super::queue::{Kind, Queue};
-use super::{Counts, Limits, Service, Then, Times};
+use super::{Service, Times};
 
 /// The pause after the kernel could not accept a connection, or could not start a thread for it. A
 /// guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
-/// The tick of a connection that gets a handler after the server was stopped. It is short, because
-/// many connections may have waited for a handler.
-const LAST_TICK: Duration = Duration::from_millis(1);
-
-/// The handlers of a server's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
-    /// The connection's own thread answers.
     Connection,
-    /// Jobs of this pool.
+    /// Jobs of this pool answer.
     Pool(&'a ThreadPool, Unit),
-    /// This many threads, which take requests from a queue.
+    /// This many threads answer, and take requests from a queue.
     Threads(usize, Kind, Unit),
 }
 
@@ -40,76 +36,70 @@ pub(crate) enum Handlers<'a> {
 pub(crate) enum Unit {
     /// One request, whose connection's thread waits for the answer.
     Requests,
-    /// A connection, until it ends.
     Connections,
 }
 
-/// Ends a server, from any thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) connections: usize,
+    /// The time from the first byte of a request to its last, and for a client to read an answer.
+    pub(crate) request: Duration,
+    /// The time between two requests.
+    pub(crate) idle: Duration,
+    /// The time for a client to close a connection that the server has closed.
+    pub(crate) linger: Duration,
+}
+
+impl Limits {
+    /// Usual limits of servers; all guesses.
+    pub(crate) const DEFAULT: Self = Self {
+        connections: 1024,
+        request: Duration::from_secs(10),
+        idle: Duration::from_mins(1),
+        linger: Duration::from_millis(500),
+    };
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) good: u64,
+    /// The client sent an invalid request, took too long, or left during a request.
+    pub(crate) failed: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { good, failed } = self;
+        write!(
+            formatter,
+            "{} connections: {good} good, {failed} failed",
+            good + failed
+        )
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct Stop {
-    /// The time at which it was requested to end.
-    requested_at: Arc<OnceLock<Instant>>,
-    /// The listener, as a socket that can be shut down.
+    /// Relaxed: the flag orders no other data, and each thread of the server reads the flag again
+    /// after a tick.
+    is_requested: Arc<AtomicBool>,
     listener: Arc<TcpStream>,
 }
 
 impl Stop {
-    /// Creates the handle that ends the server of `listener`.
-    ///
-    /// # Errors
-    /// If the kernel has no more descriptors.
-    pub(crate) fn new(listener: &TcpListener) -> io::Result<Self> {
-        let socket = OwnedFd::from(listener.try_clone()?);
-        Ok(Self {
-            requested_at: Arc::default(),
-            listener: Arc::new(socket.into()),
-        })
-    }
-
     /// Stops accepting connections. The server answers requests that have arrived completely, and
     /// refuses incomplete ones.
     pub(crate) fn stop(&self) {
-        // The first call counts.
-        let _ = self.requested_at.set(Instant::now());
+        self.is_requested.store(true, Relaxed);
         // Ends the `accept` that waits for a client (Linux). It fails if that was done before.
         let _ = self.listener.shutdown(Shutdown::Both);
     }
 
-    pub(crate) fn requested_at(&self) -> Option<Instant> {
-        self.requested_at.get().copied()
+    pub(super) fn is_requested(&self) -> bool {
+        self.is_requested.load(Relaxed)
     }
 }
 
-/// Accepts connections until the server is stopped. `pause` waits for a client if the listener does
-/// not block, or for the given time after an error. `hand` may fail if no thread can start: the
-/// client then sees a closed connection.
-///
-/// # Errors
-/// Those of `pause`.
-pub(crate) fn accept(
-    listener: &TcpListener,
-    stop: &Stop,
-    mut pause: impl FnMut(Option<Duration>) -> io::Result<()>,
-    mut hand: impl FnMut(TcpStream) -> io::Result<()>,
-) -> io::Result<()> {
-    while stop.requested_at().is_none() {
-        let accepted = listener.accept();
-        if let Err(error) = accepted.and_then(|(stream, _)| hand(stream)) {
-            match error.kind() {
-                ErrorKind::WouldBlock => pause(None)?,
-                // The client went away before it was accepted.
-                ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
-                // Most likely, the process has no descriptor, memory or thread left. Then another
-                // client must leave first.
-                _ if stop.requested_at().is_none() => pause(Some(AFTER_TROUBLE))?,
-                _ => {}
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A server that is bound to an address.
 pub(crate) struct Server {
     listener: TcpListener,
     stop: Stop,
@@ -117,36 +107,29 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Binds to `address`; port 0 is any free port.
-    ///
-    /// # Errors
-    /// If the address is not available, for example because another process uses it.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
+        let socket = OwnedFd::from(listener.try_clone()?);
+        let stop = Stop {
+            is_requested: Arc::default(),
+            listener: Arc::new(socket.into()),
+        };
         Ok(Self {
-            stop: Stop::new(&listener)?,
             listener,
+            stop,
             limits,
         })
     }
 
-    /// Returns the address for clients.
-    ///
-    /// # Errors
-    /// If the kernel does not report it.
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Returns the handle that ends it, even before it runs.
     pub(crate) fn stopper(&self) -> Stop {
         self.stop.clone()
     }
 
     /// Serves until it is stopped and the last request is answered.
-    ///
-    /// # Errors
-    /// If no threads for handlers can start.
     pub(crate) fn run<S: Service>(
         &self,
         service: &S,
@@ -159,18 +142,16 @@ impl Server {
             room: bounded(self.limits.connections),
         };
         match handlers {
-            Handlers::Connection => {
-                shared.with_threads(&|request, last| shared.answer(request, last))
-            }
+            Handlers::Connection => shared.with_threads(&|request| shared.answer(request)),
             Handlers::Pool(pool, Unit::Requests) => {
-                shared.with_threads(&|request, last| pool.install(|| shared.answer(request, last)))
+                shared.with_threads(&|request| pool.install(|| shared.answer(request)));
             }
-            // The scope counts the jobs, and ends after the last one.
+            // The scope ends after its last job, so all connections are served.
             Handlers::Pool(pool, Unit::Connections) => pool.in_place_scope(|scope| {
                 shared.accept(|connection| {
                     scope.spawn(move |_| shared.attend_here(&connection));
                     Ok(())
-                })
+                });
             }),
             Handlers::Threads(count, kind, unit) => {
                 let queue = Queue::new(kind);
@@ -179,15 +160,15 @@ impl Server {
                         queue.push(Some(Box::new(move || shared.attend_here(&connection))));
                         Ok(())
                     }),
-                    Unit::Requests => shared.with_threads(&|request, last| {
+                    Unit::Requests => shared.with_threads(&|request| {
                         let (reply, answer) = bounded(1);
-                        let work = move || drop(reply.send(shared.answer(request, last)));
+                        let work = move || drop(reply.send(shared.answer(request)));
                         queue.push(Some(Box::new(work)));
                         answer.recv().expect("a handler answers each request")
                     }),
-                })
+                })?;
             }
-        }?;
+        }
         let counts = *shared.counts.lock();
         Ok(counts)
     }
@@ -197,28 +178,22 @@ impl Server {
 type Task<'a> = Option<Box<dyn FnOnce() + Send + 'a>>;
 
 /// Runs `count` handler threads on `queue` while `serve` runs.
-fn behind(
-    queue: &Queue<Task<'_>>,
-    count: usize,
-    serve: impl FnOnce() -> io::Result<()>,
-) -> io::Result<()> {
+fn behind(queue: &Queue<Task<'_>>, count: usize, serve: impl FnOnce()) -> io::Result<()> {
     thread::scope(|scope| {
         let work = || {
             while let Some(task) = queue.pop() {
                 task();
             }
         };
-        let start = |number| {
-            Builder::new()
-                .name(format!("handler-{number}"))
-                .spawn_scoped(scope, work)
-        };
         let mut handlers = Vec::new();
         let started = (0..count).try_for_each(|number| {
-            handlers.push(start(number)?);
+            let handler = Builder::new().name(format!("handler-{number}"));
+            handlers.push(handler.spawn_scoped(scope, work)?);
             Ok(())
         });
-        let result = started.and_then(|()| serve());
+        if started.is_ok() {
+            serve();
+        }
         // Also if some threads could not start: otherwise the started ones would wait for ever.
         for _ in &handlers {
             queue.push(None);
@@ -226,17 +201,16 @@ fn behind(
         for handler in &handlers {
             handler.thread().unpark();
         }
-        result
+        started
     })
 }
 
-/// The state that all threads of a server share.
 struct Shared<'a, S> {
     server: &'a Server,
     service: &'a S,
     counts: Mutex<Counts>,
-    /// A bounded channel with one entry for each open connection. It is full at the limit of
-    /// connections.
+    /// A bounded channel with one entry for each open connection. At the limit of connections, the
+    /// channel is full.
     room: (Sender<()>, Receiver<()>),
 }
 
@@ -246,44 +220,47 @@ struct Connection {
     accepted: Instant,
 }
 
-/// A request that was answered.
 struct Answered<S: Service> {
     request: S::Request,
     answer: Vec<u8>,
     outcome: S::Outcome,
-    then: Then,
+    stays_open: bool,
     begun: Instant,
 }
 
 impl<S: Service> Shared<'_, S> {
-    /// Passes each connection on as soon as the limit allows it.
-    fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) -> io::Result<()> {
+    /// Accepts connections until the server is stopped, and passes each one on as soon as the limit
+    /// allows it. `hand` may fail if no thread can start: the client then sees a closed connection.
+    fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) {
         let Server { listener, stop, .. } = self.server;
         let (take, give_back) = &self.room;
         let mut number = 0;
-        let pause = |trouble: Option<Duration>| {
-            thread::sleep(trouble.unwrap_or(AFTER_TROUBLE));
-            Ok(())
-        };
-        accept(listener, stop, pause, |stream| {
-            // Waits until another connection ends, if the limit is reached.
-            take.send(()).expect("the receiver is beside it");
-            let connection = Connection {
-                number,
-                stream,
-                accepted: Instant::now(),
-            };
-            number += 1;
-            hand(connection).inspect_err(|_| {
-                let _ = give_back.try_recv();
-            })
-        })
+        while !stop.is_requested() {
+            let outcome = listener.accept().and_then(|(stream, _)| {
+                // Waits until another connection ends, if the limit is reached.
+                take.send(()).expect("the receiver is beside it");
+                let connection = Connection {
+                    number,
+                    stream,
+                    accepted: Instant::now(),
+                };
+                number += 1;
+                hand(connection).inspect_err(|_| {
+                    let _ = give_back.try_recv();
+                })
+            });
+            // Most likely, the process has no descriptor, memory or thread left, until another client
+            // leaves.
+            if outcome.is_err() && !stop.is_requested() {
+                thread::sleep(AFTER_TROUBLE);
+            }
+        }
     }
 
     /// Starts a thread for each connection, which lets `answer` answer its requests.
-    fn with_threads<A>(&self, answer: &A) -> io::Result<()>
+    fn with_threads<A>(&self, answer: &A)
     where
-        A: Fn(S::Request, bool) -> Answered<S> + Sync,
+        A: Fn(S::Request) -> Answered<S> + Sync,
     {
         thread::scope(|scope| {
             self.accept(|connection| {
@@ -293,82 +270,66 @@ impl<S: Service> Shared<'_, S> {
                         self.attend(&connection, Duration::ZERO, answer);
                     })
                     .map(drop)
-            })
-        })
+            });
+        });
     }
 
     /// Serves a connection on this thread. The connection has waited for the thread since it was
     /// accepted, and that wait counts for its first request.
     fn attend_here(&self, connection: &Connection) {
         let waited = connection.accepted.elapsed();
-        self.attend(connection, waited, &|request, is_last| {
-            self.answer(request, is_last)
-        });
+        self.attend(connection, waited, &|request| self.answer(request));
     }
 
     fn attend(
         &self,
         connection: &Connection,
         mut waited: Duration,
-        answer: &impl Fn(S::Request, bool) -> Answered<S>,
+        answer: &impl Fn(S::Request) -> Answered<S>,
     ) {
-        let Server { limits, stop, .. } = self.server;
-        let mut stream = &connection.stream;
-        let is_stopping = stop.requested_at().is_some();
-        let tick = Some(if is_stopping { LAST_TICK } else { TICK });
-        // This fails only for a tick of zero. An answer is one write, so Nagle's algorithm would
-        // only delay it.
-        let _ = stream.set_nodelay(true);
-        let _ = stream.set_read_timeout(tick);
-        let _ = stream.set_write_timeout(tick);
-        let end = converse(
-            &mut stream,
-            self.service,
-            limits,
-            stop,
-            |request, is_last, output| {
-                let now = Instant::now();
-                let arrived = now.checked_sub(mem::take(&mut waited)).unwrap_or(now);
-                let Answered {
-                    request,
-                    answer,
-                    outcome,
-                    then,
-                    begun,
-                } = answer(request, is_last);
-                let sent = output.send(&answer);
-                let ended = Instant::now();
-                let times = Times {
-                    arrived,
-                    begun,
-                    ended,
-                };
-                self.service
-                    .answered(connection.number, &request, outcome, times);
-                sent.map(|()| then)
-            },
-        );
-        self.counts.lock().count(end);
+        let conversation = Conversation {
+            stream: &connection.stream,
+            limits: &self.server.limits,
+            stop: &self.server.stop,
+        };
+        let end = conversation.hold(self.service, |request| {
+            let now = Instant::now();
+            let arrived = now.checked_sub(mem::take(&mut waited)).unwrap_or(now);
+            let Answered {
+                request,
+                answer,
+                outcome,
+                stays_open,
+                begun,
+            } = answer(request);
+            conversation.send(&answer)?;
+            let times = Times {
+                arrived,
+                begun,
+                ended: Instant::now(),
+            };
+            self.service
+                .answered(connection.number, &request, outcome, times);
+            Ok(stays_open)
+        });
+        let mut counts = self.counts.lock();
+        match end {
+            Ok(()) => counts.good += 1,
+            Err(_) => counts.failed += 1,
+        }
         let _ = self.room.1.try_recv();
     }
 
-    fn answer(&self, request: S::Request, is_last: bool) -> Answered<S> {
+    fn answer(&self, request: S::Request) -> Answered<S> {
         let begun = Instant::now();
         let mut answer = Vec::new();
-        let (outcome, then) = self.service.answer(&request, is_last, &mut answer);
+        let (outcome, stays_open) = self.service.answer(&request, &mut answer);
         Answered {
             request,
             answer,
             outcome,
-            then,
+            stays_open,
             begun,
         }
-    }
-}
-
-impl Stream for &TcpStream {
-    fn finish(&mut self) {
-        // This fails if the client has gone already, which the next read reports, too.
-        let _ = self.shutdown(Shutdown::Write);
     }
 }

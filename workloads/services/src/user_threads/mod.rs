@@ -1,13 +1,11 @@
 //! User-level threads: many stacks on one OS thread, which runs one after the other, each for a
 //! quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]) or yields
-//! ([`Current::yield_now`]). It also does so at a [`Current::safepoint`] if its quantum is used up.
-//! There is no interrupt, so work without safepoints is never preempted. OS threads share no data
-//! here, so the code uses cells instead of atomics. The library `corosensei` provides stacks and
-//! the switch between them.
+//! A thread gives up the OS thread when it waits or yields, and at a [`Current::safepoint`] if its
+//! quantum is used up. There is no interrupt, so work without safepoints is never preempted. All
+//! threads share one OS thread, so the code uses cells instead of atomics. The library `corosensei`
+//! provides stacks and the switch between them.
 
-mod condvar;
 mod files;
 mod mutex;
 mod sockets;
@@ -23,12 +21,12 @@ use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use slab::Slab;
 use workloads::kinds::pacing::chain;
 
-pub use condvar::Condvar;
-pub use files::{Direction, Files};
-pub use mutex::{Mutex, MutexGuard};
-pub use waits::UserSocket;
+pub(crate) use files::{Direction, Files};
+pub(crate) use mutex::Mutex;
+pub(crate) use waits::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
 /// nothing. It must be large enough for a panic's report.
@@ -38,25 +36,18 @@ const STACK_BYTES: usize = 256 * 1024;
 /// busy threads could keep sockets waiting for ever.
 const TURNS_BETWEEN_LOOKS: u64 = 32;
 
-/// The threads and their scheduler.
-pub struct UserThreads {
+pub(crate) struct UserThreads {
     shared: Rc<Shared>,
-    /// Threads by number; `None` once a thread has ended.
-    threads: Vec<Option<Thread>>,
-    /// Numbers of threads that have ended, to be used again.
-    vacant: Vec<usize>,
+    threads: Slab<Thread>,
 }
 
 type Thread = Coroutine<(), Pause, (), DefaultStack>;
 
-/// The code of a thread.
 type Body = Box<dyn FnOnce(&Current<'_>)>;
 
-/// Why a thread gave up the OS thread.
+/// The state of a thread that gave up the OS thread.
 enum Pause {
-    /// It yielded, and stays ready.
     Ready,
-    /// It blocked, and another thread must wake it.
     Blocked,
 }
 
@@ -71,42 +62,31 @@ struct Shared {
     files: RefCell<Option<Files>>,
     /// The results of transfers whose threads have not run since.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
-    /// Threads that wait for sockets.
     waiters: RefCell<Vec<sockets::Waiter>>,
-    /// Threads that other threads have spawned, and that are not added yet.
+    /// Threads that were spawned and are not added yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
     /// How often a thread was switched to.
     switches: Cell<u64>,
 }
 
-/// The report of a run of the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub(crate) struct Report {
     /// How often a thread was switched to.
-    pub switches: u64,
+    pub(crate) switches: u64,
     /// How often a safepoint ended a quantum.
-    pub preemptions: u64,
-}
-
-/// All remaining threads wait for each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("deadlock: user threads {blocked:?} wait, and no other thread is ready")]
-pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned. A later thread can have the
-    /// number of one that has ended.
-    pub blocked: Vec<usize>,
+    pub(crate) preemptions: u64,
 }
 
 impl UserThreads {
-    /// Creates a scheduler without threads; each thread gets `quantum` at a time.
-    #[must_use]
-    pub fn new(quantum: Duration) -> Self {
+    /// Creates a scheduler without threads. Each thread gets `quantum` at a time, and transfers
+    /// files with the backend `files`.
+    pub(crate) fn new(quantum: Duration, files: Option<Files>) -> Self {
         let shared = Shared {
             ready: RefCell::default(),
             quantum,
             slice_ends: Cell::new(Instant::now()),
             preemptions: Cell::new(0),
-            files: RefCell::new(None),
+            files: RefCell::new(files),
             outcomes: RefCell::default(),
             waiters: RefCell::default(),
             newcomers: RefCell::default(),
@@ -114,89 +94,55 @@ impl UserThreads {
         };
         Self {
             shared: Rc::new(shared),
-            threads: Vec::new(),
-            vacant: Vec::new(),
+            threads: Slab::new(),
         }
     }
 
-    /// Sets the backend with which threads transfer files: [`Current::transfer`].
-    pub fn set_files(&mut self, files: Files) {
-        *self.shared.files.borrow_mut() = Some(files);
-    }
-
-    /// Takes the backend of [`UserThreads::set_files`] out again.
-    pub fn take_files(&mut self) -> Option<Files> {
-        self.shared.files.borrow_mut().take()
+    pub(crate) fn take_files(&mut self) -> Option<Files> {
+        self.shared.files.take()
     }
 
     /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
-    ///
-    /// # Errors
-    /// If there is no memory for its stack, or too many mappings.
-    pub fn spawn(&mut self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
-        self.add(DefaultStack::new(STACK_BYTES)?, Box::new(body));
-        Ok(())
-    }
-
-    fn add(&mut self, stack: DefaultStack, body: Body) {
-        let number = self.vacant.pop().unwrap_or_else(|| {
-            self.threads.push(None);
-            self.threads.len() - 1
-        });
-        let shared = Rc::clone(&self.shared);
-        let thread = Coroutine::with_stack(stack, move |yielder, ()| {
-            body(&Current {
-                number,
-                yielder,
-                shared: &shared,
-            });
-        });
-        self.threads[number] = Some(thread);
-        self.shared.wake(number);
+    pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+        self.shared.spawn(Box::new(body))
     }
 
     /// Runs all threads on the calling OS thread until they have ended.
-    ///
-    /// # Errors
-    /// If they wait for each other. Their stacks are unwound.
-    ///
-    /// # Panics
-    /// If a thread panics. The others are unwound when this is dropped.
-    pub fn run(&mut self) -> Result<Report, Deadlock> {
-        while let Some(number) = self.shared.next() {
-            let slot = &mut self.threads[number];
-            let thread = slot.as_mut().expect("a thread that has ended is not ready");
-            self.shared
-                .slice_ends
-                .set(Instant::now() + self.shared.quantum);
+    pub(crate) fn run(&mut self) -> Report {
+        loop {
+            for (stack, body) in self.shared.newcomers.take() {
+                let vacancy = self.threads.vacant_entry();
+                let (number, shared) = (vacancy.key(), Rc::clone(&self.shared));
+                vacancy.insert(Coroutine::with_stack(stack, move |yielder, ()| {
+                    body(&Current {
+                        number,
+                        yielder,
+                        shared: &shared,
+                    });
+                }));
+                self.shared.wake(number);
+            }
+            let Some(number) = self.shared.next() else {
+                break;
+            };
+            let slice_ends = Instant::now() + self.shared.quantum;
+            self.shared.slice_ends.set(slice_ends);
             self.shared.switches.set(self.shared.switches.get() + 1);
-            match thread.resume(()) {
+            match self.threads[number].resume(()) {
                 CoroutineResult::Yield(Pause::Ready) => self.shared.wake(number),
                 CoroutineResult::Yield(Pause::Blocked) => {}
-                CoroutineResult::Return(()) => {
-                    *slot = None;
-                    self.vacant.push(number);
-                }
-            }
-            for (stack, body) in self.shared.newcomers.take() {
-                self.add(stack, body);
+                CoroutineResult::Return(()) => drop(self.threads.remove(number)),
             }
         }
-        self.vacant.clear();
-        let threads = std::mem::take(&mut self.threads);
-        let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
-        let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
-        if blocked.is_empty() {
-            let (switches, preemptions) =
-                (self.shared.switches.take(), self.shared.preemptions.take());
-            Ok(Report {
-                switches,
-                preemptions,
-            })
-        } else {
-            drop(threads);
-            self.shared.ready.borrow_mut().clear();
-            Err(Deadlock { blocked })
+        let blocked = self.threads.len();
+        self.threads.clear();
+        assert!(
+            blocked == 0,
+            "deadlock: {blocked} user threads wait for each other"
+        );
+        Report {
+            switches: self.shared.switches.take(),
+            preemptions: self.shared.preemptions.take(),
         }
     }
 }
@@ -217,19 +163,16 @@ impl Shared {
 
     /// Wakes every thread whose transfer has ended. If `may_wait` and some are in flight, waits for
     /// one.
-    ///
-    /// # Panics
-    /// If the kernel refuses to report ended transfers.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
-        while let Some(done) = files
+        while let Some((thread, outcome)) = files
             .next_done(may_wait)
             .expect("the kernel reports submitted transfers")
         {
             may_wait = false;
-            self.outcomes.borrow_mut().insert(done.thread, done.outcome);
-            self.wake(done.thread);
+            self.outcomes.borrow_mut().insert(thread, outcome);
+            self.wake(thread);
         }
     }
 
@@ -247,13 +190,19 @@ impl Shared {
         }
     }
 
+    fn spawn(&self, body: Body) -> io::Result<()> {
+        let stack = DefaultStack::new(STACK_BYTES)?;
+        self.newcomers.borrow_mut().push((stack, body));
+        Ok(())
+    }
+
     fn wake(&self, number: usize) {
         self.ready.borrow_mut().push_back(number);
     }
 }
 
 /// The running thread, as its body sees it.
-pub struct Current<'a> {
+pub(crate) struct Current<'a> {
     number: usize,
     yielder: &'a Yielder<(), Pause>,
     shared: &'a Shared,
@@ -261,25 +210,17 @@ pub struct Current<'a> {
 
 impl Current<'_> {
     /// Adds a thread at the end of the queue.
-    ///
-    /// # Errors
-    /// As [`UserThreads::spawn`].
-    pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
-        let stack = DefaultStack::new(STACK_BYTES)?;
-        self.shared
-            .newcomers
-            .borrow_mut()
-            .push((stack, Box::new(body)));
-        Ok(())
+    pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
+        self.shared.spawn(Box::new(body))
     }
 
     /// Yields: the other ready threads run before this one runs again.
-    pub fn yield_now(&self) {
+    pub(crate) fn yield_now(&self) {
         self.yielder.suspend(Pause::Ready);
     }
 
     /// Yields if this thread's quantum is used up.
-    pub fn safepoint(&self) {
+    pub(crate) fn safepoint(&self) {
         if Instant::now() >= self.shared.slice_ends.get() {
             self.shared
                 .preemptions
@@ -291,11 +232,6 @@ impl Current<'_> {
     /// Waits until another thread wakes this thread.
     fn block(&self) {
         self.yielder.suspend(Pause::Blocked);
-    }
-
-    /// Puts a blocked thread at the end of the queue of ready threads.
-    fn wake(&self, number: usize) {
-        self.shared.wake(number);
     }
 }
 

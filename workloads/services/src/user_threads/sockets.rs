@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
-//! Sockets do not block. If a socket is not ready, its thread waits here until the kernel says that
-//! the socket may be ready, or until a tick has passed.
+//! Sockets do not block. If a socket is not ready, its thread waits until the kernel says that the
+//! socket may be ready, or until its time is up.
 
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -10,7 +10,6 @@ use std::time::Instant;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// A thread that waits for a socket.
 pub(super) struct Waiter {
     pub(super) thread: usize,
     pub(super) socket: Rc<dyn AsFd>,
@@ -20,9 +19,6 @@ pub(super) struct Waiter {
 
 /// Removes and returns the threads whose sockets may be ready or whose time is up. Waits for the
 /// first of them if `may_wait`.
-///
-/// # Panics
-/// If the kernel refuses to poll.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();
@@ -31,7 +27,7 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
     // Rounded up: otherwise the scheduler would spin for the last fraction of a millisecond.
     let left = left.as_micros().div_ceil(1000);
     let timeout = if may_wait {
-        PollTimeout::try_from(left).expect("ticks are short")
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     } else {
         PollTimeout::ZERO
     };

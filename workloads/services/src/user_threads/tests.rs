@@ -1,5 +1,4 @@
-//! User-level threads, locks and condition variables keep their promises with yields at random
-//! places. Each seed gives another schedule.
+//! User-level threads and their locks under schedules with yields at random places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -7,7 +6,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::*;
-use workloads::random::Random;
+use workloads::random::{Random, mix};
 
 /// A quantum so long that only the yields of a test switch threads.
 pub(super) const FOREVER: Duration = Duration::from_hours(1);
@@ -16,302 +15,101 @@ pub(super) const FOREVER: Duration = Duration::from_hours(1);
 pub(super) fn run<B: FnOnce(&Current<'_>) + 'static>(
     quantum: Duration,
     bodies: impl IntoIterator<Item = B>,
-) -> Result<Report, Deadlock> {
-    let mut threads = UserThreads::new(quantum);
+) -> Report {
+    let mut threads = UserThreads::new(quantum, None);
     for body in bodies {
         threads.spawn(body).unwrap();
     }
     threads.run()
 }
 
-/// Yields at random, as decided by its seed.
-struct Whim(RefCell<Random>);
-
-impl Whim {
-    fn new(seed: u64, thread: u64) -> Self {
-        Self(RefCell::new(Random::new(
-            workloads::random::mix(seed) ^ thread,
-        )))
-    }
-
-    fn maybe_yield(&self, me: &Current<'_>) {
-        let is_in_the_mood = self.0.borrow_mut().below(3) == 0;
-        if is_in_the_mood {
-            me.yield_now();
-        }
-    }
-}
-
-/// Adds 1 many times, with a yield between reading and writing, under the lock that `with` takes.
-fn count_up(
-    seed: u64,
-    thread: u64,
-    times: u64,
-    me: &Current<'_>,
-    with: impl Fn(&dyn Fn(&mut u64)),
-) {
-    let whim = Whim::new(seed, thread);
-    for _ in 0..times {
-        with(&|value| {
-            let before = *value;
-            whim.maybe_yield(me);
-            *value = before + 1;
-        });
-        whim.maybe_yield(me);
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn under_a_lock_no_increment_is_lost_however_threads_wait(seed: u64, threads in 1_u64..8, times in 0_u64..30) {
-        let mutex = Rc::new(Mutex::new(0));
+    fn under_a_lock_no_increment_is_lost_however_threads_wait(
+        seed: u64, threads in 1_u64..8, times in 0_u64..30,
+    ) {
+        let mutex = Rc::new(Mutex::<u64>::default());
         run(Duration::from_micros(2), (0..threads).map(|thread| {
             let mutex = Rc::clone(&mutex);
             move |me: &Current<'_>| {
-                count_up(seed, thread, times, me, |add| add(&mut mutex.lock(me)));
-                count_up(seed, thread, times, me, |add| add(&mut mutex.spin(me)));
+                let random = RefCell::new(Random::new(mix(seed) ^ thread));
+                let maybe_yield = || {
+                    if random.borrow_mut().below(3) == 0 {
+                        me.yield_now();
+                    }
+                };
+                let add = |value: &mut u64| {
+                    let before = *value;
+                    maybe_yield();
+                    *value = before + 1;
+                };
+                for _ in 0..times {
+                    mutex.lock(me, add);
+                    maybe_yield();
+                    mutex.spin(me, add);
+                    maybe_yield();
+                }
             }
-        })).unwrap();
+        }));
         prop_assert_eq!(Rc::into_inner(mutex).unwrap().into_inner(), 2 * threads * times);
-    }
-
-    #[test]
-    fn nobody_passes_a_barrier_before_all_have_come(seed: u64, threads in 1_usize..8, rounds in 1_usize..6) {
-        let barrier = Rc::new(Barrier::new(threads));
-        let arrivals = Rc::new(RefCell::new(vec![0; rounds]));
-        run(FOREVER, (0..threads).map(|thread| {
-            let (barrier, arrivals) = (Rc::clone(&barrier), Rc::clone(&arrivals));
-            move |me: &Current<'_>| {
-                let whim = Whim::new(seed, thread as u64);
-                for round in 0..rounds {
-                    whim.maybe_yield(me);
-                    arrivals.borrow_mut()[round] += 1;
-                    barrier.wait(me, &whim);
-                    assert_eq!(arrivals.borrow()[round], threads, "round {round}");
-                }
-            }
-        })).unwrap();
-        prop_assert_eq!(arrivals.borrow().clone(), vec![threads; rounds]);
-    }
-
-    #[test]
-    fn a_bounded_buffer_passes_every_item_on_once_and_in_order_and_never_overflows(
-        seed: u64,
-        places in 1_usize..5,
-        producers in 1_u64..5,
-        consumers in 1_u64..5,
-        items in 0_u64..20,
-    ) {
-        let buffer = Rc::new(Buffer::new(places, producers));
-        let taken = Rc::new(RefCell::new(Vec::new()));
-        let mut threads = UserThreads::new(FOREVER);
-        for producer in 0..producers {
-            let buffer = Rc::clone(&buffer);
-            threads.spawn(move |me| {
-                let whim = Whim::new(seed, producer);
-                for item in 0..items {
-                    buffer.put(me, &whim, (producer, item));
-                }
-                buffer.end(me);
-            }).unwrap();
-        }
-        for consumer in 0..consumers {
-            let (buffer, taken) = (Rc::clone(&buffer), Rc::clone(&taken));
-            threads.spawn(move |me| {
-                let whim = Whim::new(seed, 1_000 + consumer);
-                while let Some(item) = buffer.take(me, &whim) {
-                    taken.borrow_mut().push((consumer, item));
-                }
-            }).unwrap();
-        }
-        threads.run().unwrap();
-        let taken = taken.borrow();
-        for producer in 0..producers {
-            let of_producer = |consumer| taken.iter().filter(move |(by, (from, _))| {
-                *from == producer && *by == consumer
-            }).map(|(_, (_, item))| *item);
-            let mut all: Vec<u64> = (0..consumers).flat_map(of_producer).collect();
-            for consumer in 0..consumers {
-                prop_assert!(of_producer(consumer).is_sorted(), "{taken:?}");
-            }
-            all.sort_unstable();
-            prop_assert_eq!(all, (0..items).collect::<Vec<_>>());
-        }
-    }
-}
-
-/// A reusable barrier.
-struct Barrier {
-    threads: usize,
-    /// The number of arrived threads, and the number of completed rounds.
-    state: Mutex<(usize, u64)>,
-    all_came: Condvar,
-}
-
-impl Barrier {
-    fn new(threads: usize) -> Self {
-        Self {
-            threads,
-            state: Mutex::new((0, 0)),
-            all_came: Condvar::new(),
-        }
-    }
-
-    fn wait(&self, me: &Current<'_>, whim: &Whim) {
-        let mut state = self.state.lock(me);
-        whim.maybe_yield(me);
-        let round = state.1;
-        state.0 += 1;
-        if state.0 == self.threads {
-            *state = (0, round + 1);
-            self.all_came.notify_all(me);
-        } else {
-            drop(
-                self.all_came
-                    .wait_while(state, |(_, current)| *current == round),
-            );
-        }
-    }
-}
-
-/// A bounded buffer of items, with two condition variables: not full, and not empty.
-struct Buffer {
-    places: usize,
-    /// The items, and the number of threads that still add items.
-    state: Mutex<(VecDeque<(u64, u64)>, u64)>,
-    has_room: Condvar,
-    has_items: Condvar,
-}
-
-impl Buffer {
-    fn new(places: usize, producers: u64) -> Self {
-        Self {
-            places,
-            state: Mutex::new((VecDeque::new(), producers)),
-            has_room: Condvar::new(),
-            has_items: Condvar::new(),
-        }
-    }
-
-    fn put(&self, me: &Current<'_>, whim: &Whim, item: (u64, u64)) {
-        let state = self.state.lock(me);
-        whim.maybe_yield(me);
-        let mut state = self
-            .has_room
-            .wait_while(state, |(items, _)| items.len() == self.places);
-        whim.maybe_yield(me);
-        state.0.push_back(item);
-        assert!(state.0.len() <= self.places);
-        self.has_items.notify_one(me);
-    }
-
-    fn end(&self, me: &Current<'_>) {
-        self.state.lock(me).1 -= 1;
-        self.has_items.notify_all(me);
-    }
-
-    fn take(&self, me: &Current<'_>, whim: &Whim) -> Option<(u64, u64)> {
-        let state = self.state.lock(me);
-        whim.maybe_yield(me);
-        let is_pending =
-            |(items, producers): &(VecDeque<_>, u64)| items.is_empty() && *producers > 0;
-        let mut state = self.has_items.wait_while(state, is_pending);
-        whim.maybe_yield(me);
-        let item = state.0.pop_front();
-        self.has_room.notify_one(me);
-        item
     }
 }
 
 #[test]
 fn a_mutex_is_handed_to_those_who_wait_in_the_order_in_which_they_came() {
-    let mutex = Rc::new(Mutex::new(Vec::new()));
-    run(
+    let mutex = Rc::new(Mutex::<Vec<u64>>::default());
+    let report = run(
         FOREVER,
         (0..4).map(|thread| {
             let mutex = Rc::clone(&mutex);
             move |me: &Current<'_>| {
                 for _ in 0..3 {
-                    let mut order = mutex.lock(me);
-                    order.push(thread);
-                    me.yield_now();
+                    mutex.lock(me, |order| {
+                        order.push(thread);
+                        me.yield_now();
+                    });
                 }
             }
         }),
-    )
-    .unwrap();
-    assert_eq!(
-        Rc::into_inner(mutex).unwrap().into_inner(),
-        [0, 1, 2, 3].repeat(3)
     );
-}
-
-#[test]
-fn threads_that_yield_take_turns() {
-    let order = Rc::new(RefCell::new(Vec::new()));
-    let report = run(
-        FOREVER,
-        (0..3).map(|thread| {
-            let order = Rc::clone(&order);
-            move |me: &Current<'_>| {
-                for _ in 0..2 {
-                    order.borrow_mut().push(thread);
-                    me.yield_now();
-                }
-            }
-        }),
-    )
-    .unwrap();
-    assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
-    assert_eq!(
-        report,
-        Report {
-            switches: 9,
-            preemptions: 0
-        }
-    );
+    let order = Rc::into_inner(mutex).unwrap().into_inner();
+    assert_eq!(order, [0, 1, 2, 3].repeat(3));
+    assert_eq!(report.preemptions, 0);
 }
 
 #[test]
 fn a_safepoint_ends_a_quantum_that_is_used_up_and_no_other() {
     for (quantum, preemptions) in [(Duration::ZERO, 10), (FOREVER, 0)] {
-        let report = run(
-            quantum,
-            [|me: &Current<'_>| (0..10).for_each(|_| me.safepoint())],
-        );
-        assert_eq!(report.unwrap().preemptions, preemptions);
+        let body = |me: &Current<'_>| (0..10).for_each(|_| me.safepoint());
+        let report = run(quantum, [body]);
+        assert_eq!(report.preemptions, preemptions);
+        assert_eq!(report.switches, preemptions + 1);
     }
 }
 
 #[test]
-fn threads_that_wait_for_each_other_are_an_error_that_names_them() {
-    type Locks = (Mutex<()>, Mutex<()>);
-    let take = |locks: &Rc<Locks>, is_reversed: bool| {
-        let locks = Rc::clone(locks);
+fn threads_that_wait_for_each_other_are_a_panic_and_their_stacks_are_unwound() {
+    let locks = Rc::new((Mutex::<()>::default(), Mutex::<()>::default()));
+    let bodies = [false, true].map(|is_reversed| {
+        let locks = Rc::clone(&locks);
         move |me: &Current<'_>| {
             let (first, second) = if is_reversed {
                 (&locks.1, &locks.0)
             } else {
                 (&locks.0, &locks.1)
             };
-            let _first = first.lock(me);
-            me.yield_now();
-            let _second = second.lock(me);
+            first.lock(me, |()| {
+                me.yield_now();
+                second.lock(me, |()| ());
+            });
         }
-    };
-    let locks = Rc::new(Locks::default());
-    let outcome = run(FOREVER, [take(&locks, false), take(&locks, true)]);
-    assert_eq!(
-        outcome,
-        Err(Deadlock {
-            blocked: vec![0, 1]
-        })
-    );
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| run(FOREVER, bodies))).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert_eq!(message, "deadlock: 2 user threads wait for each other");
     assert_eq!(Rc::strong_count(&locks), 1, "the stacks were not unwound");
-    let locks = Rc::new(Locks::default());
-    assert!(run(FOREVER, [take(&locks, false), take(&locks, false)]).is_ok());
 }
 
 #[test]
@@ -333,26 +131,26 @@ fn a_panic_reaches_the_caller_and_the_other_stacks_are_unwound() {
 }
 
 #[test]
-fn threads_that_threads_spawn_run_to_their_end_however_many_and_take_over_their_numbers() {
-    let mut threads = UserThreads::new(FOREVER);
+fn threads_that_threads_spawn_run_to_their_end_and_take_over_their_numbers() {
     let ended = Rc::new(Cell::new(0));
     let count = Rc::clone(&ended);
+    let mut threads = UserThreads::new(FOREVER, None);
     threads
         .spawn(move |me| {
             for _ in 0..100 {
                 let count = Rc::clone(&count);
-                me.spawn(move |me| {
+                let body = move |me: &Current<'_>| {
                     me.yield_now();
                     count.set(count.get() + 1);
-                })
-                .unwrap();
+                    assert!(me.number < 10, "numbers are used again");
+                };
+                me.spawn(body).unwrap();
                 me.yield_now();
             }
         })
         .unwrap();
-    threads.run().unwrap();
+    threads.run();
     assert_eq!(ended.get(), 100);
-    assert!(threads.vacant.capacity() < 100, "numbers are used again");
 }
 
 #[test]
@@ -365,10 +163,11 @@ fn a_thread_that_waits_for_a_socket_goes_on_although_another_never_waits() {
     let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let has_accepted = Rc::new(Cell::new(false));
     let accepted = Rc::clone(&has_accepted);
-    let mut threads = UserThreads::new(FOREVER);
+    let mut threads = UserThreads::new(FOREVER, None);
     threads
         .spawn(move |me| {
-            me.wait_for(listener.clone(), PollFlags::POLLIN, FOREVER / 2);
+            let due = Instant::now() + FOREVER;
+            me.wait_for(listener.clone(), PollFlags::POLLIN, due);
             listener.accept().unwrap();
             accepted.set(true);
         })
@@ -380,5 +179,5 @@ fn a_thread_that_waits_for_a_socket_goes_on_although_another_never_waits() {
             }
         })
         .unwrap();
-    threads.run().unwrap();
+    threads.run();
 }

@@ -1,21 +1,19 @@
 //! Transfers by helper threads: these OS threads block, and the user threads go on.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
+use super::transfer::{Backend, Outcome, Transfer};
 
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Helper threads, which wait for transfers. Each transfer has the number of its user thread.
 pub(super) struct Helpers {
     /// `None` only while it is being dropped, which ends the helpers.
-    to_do: Option<Sender<(usize, Transfer)>>,
-    done: Receiver<Done>,
+    to_do: Option<Sender<Transfer>>,
+    done: Receiver<(usize, Outcome)>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -38,48 +36,33 @@ impl Helpers {
     }
 }
 
-fn help(inbox: &Receiver<(usize, Transfer)>, outbox: &Sender<Done>) {
-    for (thread, mut transfer) in inbox {
+fn help(inbox: &Receiver<Transfer>, outbox: &Sender<(usize, Outcome)>) {
+    for transfer in inbox {
         let Transfer {
+            thread,
             direction,
             file,
-            buffer,
+            mut buffer,
             offset,
-        } = &mut transfer;
-        let result = match direction {
-            Direction::Read => file.read_at(buffer, *offset),
-            Direction::Write => file.write_at(buffer, *offset),
-        };
-        let outcome = Outcome {
-            result,
-            buffer: transfer.buffer,
-        };
-        if outbox.send(Done { thread, outcome }).is_err() {
-            return;
-        }
+        } = transfer;
+        let result = direction.carry_out(&file, &mut buffer, offset);
+        // It fails if nobody waits for the transfer any more.
+        let _ = outbox.send((thread, result.map(|()| buffer)));
     }
 }
 
 impl Backend for Helpers {
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
+    fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
         let to_do = self.to_do.as_ref().expect("there until it is dropped");
-        to_do.send((thread, transfer)).map_err(|_| gone())
+        to_do.send(transfer).map_err(io::Error::other)
     }
 
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>> {
+    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>> {
         if may_wait {
-            return self.done.recv().map(Some).map_err(|_| gone());
+            return self.done.recv().map(Some).map_err(io::Error::other);
         }
-        match self.done.try_recv() {
-            Ok(done) => Ok(Some(done)),
-            Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(gone()),
-        }
+        Ok(self.done.try_recv().ok())
     }
-}
-
-fn gone() -> io::Error {
-    io::Error::other("all helper threads have ended")
 }
 
 impl Drop for Helpers {

@@ -2,45 +2,42 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the file into the buffer.
+pub(crate) enum Direction {
     Read,
-    /// From the buffer into the file.
     Write,
 }
 
-/// One transfer between a file and all of a buffer.
+impl Direction {
+    /// Transfers all of `buffer`, and blocks the OS thread.
+    pub(crate) fn carry_out(self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::Read => file.read_exact_at(buffer, offset),
+            Self::Write => file.write_all_at(buffer, offset),
+        }
+    }
+}
+
+/// One transfer between a file and all of a buffer, for a user thread.
 #[derive(Debug)]
 pub(in super::super) struct Transfer {
+    pub(in super::super) thread: usize,
     pub(in super::super) direction: Direction,
     pub(in super::super) file: Arc<File>,
     pub(in super::super) buffer: Vec<u8>,
     pub(in super::super) offset: u64,
 }
 
-/// A transfer that has ended.
-pub(in super::super) struct Done {
-    /// Number of the thread that waits for it.
-    pub(in super::super) thread: usize,
-    pub(in super::super) outcome: Outcome,
-}
+/// The buffer of a transfer that has ended, or the error.
+pub(in super::super) type Outcome = io::Result<Vec<u8>>;
 
-/// The number of transferred bytes, and the buffer.
-pub(in super::super) struct Outcome {
-    pub(in super::super) result: io::Result<usize>,
-    pub(in super::super) buffer: Vec<u8>,
-}
+pub(super) trait Backend: Send {
+    fn submit(&mut self, transfer: Transfer) -> io::Result<()>;
 
-/// The backend that carries out transfers.
-pub(in super::super) trait Backend: Send {
-    /// Begins a transfer for a thread.
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;
-
-    /// Returns one transfer that has ended. If there is none yet and `may_wait`, waits for one. The
-    /// caller knows that a transfer is in flight.
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>>;
+    /// Returns one transfer that has ended, and its thread. If there is none yet and `may_wait`,
+    /// waits for one. The caller knows that a transfer is in flight.
+    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>>;
 }

@@ -1,6 +1,5 @@
 //! The work of a contender: steps outside the lock, and critical sections.
 
-/// The work of all contenders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) contenders: u64,
@@ -21,7 +20,8 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// Runs a contender. `work` makes steps from a word, `locked` runs a section under the lock.
+    /// Runs a contender. `work` computes this many steps, beginning with a word. `locked` runs a
+    /// section under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,
@@ -31,8 +31,8 @@ impl Shape {
         for seed in self.seeds(contender) {
             let begun = work(seed, self.outside_steps);
             locked(&|tally| {
-                // Read before the work and written after it: if two sections overlap, one of the
-                // updates is lost.
+                // The section reads the tally before the work and writes it after the work. So if
+                // two sections overlap, one of the updates is lost.
                 let before = *tally;
                 *tally = before.plus(work(begun, self.section_steps));
             });
@@ -40,7 +40,6 @@ impl Shape {
     }
 }
 
-/// The value under the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sections: u64,
