@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Heap {
         let class = class_of(bytes);
         let lock = engine::on_heap(|heap, thread| heap.lock_to_take(thread, class));
         if let Some(lock) = lock {
-            engine::lock_line(lock);
+            engine::read_modify_write(lock);
         }
         engine::on_heap(|heap, thread| heap.take(thread, class))
     }
@@ -68,7 +68,7 @@ unsafe impl GlobalAlloc for Heap {
             return engine::on_heap(|heap, _| heap.give_back_large(chunk, object));
         }
         if let Some(lock) = engine::on_heap(|heap, thread| heap.give_back(thread, chunk, object)) {
-            engine::lock_line(lock);
+            engine::read_modify_write(lock);
             engine::on_heap(|heap, _| heap.give_back_to_arena(chunk, object));
         }
     }

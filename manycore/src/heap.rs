@@ -30,7 +30,6 @@ pub(crate) fn class_of(bytes: usize) -> usize {
     }
 }
 
-/// Bytes of an object of `class`.
 fn size_of_class(class: usize) -> usize {
     if class < 16 {
         (class + 1) * 16
@@ -44,7 +43,6 @@ fn size_of_class(class: usize) -> usize {
 pub(crate) struct Chunk {
     /// The run that it belongs to; runs are counted from 1.
     run: u64,
-    /// The index of the thread whose arena it belongs to.
     thread: usize,
     class: usize,
     live: usize,
@@ -139,7 +137,6 @@ impl FreeList {
     }
 }
 
-/// The heap of one thread.
 struct ThreadHeap {
     /// The line of the arena's lock.
     lock: Box<Lock>,
@@ -152,7 +149,6 @@ struct ThreadHeap {
 #[repr(align(128))]
 struct Lock;
 
-/// The heap of a run.
 pub(crate) struct RunHeap {
     run: u64,
     threads: Vec<ThreadHeap>,
@@ -162,7 +158,6 @@ pub(crate) struct RunHeap {
 }
 
 impl RunHeap {
-    /// An empty heap.
     pub(crate) fn new() -> Self {
         let mut region = region();
         region.runs += 1;
@@ -174,7 +169,6 @@ impl RunHeap {
         }
     }
 
-    /// Adds one more thread.
     pub(crate) fn add_thread(&mut self) {
         self.threads.push(ThreadHeap {
             lock: Box::new(Lock),
@@ -193,7 +187,6 @@ impl RunHeap {
         object
     }
 
-    /// Allocates adjacent new chunks.
     fn new_chunks(&mut self, thread: usize, class: usize, chunks: usize) -> usize {
         let mut region = region();
         let chunk = Chunk {
@@ -242,7 +235,6 @@ impl RunHeap {
         (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
     }
 
-    /// Frees a large object in `chunk`.
     pub(crate) fn give_back_large(&mut self, chunk: Chunk, object: *mut u8) {
         if self.run == chunk.run {
             self.large

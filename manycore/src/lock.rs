@@ -1,12 +1,17 @@
 //! Locks with the interface of `std::sync`, made of a word that cores share and queues of blocked
-//! cores.
+//! cores. No lock is ever poisoned.
+#![expect(
+    missing_docs,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    reason = "the standard library documents this interface"
+)]
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
-
 use std::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering};
@@ -26,7 +31,7 @@ const SPINS: u32 = 100;
 
 /// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). It
 /// spins first, as the standard library's does on Linux: while another thread has it and no thread
-/// waits. It is never poisoned.
+/// waits.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -44,7 +49,6 @@ impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A free lock around `value`.
     #[must_use]
     pub const fn new(value: T) -> Self {
         Self {
@@ -53,10 +57,6 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     pub fn into_inner(self) -> LockResult<T> {
         Ok(self.value.into_inner())
     }
@@ -67,22 +67,21 @@ impl<T: ?Sized> Mutex<T> {
         std::ptr::from_ref(&self.state) as usize
     }
 
-    /// Blocks until the lock is free, and takes it.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let at = Location::caller();
+        if !self.try_take() {
+            self.lock_contended(at);
+        }
+        Ok(MutexGuard { lock: self, at })
+    }
+
+    #[track_caller]
+    fn try_take(&self) -> bool {
         let taken = self
             .state
             .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-        if taken.is_err() {
-            self.lock_contended(Location::caller());
-        }
-        Ok(MutexGuard {
-            lock: self,
-            at: Location::caller(),
-        })
+        taken.is_ok()
     }
 
     fn lock_contended(&self, at: &'static Location<'static>) {
@@ -101,8 +100,10 @@ impl<T: ?Sized> Mutex<T> {
                 !engine::running().is_null(),
                 "a lock of a simulation is taken, and no thread runs that could free it"
             );
+            let before = engine::clock();
             let is_taken = || self.state.load_at(at) == WAITED_FOR;
-            engine::block_for_a_lock(self.address(), is_taken, at);
+            engine::block(self.address(), None, is_taken, at);
+            engine::waited_for_a_lock(before, at);
             state = self.spin(at);
         }
     }
@@ -120,49 +121,31 @@ impl<T: ?Sized> Mutex<T> {
         self.state.load_at(at)
     }
 
-    /// Whether a thread panicked while it had the lock; always false.
     pub fn is_poisoned(&self) -> bool {
         false
     }
 
-    /// Takes the lock if it is free.
-    ///
-    /// # Errors
-    /// If another thread has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self
-            .state
-            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
-        {
-            Ok(_) => Ok(MutexGuard {
+        if self.try_take() {
+            Ok(MutexGuard {
                 lock: self,
                 at: Location::caller(),
-            }),
-            Err(_) => Err(TryLockError::WouldBlock),
+            })
+        } else {
+            Err(TryLockError::WouldBlock)
         }
     }
 
-    /// The value, by exclusive access.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         Ok(self.value.get_mut())
     }
-
-    /// Frees the lock, which was taken `at` that place: a guard does not know where it is dropped.
-    fn unlock(&self, at: &'static Location<'static>) {
-        if self.state.swap_at(FREE, at) == WAITED_FOR {
-            engine::wake(self.address(), 1, at);
-        }
-    }
 }
 
-/// Grants access to the value of a [`Mutex`] until dropped.
 #[must_use = "the lock is free again when the guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
+    /// The place where the lock was taken: a guard does not know where it is dropped.
     at: &'static Location<'static>,
 }
 
@@ -183,7 +166,9 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        self.lock.unlock(self.at);
+        if self.lock.state.swap_at(FREE, self.at) == WAITED_FOR {
+            engine::wake(self.lock.address(), 1, self.at);
+        }
     }
 }
 
@@ -200,7 +185,6 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable without waiting threads.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -212,44 +196,38 @@ impl Condvar {
         std::ptr::from_ref(&self.notifications) as usize
     }
 
-    /// Frees the lock, blocks until notified, and takes the lock again.
-    ///
-    /// # Errors
-    /// Never: the lock is not poisoned.
+    /// Frees the lock, blocks until notified or until the time is up, and takes the lock again.
+    /// Returns whether it was notified.
     #[track_caller]
-    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    fn wait_for<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Option<Duration>,
+    ) -> (MutexGuard<'a, T>, bool) {
         let lock = guard.lock;
         let seen = self.notifications.load(Ordering::Relaxed);
         drop(guard);
         let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        engine::block(self.address(), is_unchanged, Location::caller());
-        lock.lock()
+        let is_woken = engine::block(self.address(), time, is_unchanged, Location::caller());
+        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        (guard, is_woken)
     }
 
-    /// [`Self::wait`] with a time limit.
-    ///
-    /// # Errors
-    /// Never, as there.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        Ok(self.wait_for(guard, None).0)
+    }
+
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let lock = guard.lock;
-        let seen = self.notifications.load(Ordering::Relaxed);
-        drop(guard);
-        let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        let is_woken =
-            engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
-        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let (guard, is_woken) = self.wait_for(guard, Some(time));
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }
 
-    /// Waits until `is_early` returns false, or longer.
-    ///
-    /// # Errors
-    /// Never, as [`Self::wait`].
     #[track_caller]
     pub fn wait_while<'a, T>(
         &self,
@@ -262,10 +240,6 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// [`Self::wait_while`] with a time limit.
-    ///
-    /// # Errors
-    /// Never, as [`Self::wait`].
     #[track_caller]
     pub fn wait_timeout_while<'a, T>(
         &self,
@@ -284,13 +258,11 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(false)))
     }
 
-    /// Wakes one waiting thread.
     #[track_caller]
     pub fn notify_one(&self) {
         self.notify(1);
     }
 
-    /// Wakes all waiting threads.
     #[track_caller]
     pub fn notify_all(&self) {
         self.notify(usize::MAX);
@@ -303,19 +275,16 @@ impl Condvar {
     }
 }
 
-/// Whether a wait ended because its time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// The answer.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// A barrier: threads wait until a given number have come, again and again.
 #[derive(Debug)]
 pub struct Barrier {
     threads: usize,
@@ -325,7 +294,6 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A barrier for so many threads; 0 are as 1.
     #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {
@@ -335,10 +303,6 @@ impl Barrier {
         }
     }
 
-    /// Blocks until all have come.
-    ///
-    /// # Panics
-    /// Never: the lock is not poisoned.
     #[track_caller]
     pub fn wait(&self) {
         let mut come = self.come.lock().expect("it is never poisoned");

@@ -1,4 +1,5 @@
-//! The machine's clock.
+//! The machine's clock, with the interface of `std::time`, in whole nanoseconds.
+#![expect(missing_docs, reason = "the standard library documents this interface")]
 
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
@@ -11,25 +12,22 @@ use crate::machine::{NANOSECOND, Picoseconds};
 pub struct Instant(Picoseconds);
 
 impl Instant {
-    /// The current time; the beginning of time, outside a simulation.
     #[must_use]
     pub fn now() -> Self {
         Self(engine::clock())
     }
 
-    /// The time since, in whole nanoseconds.
     #[must_use]
     pub fn elapsed(self) -> Duration {
         Self::now() - self
     }
 
-    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
-    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
+    /// 0 if `earlier` is later.
     #[must_use]
     pub fn duration_since(self, earlier: Self) -> Duration {
         self - earlier

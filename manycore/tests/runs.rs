@@ -96,7 +96,7 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
 }
 
 #[test]
-fn a_panic_may_unwind_across_turns_of_other_cores() {
+fn a_panic_may_unwind_across_turns_of_other_cores_and_that_of_main_is_the_callers() {
     struct Releases(Arc<Padded>);
     impl Drop for Releases {
         fn drop(&mut self) {
@@ -120,12 +120,11 @@ fn a_panic_may_unwind_across_turns_of_other_cores() {
         word.0.load(Ordering::Relaxed)
     });
     assert_eq!(released, 8);
-}
-
-#[test]
-#[should_panic(expected = "of the main thread")]
-fn a_panic_of_the_main_thread_is_the_callers() {
-    simulate(1, || panic!("of the main thread"));
+    let of_main = std::panic::catch_unwind(|| simulate(1, || panic!("of the main thread")));
+    assert_eq!(
+        *of_main.unwrap_err().downcast::<&str>().unwrap(),
+        "of the main thread"
+    );
 }
 
 #[test]
@@ -207,23 +206,13 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
 fn thousands_of_threads_are_refused() {
     let error = simulate(2, || {
         let wait = || thread::sleep(Duration::from_secs(1));
-        (0..10_000)
-            .find_map(|_| thread::Builder::new().spawn(wait).err())
-            .unwrap()
-            .to_string()
+        let mut started = (0..10_000).map(|_| thread::Builder::new().spawn(wait));
+        started.find_map(Result::err).unwrap().to_string()
     });
-    assert_eq!(
-        error,
-        "a simulated machine has at most 8192 threads at a time; start fewer"
+    assert!(
+        error.contains("at most 8192 threads at a time; start fewer"),
+        "{error}"
     );
-}
-
-#[test]
-fn a_core_whose_thread_has_ended_takes_another() {
-    let cores = simulate(1, || {
-        [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap())
-    });
-    assert_eq!(cores, [Some(0); 3]);
 }
 
 #[test]
@@ -273,7 +262,7 @@ fn a_cell_is_made_once_however_many_come_at_once() {
             .collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap())
+            .map(|it| it.join().unwrap())
             .sum::<usize>()
     });
     assert_eq!(made, 16);

@@ -12,10 +12,8 @@ const TIMES: u32 = 10_000;
 /// Accesses in one iteration of the loop that measures a hit.
 const ACCESSES: f64 = 4.0;
 
-/// Slots of the ring that the loop goes through.
 const PLACES: u64 = 64;
 
-/// An allocation of the size of a job.
 type Job = [u64; 6];
 
 /// A word with a line of its own, apart also from the line that CPUs fetch along with it.

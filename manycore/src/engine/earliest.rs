@@ -5,7 +5,6 @@ use crate::machine::Picoseconds;
 /// Bits of a key that hold the thread's number.
 const THREAD_BITS: u32 = 13;
 
-/// How many threads there can be at a time.
 pub(crate) const MOST_THREADS: usize = 1 << THREAD_BITS;
 
 /// The key of a thread that is not in the tournament.
@@ -23,7 +22,6 @@ pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
     clock << THREAD_BITS | thread as u64
 }
 
-/// The thread of a key.
 pub(crate) fn thread_of(key: u64) -> usize {
     (key & ((1 << THREAD_BITS) - 1)) as usize
 }
@@ -38,7 +36,6 @@ pub(crate) struct Earliest {
 }
 
 impl Earliest {
-    /// A tournament for at least `threads` threads, none of them in it.
     pub(crate) fn new(threads: usize) -> Self {
         let leaves = threads.next_power_of_two().max(2);
         Self {
@@ -90,7 +87,6 @@ mod tests {
         fn the_root_is_the_smallest_key(
             steps in prop::collection::vec((0..37_usize, prop::option::of(0..1000_u64)), 1..200)
         ) {
-            // The tree grows as far as necessary.
             let mut tournament = Earliest::new(5);
             let mut keys = [NEVER; 37];
             for (thread, clock) in steps {

@@ -7,13 +7,10 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::{Distance, Picoseconds, Topology};
 
-/// Bytes of a line.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// No core.
 const NOBODY: u32 = u32::MAX;
 
-/// A core's access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -39,7 +36,6 @@ impl Turn {
     }
 }
 
-/// One line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// The core that has it alone, or [`NOBODY`] if it is shared or in no cache.
@@ -62,29 +58,24 @@ pub(crate) struct Line {
 pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
-    /// Number of other cores that lose it.
     pub(crate) losers: u64,
     /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
     /// one another.
     pub(crate) is_exclusive: bool,
 }
 
-/// All lines that were touched.
 #[derive(Debug)]
 pub(crate) struct Lines {
     numbers: FxHashMap<usize, u32>,
     all: Vec<Line>,
     /// Sharers of each line, a bit for each core.
     sharers: Vec<u64>,
-    /// Words of bits for a line.
     words: usize,
     /// For each core, the cores of its cluster, and those of its socket.
     neighbours: Vec<[Vec<u64>; 2]>,
 }
 
 impl Lines {
-    /// Lines of a machine with these cores, none touched yet. Hardware threads of one core share
-    /// its lines.
     pub(crate) fn new(topology: &Topology) -> Self {
         let cores = topology.cores();
         let words = cores.div_ceil(64);
@@ -106,7 +97,6 @@ impl Lines {
         }
     }
 
-    /// The number of the line at `address`.
     #[inline]
     pub(crate) fn number(&mut self, address: usize) -> usize {
         let next = self.all.len();
@@ -125,7 +115,6 @@ impl Lines {
         number as usize
     }
 
-    /// Line `number`.
     #[inline]
     pub(crate) fn line(&mut self, number: usize) -> &mut Line {
         &mut self.all[number]
@@ -236,7 +225,6 @@ impl Lines {
             return;
         };
         let over = if holder + 1 == turns.len() {
-            // No core waited.
             holder
         } else {
             let is_near = |i: &usize| self.are_near(turns[*i].core, turns[holder].core);

@@ -10,8 +10,7 @@ mod lines;
 mod schedule;
 mod steps;
 
-pub use steps::PIECE_BYTES;
-pub(crate) use steps::*;
+pub use steps::*;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -40,13 +39,12 @@ const STACK_BYTES: usize = 2 << 20;
 type Step = Coroutine<(), (), (), DefaultStack>;
 
 thread_local! {
-    /// The engine that runs on this thread of the host.
     static RUNNING: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
     /// Whether the code of a thread runs, and not the engine's.
     static IS_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The engine whose code is running; null outside a simulation.
+/// The engine that runs; null outside a simulation.
 #[inline]
 pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
@@ -57,24 +55,19 @@ pub(crate) fn running() -> *mut Engine {
 enum State {
     /// There is no thread: its place is free for a new one.
     Free,
-    /// It has a core, and takes turns.
     Awake,
     /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
     /// blocked for a limited time.
     Blocked,
-    /// Sleeping for a given time.
     Sleeping,
     /// It has a core, and takes a turn when its clock is reached.
     Waking,
-    /// It waits for a core.
     Queued,
 }
 
-/// A blocked thread's queue and time.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     since: Picoseconds,
-    /// The address at which it waits to be woken.
     address: usize,
     at: &'static Location<'static>,
 }
@@ -82,17 +75,14 @@ struct Blocked {
 /// A thread-local value, and whether it has a destructor.
 pub(crate) type Value = (Box<dyn Any>, bool);
 
-/// The state of a thread-local value in one thread.
 #[derive(Default)]
 enum Local {
     #[default]
     Missing,
     There(Value),
-    /// The thread is about to end.
     Dropped,
 }
 
-/// A thread.
 struct Thread {
     state: State,
     /// The core where it runs, or ran last.
@@ -112,7 +102,7 @@ struct Thread {
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
-    /// Its number, which no other thread gets.
+    /// A number that no other thread gets.
     number: u64,
 }
 
@@ -185,7 +175,6 @@ struct Transfer {
     on: WaitedFor,
 }
 
-/// A simulated machine while it runs.
 pub(crate) struct Engine {
     machine: Machine,
     mode: FrequencyMode,
@@ -200,7 +189,6 @@ pub(crate) struct Engine {
     cores: Vec<Core>,
     threads: Vec<Thread>,
     coroutines: Vec<Option<Box<Step>>>,
-    /// Number of threads that wait for a core, and number of all threads.
     queued: usize,
     alive: usize,
     /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
@@ -269,7 +257,6 @@ impl Engine {
         engine
     }
 
-    /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
         assert!(running().is_null(), "this thread already runs a simulation");
         self.begin_thread(Some("main".to_owned()), main);
@@ -309,13 +296,11 @@ impl Engine {
         Ok(self)
     }
 
-    /// The clock at the end, the number of accesses with a cost, and the number of turns.
     pub(crate) fn totals(&self) -> (Picoseconds, u64, u64) {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The costs of a socket's cores while so many of them run: for a core whose sibling is idle,
-    /// and for one whose sibling runs.
+    /// The values for [`Socket::costs`] while so many cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;
@@ -349,17 +334,14 @@ impl Engine {
         let overlapped = thread.overlapped.min(time);
         thread.overlapped -= overlapped;
         let time = time - overlapped;
-        self.charge(
-            if is_searching {
-                Spending::Search
-            } else {
-                Spending::Jobs
-            },
-            time,
-        );
+        let spending = if is_searching {
+            Spending::Search
+        } else {
+            Spending::Jobs
+        };
+        self.charge(spending, time);
     }
 
-    /// Waits until the clock is `until`, for a line or a buffer.
     #[inline]
     fn wait_until(&mut self, until: Picoseconds) {
         self.charge(Spending::Lines, until.saturating_sub(self.clock));
@@ -509,7 +491,6 @@ impl Engine {
         transfer
     }
 
-    /// The core of the thread whose stack has the object at `address`.
     fn stack_of(&self, address: usize) -> Option<usize> {
         let (_, (limit, thread)) = self.stacks.range(address + 1..).next()?;
         (*limit <= address).then(|| self.threads[*thread].core)
@@ -528,7 +509,7 @@ impl Drop for Engine {
     }
 }
 
-/// Removes the engine from this thread of the host, however its run ends.
+/// Removes the engine from this thread of the host, also if its run panics.
 struct Reset;
 
 impl Drop for Reset {

@@ -18,7 +18,6 @@ use crate::machine::{FrequencyMode, Picoseconds};
 use crate::stuck::{Stuck, StuckThread};
 
 impl Engine {
-    /// Counts one more running core of a socket, or one less.
     fn count_running(&mut self, core: usize, is_running: bool) {
         if self.cores[core].is_counted == is_running {
             return;
@@ -91,7 +90,6 @@ impl Engine {
         Some(number)
     }
 
-    /// The first free core, otherwise the first of those with the shortest queue.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
         let fewest = cores.min_by_key(|(number, core)| {
@@ -104,7 +102,6 @@ impl Engine {
         fewest.map_or(0, |(number, _)| number)
     }
 
-    /// Whether the sibling of `core` has a thread.
     fn is_sibling_taken(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
@@ -151,7 +148,6 @@ impl Engine {
         nearest.unwrap_or(last)
     }
 
-    /// `core` is `thread`'s, which runs from `until` on.
     fn give(&mut self, core: usize, thread: usize, until: Picoseconds) {
         self.cores[core].thread = Some(thread);
         self.cores[core].since = until;
@@ -186,8 +182,6 @@ impl Engine {
         self.earliest.set(next, key);
     }
 
-    /// Finds the next thread for `core`: the first in its queue, otherwise the first in the longest
-    /// queue.
     fn next_for(&mut self, core: usize) -> Option<usize> {
         if self.queued == 0 {
             return None;
@@ -246,7 +240,6 @@ impl Engine {
         self.leave(State::Free);
     }
 
-    /// The current thread gives up its core, and its state becomes `state`.
     pub(super) fn leave(&mut self, state: State) {
         self.threads[self.current].state = state;
         self.threads[self.current].clock = self.clock;
@@ -268,7 +261,6 @@ impl Engine {
         true
     }
 
-    /// Waits for the stores of a core that switches to another thread.
     fn empty_buffer(&mut self) {
         let last = self.cores[self.core].stores.drain(..).next_back();
         if let Some(until) = last {
@@ -276,7 +268,6 @@ impl Engine {
         }
     }
 
-    /// Lists what each thread waits for, when no thread can continue.
     pub(super) fn stuck(&self) -> Stuck {
         let threads = self.threads.iter().filter_map(|thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
@@ -326,7 +317,6 @@ impl Engine {
         }
     }
 
-    /// Wakes `thread`, which is blocked.
     pub(super) fn wake_thread(&mut self, thread: usize) {
         let blocked = self.threads[thread].blocked.take();
         let since = blocked.expect("only a blocked thread is in a queue").since;

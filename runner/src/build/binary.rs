@@ -12,7 +12,6 @@ use crate::config::checkout::Checkout;
 use crate::record::Ending;
 use crate::system::subprocess::{self, Limit, ProcessExit};
 
-/// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
 
 /// The same for one that hung: a line for each of its threads, and the pool's state.
@@ -261,7 +260,6 @@ fn how_it_ended(finished: &ProcessExit) -> String {
     }
 }
 
-/// Returns the last error that a process printed.
 fn error_of(stderr: &str) -> Option<String> {
     stderr
         .lines()
@@ -359,14 +357,8 @@ mod tests {
     fn a_simulation_may_take_so_much_cpu_time_however_long_the_host_takes_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut request = crate::build::variant::smallest_request();
-        request.machine = Some(protocol::MachineRequest {
-            file: "machines/zen4-64.toml".into(),
-            is_fixed: true,
-            seed: 1,
-            charge_ns: 1.0,
-            own_cycles: BTreeMap::new(),
-            scaled: None,
-        });
+        let machine = crate::plan::machines::plain_request("machines/zen4-64.toml".into());
+        request.machine = Some(machine);
         let end_of = |script| {
             let binary = crate::system::testing::script(folder.path(), script);
             ask(&binary, &request, Duration::from_millis(500))

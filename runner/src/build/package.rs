@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, freed};
-use crate::config::{Branch, Features, Source, catalogue};
+use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
@@ -23,13 +23,10 @@ pub(super) const OF_USER: &str = "user";
 /// The same for the packages that the checkout lists.
 const LISTED: &str = "programs";
 
-/// Lines of cargo's output shown when it does not understand a package.
 const STDERR_LINES: usize = 10;
 
-/// Finds the program that `--program`, `--bin` and the words after `--` name.
-///
-/// # Errors
-/// [`Stop::BadInput`] that describes the wrong content of the folder.
+/// Finds the program that `--program`, `--bin` and the words after `--` name; otherwise describes
+/// the wrong content of the folder.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -77,8 +74,8 @@ fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package,
         targets.map(move |it| (package, it.name.clone()))
     };
     let all: Vec<(&Package, String)> = among.iter().copied().flat_map(binaries).collect();
-    let names: Vec<String> = all.iter().map(|(_, name)| format!("`{name}`")).collect();
-    let names = names.join(", ");
+    let names = all.iter().map(|(_, name)| format!("`{name}`"));
+    let names = names.collect::<Vec<_>>().join(", ");
     if all.is_empty() {
         return Err("no package there has a binary".to_owned());
     }
@@ -158,54 +155,10 @@ impl Tree {
     }
 }
 
-/// A copy of a package.
 pub(super) struct Copied {
-    /// The package's folder.
     pub(super) folder: PathBuf,
     /// Whether the package itself depends on rayon-core.
     pub(super) is_direct: bool,
-    /// The rayon-core with which the user builds it, if a lock file says so.
-    pub(super) own: Option<OwnCore>,
-}
-
-/// The rayon-core of a package's lock file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct OwnCore {
-    version: String,
-    /// Whether the package replaces the published rayon-core by another.
-    is_patched: bool,
-}
-
-impl OwnCore {
-    /// The note for a user whose `program` is compared as built with `taken` by `branch`; `None` if
-    /// the user builds it so.
-    pub(super) fn note(&self, program: &str, branch: &Branch, taken: &str) -> Option<String> {
-        let Self {
-            version,
-            is_patched,
-        } = self;
-        if version == taken && !is_patched {
-            return None;
-        }
-        let name = &branch.name;
-        if *is_patched {
-            return Some(format!(
-                "note: `{program}` patches rayon-core; each branch replaces that patch, and `{name}` has rayon-core \
-                 {taken}. To compare the patched one, name it as a branch: path:DIR"
-            ));
-        }
-        let remedy = match &branch.source {
-            Source::Published { .. } => {
-                format!(
-                    "; to build it so, run `cargo update -p rayon-core --precise {taken}` there"
-                )
-            }
-            _ => String::new(),
-        };
-        Some(format!(
-            "note: the Cargo.lock of `{program}` has rayon-core {version}, and `{name}` has {taken}{remedy}"
-        ))
-    }
 }
 
 /// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
@@ -233,7 +186,7 @@ pub(super) fn copy(
     manifests.dedup();
     let ours: Table = recipe.manifest(branch, &[])?.parse()?;
     let mut texts: Vec<(PathBuf, String)> = Vec::new();
-    let (mut is_direct, mut is_patched) = (false, false);
+    let mut is_direct = false;
     for place in manifests {
         let file = tree.base.join(&place);
         let text = fs::read_to_string(&file)
@@ -243,7 +196,7 @@ pub(super) fn copy(
             is_direct = depend(&ours, &mut manifest);
         }
         if place == workspace {
-            is_patched = patch(&ours, &mut manifest);
+            patch(&ours, &mut manifest);
             // A copy of a package that is in no workspace would be in this checkout's.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
@@ -277,7 +230,6 @@ pub(super) fn copy(
     Ok(Copied {
         folder: copy.join(package.parent().unwrap_or(Path::new(""))),
         is_direct,
-        own: lock.as_deref().and_then(|lock| own_core(lock, is_patched)),
     })
 }
 
@@ -315,24 +267,20 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own;
-/// whether it had one.
-fn patch(ours: &Table, manifest: &mut Table) -> bool {
+/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
+fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
-    let mut patches = Table::new();
-    if let Some(Value::Table(own)) = manifest.remove("patch") {
-        patches = own;
-    }
-    let mut of_registry = match patches.remove("crates-io") {
+    let take = |from: &mut Table, key: &str| match from.remove(key) {
         Some(Value::Table(own)) => own,
         _ => Table::new(),
     };
-    let own = of_registry.remove("rayon-core");
+    let mut patches = take(manifest, "patch");
+    let mut of_registry = take(&mut patches, "crates-io");
+    of_registry.remove("rayon-core");
     of_registry.extend(ours);
     patches.insert("crates-io".to_owned(), of_registry.into());
     manifest.insert("patch".to_owned(), patches.into());
-    own.is_some()
 }
 
 /// Whether the program is linked with rayon-core, apart from the dependency that this runner adds.
@@ -366,21 +314,6 @@ pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Met
         }
     }
     false
-}
-
-/// The rayon-core that a lock file has; `is_patched` says whether the workspace's manifest has a
-/// patch of it. Settings of cargo may have one, too: then the lock file names no registry.
-fn own_core(lock: &str, is_patched: bool) -> Option<OwnCore> {
-    let lock: Table = lock.parse().ok()?;
-    let packages = lock.get("package")?.as_array()?;
-    let is_it = |it: &&Value| it.get("name").and_then(Value::as_str) == Some("rayon-core");
-    let package = packages.iter().find(is_it)?;
-    let source = package.get("source").and_then(Value::as_str);
-    let is_of_registry = source.is_some_and(|it| it.starts_with("registry+"));
-    Some(OwnCore {
-        version: package.get("version")?.as_str()?.to_owned(),
-        is_patched: is_patched || !is_of_registry,
-    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::config::Source;
 
-/// Writes files below a folder.
 fn write(folder: &Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let file = folder.join(name);
@@ -13,7 +13,6 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The manifest of a package without dependencies, followed by `more`.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
 }
@@ -183,8 +182,7 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
         .parse()
         .unwrap();
     assert!(depend(&of(&fork), &mut own));
-    assert!(patch(&of(&fork), &mut own));
-    assert!(!patch(&of(&fork), &mut Table::new()));
+    patch(&of(&fork), &mut own);
     let dependency = &own["dependencies"]["rayon-core"];
     assert_eq!(dependency["version"].as_str(), Some("1"));
     assert_eq!(
@@ -216,43 +214,4 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
         "{own}"
     );
     assert!(!depend(&of(&published), &mut Table::new()));
-}
-
-#[test]
-fn the_note_on_a_programs_own_rayon_core_has_a_remedy_that_works_there() {
-    let branch = |source| Branch::new("it".to_owned(), source);
-    let published = branch(Source::Published {
-        version: "1.13.0".to_owned(),
-    });
-    let tree = branch(Source::Path {
-        path: "../rayon/rayon-core".into(),
-        features: BTreeSet::new(),
-    });
-    let note = |version: &str, source: &str, is_patched, branch| {
-        let lock = format!(
-            "version = 4\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\n\
-             [[package]]\nname = \"rayon-core\"\nversion = \"{version}\"\n{source}"
-        );
-        own_core(&lock, is_patched)
-            .unwrap()
-            .note("mine", branch, "1.13.0")
-    };
-    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
-    assert_eq!(note("1.13.0", registry, false, &published), None);
-    let older = note("1.12.1", registry, false, &published).unwrap();
-    assert!(
-        older.contains("has rayon-core 1.12.1, and `it` has 1.13.0; to build it so, run `cargo update -p rayon-core --precise 1.13.0`"),
-        "{older}"
-    );
-    let no_release = note("1.12.1", registry, false, &tree).unwrap();
-    assert!(!no_release.contains("cargo update"), "{no_release}");
-    // By its Cargo.toml, or by settings of cargo; or a patch that cargo does not use yet.
-    for (source, is_patched) in [("", true), ("", false), (registry, true)] {
-        for version in ["1.13.0", "1.13.90"] {
-            let patched = note(version, source, is_patched, &published).unwrap();
-            assert!(patched.contains("To compare the patched one"), "{patched}");
-            assert!(!patched.contains("cargo update"), "{patched}");
-        }
-    }
-    assert_eq!(own_core("version = 4\n", true), None);
 }

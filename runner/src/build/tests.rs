@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns the output of `cargo metadata` for a rayon-core with these features on.
 fn metadata(on: &[&str]) -> (Metadata, Package) {
     let package = json!({
         "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],

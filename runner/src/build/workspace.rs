@@ -27,7 +27,6 @@ use crate::system::whole_file::{self, write_if_changed};
 /// machine.
 pub(super) const SHUFFLE: &str = "--shuffle-sections";
 
-/// Folders of the crates that provide the programs.
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
 pub(super) const WHOLE: &str = "workloads/programs";
@@ -35,26 +34,20 @@ pub(super) const WHOLE: &str = "workloads/programs";
 /// File beside the program of a branch that lists its whole programs.
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
-/// Inputs of a branch's workspace.
 #[derive(Debug)]
 pub(super) struct Recipe<'a> {
-    /// The checkout that holds `workloads/` and `rayon-fork/`.
     pub checkout: &'a Checkout,
-    /// Folder that relative `path` sources start from.
     pub config_folder: &'a Path,
     /// Number of shuffled link orders of each binary, beside the one that the linker gives by
     /// itself.
     pub layouts: u32,
-    /// The programs that it is built with.
     pub programs: Programs,
-    /// Folder for published crates with edits.
     pub edited: PathBuf,
     /// The simulated machine on which builds name their variant, if they are for such machines.
     pub machine: Option<MachineRequest>,
 }
 
 impl Recipe<'_> {
-    /// Whether it is built for simulated machines.
     pub(super) fn is_simulated(&self) -> bool {
         self.machine.is_some()
     }
@@ -100,9 +93,6 @@ impl Recipe<'_> {
     /// Writes or refreshes the workspace in `folder`, which uses the `rewritten` crates in place of
     /// their originals. A file that already has the right content keeps its time stamp, so that
     /// cargo rebuilds only what changed.
-    ///
-    /// # Errors
-    /// If a file of the checkout cannot be read or one of the workspace not written.
     pub(super) fn write(
         &self,
         branch: &Branch,
@@ -121,7 +111,6 @@ impl Recipe<'_> {
             program.push_str(SIMULATED_HEAP);
         }
         write_if_changed(&folder.join("src/main.rs"), &program)?;
-        // Cargo runs it if it is there.
         let shuffle = folder.join("build.rs");
         if self.layouts_of(&branch.source).is_empty() {
             fs::remove_file(&shuffle).or_else(|error| match error.kind() {
@@ -146,9 +135,6 @@ impl Recipe<'_> {
 
     /// The lock file that cargo starts from: the checkout's. Cargo adds the packages that only a
     /// working tree needs.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
             self.checkout.root(),
@@ -168,10 +154,6 @@ impl Recipe<'_> {
         }
     }
 
-    /// The workspace's `Cargo.toml`.
-    ///
-    /// # Errors
-    /// If the checkout's own cannot be read.
     pub(super) fn manifest(&self, branch: &Branch, rewritten: &[Rewritten]) -> Result<String> {
         let root = self.checkout.root();
         let version = match &branch.source {
@@ -249,9 +231,6 @@ impl Recipe<'_> {
     }
 
     /// `[profile.release]` of the checkout, the only definition of the profile.
-    ///
-    /// # Errors
-    /// If the checkout's `Cargo.toml` cannot be read.
     pub(super) fn profile(&self) -> Result<Table> {
         let text = whole_file::text_of_checkout(self.checkout.root(), "Cargo.toml")?;
         let manifest: Table =
@@ -266,7 +245,6 @@ impl Recipe<'_> {
     }
 }
 
-/// Returns the linker flag that orders functions by a seed.
 pub(super) fn shuffling(seed: u32) -> String {
     format!("-Wl,{SHUFFLE}=.text*={seed}")
 }
@@ -278,7 +256,6 @@ const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_pr
 const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
-/// The program of a branch: it names its rayon-core, and runs the workloads.
 fn main_program(source: &Source, programs: Programs) -> String {
     if source.is_instrumented() {
         return INSTRUMENTED_PROGRAM.to_owned();
@@ -300,7 +277,6 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
-/// The parts of a lock file that are used.
 #[derive(Deserialize)]
 struct Lock {
     package: Vec<Locked>,
@@ -315,9 +291,6 @@ struct Locked {
 
 /// Registry packages whose version in a branch's lock file is not in the file that cargo started
 /// from, each as `name version`. Leaves out rayon-core itself, which is under comparison.
-///
-/// # Errors
-/// If the branch's file cannot be read, or one of the two is not a lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = fs::read_to_string(branch_lock)
         .with_context(|| format!("{} cannot be read", branch_lock.display()))?;

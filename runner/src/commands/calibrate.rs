@@ -28,7 +28,6 @@ use crate::system::interrupt;
 use crate::system::whole_file;
 use crate::text::table::print;
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     /// Measure only the costs of work and write them to this file, such as workloads/charges.toml,
@@ -41,7 +40,6 @@ pub(crate) struct CalibrateArgs {
     own_instructions: Option<String>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one \
 unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates \
@@ -62,11 +60,9 @@ const HEADER: &str = "\
 # workload.
 ";
 
-/// The effort with which the work of each workload is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precision {
     processes: u32,
-    /// Iterations of each process.
     iterations: u32,
     /// Whether sizes are `tiny`, of the study's programs alone: takes a moment, to try the command
     /// out.
@@ -89,7 +85,6 @@ impl Precision {
 }
 
 impl Precision {
-    /// The programs that are measured.
     fn programs(self) -> Programs {
         if self.is_tiny {
             Programs::Study
@@ -111,7 +106,6 @@ enum Of {
 }
 
 impl Of {
-    /// The time that stands for all `times`.
     fn pick(self, mut times: Vec<u64>) -> u64 {
         times.sort_unstable();
         let place = match self {
@@ -133,10 +127,8 @@ impl Of {
 /// is reached.
 const COUNTING_NS: f64 = 100.0;
 
-/// Longest time of a process.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// A unit and the program that measures it.
 struct Unit {
     name: &'static str,
     workload: &'static str,
@@ -176,7 +168,6 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
     Ok(Exit::Good)
 }
 
-/// Measures everything that the machine `here` needs.
 pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     work(project, &machines::charges_here(root), Of::Usual, care)?;
@@ -199,7 +190,6 @@ pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result
 /// The smallest cost that the file's four digits can express.
 const LEAST_NS: f64 = 0.0001;
 
-/// Measures the units of work.
 fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
@@ -213,12 +203,8 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         .next()
         .context("no machine in machines/")?;
     let counting = MachineRequest {
-        file: machines::file(root, &machine.name),
-        is_fixed: true,
-        seed: 1,
         charge_ns: COUNTING_NS,
-        own_cycles: BTreeMap::new(),
-        scaled: None,
+        ..machines::plain_request(machines::file(root, &machine.name))
     };
     // Checked before minutes go into builds.
     whole_file::check_writable(output)?;
@@ -309,7 +295,6 @@ fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
     })
 }
 
-/// CPU time of each iteration.
 fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
     outcome
         .iterations
@@ -332,7 +317,6 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
 
 /// Returns the remark for a cost's source if other programs also use the CPUs.
 fn while_busy(host: &Host) -> &'static str {
-    // This program is one.
     if host.load().is_ok_and(|load| load > 1.5) {
         ", while the host was busy"
     } else {

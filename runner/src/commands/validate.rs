@@ -22,7 +22,6 @@ use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
 
-/// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";
 
 /// Options of `sweep` that this command sets itself, or that have no meaning for it.
@@ -37,7 +36,6 @@ pub(crate) const REFUSED: [&str; 8] = [
     "instrument",
 ];
 
-/// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// Stop when everything is predicted; the same command without this option continues
@@ -53,7 +51,6 @@ pub(crate) struct ValidateArgs {
     pub(super) sweep: SweepArgs,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
 the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
@@ -189,7 +186,6 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     }
 }
 
-/// The branches, which are the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = selection::read(project.checkout.root())?.experiments;
     let experiment = selection::find(known, "experiment", EXPERIMENT)?;
@@ -254,13 +250,11 @@ fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
         && manifest.created_at > prediction.created_at
 }
 
-/// Prints and draws the prediction accuracy.
 pub(super) fn compare(
     project: &Project,
     predicted: &SweepDir,
     measured: &SweepDir,
 ) -> Result<Exit> {
-    // The output is beside the folder of sweeps, like other reports.
     let sweeps = measured
         .path()
         .parent()

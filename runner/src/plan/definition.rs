@@ -113,11 +113,9 @@ pub struct Definition {
     pub cells: Vec<BTreeMap<String, String>>,
 }
 
-/// The heading under which `--help` lists the options about frequencies.
 pub(crate) const FREQUENCY_HEADING: &str = "CPU frequency";
 
 impl Definition {
-    /// Fills the gaps of this definition from `base`.
     pub(crate) fn over(self, base: Self) -> Self {
         Self {
             branches: self.branches.or(base.branches),
@@ -182,7 +180,6 @@ pub enum PlacementChoice {
 }
 
 impl PlacementChoice {
-    /// Returns the placements that it stands for.
     pub(crate) fn placements(self) -> Vec<Placement> {
         match self {
             Self::Free => vec![Placement::Free],
@@ -208,7 +205,6 @@ pub enum ModeChoice {
 }
 
 impl ModeChoice {
-    /// Returns the modes that it stands for; `can_fix` says whether the host can hold a frequency.
     pub(crate) fn modes(self, can_fix: impl FnOnce() -> bool) -> Vec<Mode> {
         match self {
             Self::Dynamic => vec![Mode::Dynamic],
@@ -273,7 +269,6 @@ impl Load {
         Some((workload, values))
     }
 
-    /// The parameters of the workload, without those of the simulated machine.
     pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
         own.remove(PRICE);
@@ -353,7 +348,6 @@ pub struct Point {
 }
 
 impl MachineSpec {
-    /// CPUs of its operating system: the hardware threads of all cores.
     pub(crate) fn cpus(&self) -> usize {
         self.cores * self.hardware_threads.unwrap_or(1)
     }
@@ -433,17 +427,14 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// The most trials of a plan: more would take too long.
 const MOST_TRIALS: usize = 10_000_000;
 
 /// The largest seed on a simulated machine: each replicate gets its own seed, made from it.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
-/// The largest number of names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
 impl SweepRequest {
-    /// Returns why this cannot become a plan, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
         let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
         let names = self
@@ -506,7 +497,6 @@ impl SweepRequest {
         }
     }
 
-    /// Whether it runs on the machines of a box.
     pub(crate) fn is_box(&self) -> bool {
         self.machine
             .as_ref()
@@ -527,12 +517,10 @@ impl SweepRequest {
             .map_or_else(Host::usable_cpus, MachineSpec::cpus)
     }
 
-    /// The name of the A/A control of the baseline, if it runs.
     pub(crate) fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
     }
 
-    /// Every mode with every placement.
     pub(crate) fn conditions(&self) -> Vec<Condition> {
         let of_mode = |&mode| {
             self.placements
@@ -542,7 +530,6 @@ impl SweepRequest {
         self.modes.iter().flat_map(of_mode).collect()
     }
 
-    /// Whether trials under this name count events and are not timed.
     pub(crate) fn is_instrumented(&self, name: &str) -> bool {
         self.instrument
             .as_ref()
@@ -566,7 +553,6 @@ impl SweepRequest {
         self.workloads.iter().position(is_same).unwrap_or(load)
     }
 
-    /// Whether a parameter has no effect on the sequential program.
     pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
         self.experiment.as_ref().is_some_and(|experiment| {
             experiment
@@ -576,7 +562,6 @@ impl SweepRequest {
         })
     }
 
-    /// Returns the programs with which branches must be built.
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }

@@ -68,16 +68,12 @@ pub struct Kind {
 /// The trials of a sweep in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The names under which trials run: branches, the A/A control, instrumented builds.
     names: Vec<Name>,
-    /// Number of link orders through which trials rotate.
     layouts: u32,
     kinds: Vec<Kind>,
     conditions: Vec<Condition>,
-    /// Identities of configurations, by [`Plan::cell`].
     cells: Vec<Id>,
     blocks: Vec<Block>,
-    /// Names of the trials, as indices, block after block.
     order: Vec<u16>,
 }
 
@@ -85,7 +81,6 @@ pub struct Plan {
 struct Name {
     text: String,
     is_twin: bool,
-    /// Instrumented builds count events and are not timed.
     is_counted: bool,
 }
 
@@ -94,12 +89,9 @@ struct Name {
 struct Block {
     /// 0-based number within the whole sweep, of which this plan may be a shard.
     number: u32,
-    /// Index into [`Plan::kinds`].
     kind: u32,
     replicate: u32,
-    /// Index into the plan's list of modes and placements.
     condition: u8,
-    /// Position of its first trial in [`Plan::order`].
     first: u32,
     trials: u16,
 }
@@ -120,7 +112,6 @@ impl Plan {
         self.blocks.is_empty()
     }
 
-    /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
     }
@@ -162,7 +153,6 @@ impl Plan {
         }
     }
 
-    /// Index into [`Plan::cells`].
     fn cell(&self, kind: usize, condition: u8, name: usize) -> usize {
         (kind * self.conditions.len() + usize::from(condition)) * self.names.len() + name
     }
@@ -179,7 +169,6 @@ impl Plan {
         Id::of(&Ids(self)).to_string()
     }
 
-    /// Number of distinct configurations.
     pub(crate) fn cells(&self) -> usize {
         let mut is_visited = vec![false; self.cells.len()];
         for block in &self.blocks {
@@ -191,7 +180,6 @@ impl Plan {
         is_visited.into_iter().filter(|is_so| *is_so).count()
     }
 
-    /// Number of trials of each kind.
     pub(crate) fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
         let mut counts = vec![0; self.kinds.len()];
         for block in &self.blocks {
@@ -308,7 +296,6 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     draft.plan
 }
 
-/// A plan that is being made.
 struct Draft {
     plan: Plan,
     random: ChaCha8Rng,
@@ -351,7 +338,6 @@ impl Draft {
     }
 }
 
-/// An index into names.
 fn small(index: usize) -> u16 {
     u16::try_from(index).expect("there are fewer branches than 2^16")
 }

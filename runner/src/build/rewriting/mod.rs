@@ -11,10 +11,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, TargetKind};
+use cargo_metadata::{
+    Dependency, DependencyKind, Metadata, Package, PackageId, Target, TargetKind,
+};
 use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
+use crate::build::folder_of as folder;
 use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
@@ -25,7 +28,6 @@ pub const FOLDER: &str = "rewritten";
 /// The crates from which the search for a branch's pool starts.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
-/// The crate that has the scheduler.
 const POOL: &str = "rayon-core";
 
 /// The folder of the programs in a crate of workloads. The rest of the crate runs on the host, and
@@ -86,9 +88,6 @@ pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<R
 }
 
 /// Copies the crate of workloads `name`, and rewrites its programs.
-///
-/// # Errors
-/// As [`rewrite`].
 pub(crate) fn rewrite_programs(
     name: &str,
     metadata: &Metadata,
@@ -100,7 +99,6 @@ pub(crate) fn rewrite_programs(
     copies(&packages, Path::new(PROGRAMS), below, facade)
 }
 
-/// Copies `packages`, and rewrites the files below `inside`.
 fn copies(
     packages: &[&Package],
     inside: &Path,
@@ -132,14 +130,6 @@ fn copies(
     Ok(rewritten.collect())
 }
 
-fn folder(package: &Package) -> &Path {
-    package
-        .manifest_path
-        .as_std_path()
-        .parent()
-        .unwrap_or(Path::new(""))
-}
-
 /// All branches share published crates. Of others there may be two with one name and version.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
@@ -156,18 +146,11 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
     }
 }
 
-/// The crates of a pool: the roots, and the crates that they are linked with.
 fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
-    let nodes = metadata
-        .resolve
-        .as_ref()
-        .map_or(&[][..], |resolve| &resolve.nodes);
-    let mut names: Vec<&PackageId> = metadata
-        .packages
-        .iter()
-        .filter(|package| ROOTS.contains(&package.name.as_str()))
-        .map(|package| &package.id)
-        .collect();
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
+    let all = metadata.packages.iter();
+    let roots = all.filter(|package| ROOTS.contains(&package.name.as_str()));
+    let mut names: Vec<&PackageId> = roots.map(|package| &package.id).collect();
     let mut known = BTreeSet::new();
     let mut packages = Vec::new();
     while let Some(id) = names.pop() {
@@ -175,24 +158,15 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
             continue;
         }
         let package = &metadata[id];
-        if package
-            .targets
-            .iter()
-            .any(|target| target.kind.contains(&TargetKind::ProcMacro))
-        {
+        let is_macro = |target: &Target| target.kind.contains(&TargetKind::ProcMacro);
+        if package.targets.iter().any(is_macro) {
             continue;
         }
         packages.push(package);
-        for dependency in nodes
-            .iter()
-            .filter(|node| node.id == *id)
-            .flat_map(|node| &node.deps)
-        {
-            if !dependency
-                .dep_kinds
-                .iter()
-                .any(|it| it.kind == DependencyKind::Normal)
-            {
+        let own = nodes.iter().filter(|node| node.id == *id);
+        for dependency in own.flat_map(|node| &node.deps) {
+            let mut kinds = dependency.dep_kinds.iter();
+            if !kinds.any(|it| it.kind == DependencyKind::Normal) {
                 continue;
             }
             let name = metadata[&dependency.pkg].name.as_str();
@@ -213,16 +187,11 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
 
 /// The rewritten source files below `part` of the crate, by their path in the crate.
 fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let library = package
-        .targets
-        .iter()
-        .find(|target| target.kind.contains(&TargetKind::Lib));
+    let is_library = |target: &&Target| target.kind.contains(&TargetKind::Lib);
+    let library = package.targets.iter().find(is_library);
     let library = library.with_context(|| format!("{} is not a library", package.name))?;
-    let sources = library
-        .src_path
-        .as_std_path()
-        .parent()
-        .unwrap_or(Path::new(""));
+    let sources = library.src_path.as_std_path().parent();
+    let sources = sources.unwrap_or(Path::new(""));
     let inside = sources.strip_prefix(folder(package)).map_err(|_| {
         Stop::BadInput(format!(
             "{}: the library's sources lie in {}; put them into the crate's own folder",
@@ -231,13 +200,14 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
         ))
     })?;
     let read = || -> io::Result<BTreeMap<PathBuf, String>> {
-        let places = files_below(sources)?
+        let places = files_below(sources)?;
+        let places = places
             .into_iter()
-            .map(|file| inside.join(file));
-        let places = places.filter(|it| {
-            let is_source = it.extension().is_some_and(|it| it == "rs");
-            is_source && it != Path::new("build.rs") && it.starts_with(part)
-        });
+            .map(|file| inside.join(file))
+            .filter(|it| {
+                let is_source = it.extension().is_some_and(|it| it == "rs");
+                is_source && it != Path::new("build.rs") && it.starts_with(part)
+            });
         places
             .map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text)))
             .collect()

@@ -13,7 +13,6 @@ use syn::{ImplItem, Item, ItemImpl, Type};
 
 use super::FOLDER;
 
-/// Functions of a file, by their lines.
 type Functions = Vec<(Range<usize>, String)>;
 
 /// The functions of files that were looked up: a sweep looks up the same few again and again.
@@ -45,7 +44,6 @@ pub(crate) fn shown(text: &str) -> String {
     })
 }
 
-/// Returns the function around the position `file:line:column`.
 fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
     let mut parts = place.rsplitn(3, ':');
     let (_, line, file) = (
@@ -67,7 +65,6 @@ fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
         .map(|(_, name)| name.clone())
 }
 
-/// Returns the functions of a file; none if the file is missing or is not Rust.
 fn functions(file: &Path) -> Functions {
     let text = fs::read_to_string(file).unwrap_or_default();
     let Ok(source) = syn::parse_file(&text) else {

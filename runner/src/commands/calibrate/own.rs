@@ -34,7 +34,6 @@ const HEADER: &str = "\
 /// even on a busy host some runs are not interrupted.
 const ROUNDS: u32 = 15;
 
-/// Iterations of a process; each takes a millisecond or less.
 const ITERATIONS: u32 = 20;
 
 /// The cost of a unit of work in simulations: almost zero, since the work is not compared.
@@ -43,7 +42,6 @@ const NO_WORK_NS: f64 = 1e-6;
 /// The cycles of a call in simulations that count calls: so many that rounding does not matter.
 const COUNTING: f64 = 10_000.0;
 
-/// The program that measures a call; it does little else.
 fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
     match call {
         Call::Join => ("fib-join", &[("n", "20")]),
@@ -51,14 +49,12 @@ fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]
     }
 }
 
-/// A branch's builds.
 struct Builds {
     branch: String,
     native: PathBuf,
     simulated: PathBuf,
 }
 
-/// Measures `branches` and writes the file `output`.
 pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
     let root = project.checkout.root();
     // Returns an error if this host was not measured.
@@ -87,12 +83,9 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
         };
         let simulated = |builds: &Builds, cycles: f64| -> Result<f64> {
             let machine = MachineRequest {
-                file: file.clone(),
-                is_fixed: true,
-                seed: 1,
                 charge_ns: NO_WORK_NS,
                 own_cycles: BTreeMap::from([(call.name().to_owned(), cycles)]),
-                scaled: None,
+                ..machines::plain_request(file.clone())
             };
             let request = request(Program::Parallel, Some(machine));
             Ok(fastest(&ask(&builds.simulated, &request)?))
@@ -140,17 +133,9 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Both builds of each branch.
 fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<Builds>> {
     let folder = project.config_folder()?;
-    let first = MachineRequest {
-        file: machine.to_owned(),
-        is_fixed: true,
-        seed: 1,
-        charge_ns: 1.0,
-        own_cycles: BTreeMap::new(),
-        scaled: None,
-    };
+    let first = machines::plain_request(machine.to_owned());
     let all = |machine: Option<MachineRequest>| {
         let builder = Builder::new(&project.checkout, &folder, 1)?
             .with(Programs::Workloads)
