@@ -1,26 +1,22 @@
 //! A heap whose addresses do not depend on the host, and whose calls have a cost.
 //!
-//! A program's costs depend on which objects share a line, and the host's allocator gives other
-//! addresses in each run. In this heap, an object's address follows from the program's earlier
-//! allocations. The rest works as in common allocators: each thread has an arena and, before it, a
-//! cache of free objects of each size. An object that another thread frees goes into that thread's
-//! cache. If the cache is full, the object goes back into its own arena, whose lock is on an
-//! ordinary line.
+//! A program's costs depend on which objects share a line. In this heap, an object's address
+//! follows from the program's earlier allocations. Each thread has an arena and, before it, a cache
+//! of free objects of each size. An object that another thread frees goes into that thread's cache,
+//! or if it is full, back into its own arena, whose lock is on an ordinary line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
-/// The allocator that a program installs to run on a simulated machine: `#[global_allocator] static
-/// HEAP: Heap = Heap;`. Outside a simulation, and for the simulation's own data, it is the system's
-/// allocator.
+/// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
+/// Heap;`. Outside a simulation, and for the simulation's own data, it is the system's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. The answer is no while a thread
-/// panics. If it gave up its turn inside the panic hook, a second thread that panics would end the
-/// process.
+/// Whether the running code gets objects from the heap of the run. A thread that panics does not:
+/// it would give up its turn inside the panic hook, and a second panic would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }

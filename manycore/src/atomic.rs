@@ -1,8 +1,7 @@
 //! Atomics of the size and alignment of the real ones, with a cost for each access.
 //!
-//! All orderings are sequentially consistent, whichever one is requested, since accesses happen one
-//! after another. The ordering only decides the cost of a store: a `SeqCst` store waits until the
-//! store buffer is empty, as on x86-64.
+//! Accesses happen one after another, so all orderings are sequentially consistent. A `SeqCst`
+//! store costs more: it waits until the store buffer is empty, as on x86-64.
 
 #![expect(
     missing_docs,

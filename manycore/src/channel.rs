@@ -102,21 +102,23 @@ impl<T> Receiver<T> {
             .changed
             .wait_timeout_while(self.0.lock(), time, State::is_early);
         let (mut state, _) = state.expect("it is never poisoned");
-        let is_over = state.senders == 0;
-        state.messages.pop_front().ok_or(match is_over {
-            true => RecvTimeoutError::Disconnected,
-            false => RecvTimeoutError::Timeout,
-        })
+        let none = if state.senders == 0 {
+            RecvTimeoutError::Disconnected
+        } else {
+            RecvTimeoutError::Timeout
+        };
+        state.messages.pop_front().ok_or(none)
     }
 
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.lock();
-        let is_over = state.senders == 0;
-        state.messages.pop_front().ok_or(match is_over {
-            true => TryRecvError::Disconnected,
-            false => TryRecvError::Empty,
-        })
+        let none = if state.senders == 0 {
+            TryRecvError::Disconnected
+        } else {
+            TryRecvError::Empty
+        };
+        state.messages.pop_front().ok_or(none)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = T> {

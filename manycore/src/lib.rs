@@ -92,9 +92,8 @@ pub fn run<R: 'static>(
 /// has taken a turn for so long.
 ///
 /// That happens if a core holds a lock of the standard library while it gives up its turn, and
-/// another core wants that lock. All cores are one thread of the host, which then waits for itself.
-/// It also happens if a core works for so long without an access to shared memory. Then a longer
-/// limit helps.
+/// another core wants that lock: all cores are one thread of the host. It also happens if a core
+/// works for so long without an access to shared memory.
 ///
 /// # Errors
 /// As [`run`].

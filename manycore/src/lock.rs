@@ -30,8 +30,7 @@ const WAITED_FOR: u32 = 2;
 const SPINS: u32 = 100;
 
 /// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). It
-/// spins first, as the standard library's does on Linux: while another thread has it and no thread
-/// waits.
+/// spins first, as the standard library's does on Linux.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,

@@ -86,13 +86,8 @@ impl Builder {
         self
     }
 
-    /// Starts the thread on the first free core, or behind others.
-    ///
-    /// # Errors
-    /// If there are thousands of threads. And outside a simulation.
-    ///
-    /// # Panics
-    /// Never: no lock of a simulation is poisoned.
+    /// Starts the thread on the first free core, or behind others. An error if there are thousands
+    /// of threads, or outside a simulation.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,
@@ -101,8 +96,7 @@ impl Builder {
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
-    /// [`Self::spawn`] of a `body` that borrows. `after` is called when the thread no longer holds
-    /// anything of it.
+    /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
     ///
     /// # Safety
     /// All that `body` and its result borrow must live until `after` has been called, or the thread
@@ -289,11 +283,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Calls `body` with a scope for threads, and waits for all of them, also when `body` panics.
-/// Unlike the standard library's, it ignores panics of its threads.
-///
-/// # Panics
-/// With what `body` panics with.
+/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's, it
+/// ignores panics of its threads.
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     struct Waits(Arc<Unfinished>);
     impl Drop for Waits {

@@ -77,21 +77,15 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);
         word.0.store(1, Ordering::Relaxed);
-        thread::spawn(move || reader.0.load(Ordering::Relaxed))
-            .join()
-            .unwrap();
+        let read = thread::spawn(move || reader.0.load(Ordering::Relaxed));
+        read.join().unwrap();
         manycore::waits()
     });
     let waits = waits.unwrap().result;
-    let (reads, writes) = (line!() - 6, line!() - 7);
-    let wait = waits
-        .iter()
-        .find(|wait| wait.at.line() == reads)
-        .expect("the reader waited");
-    assert!(
-        matches!(wait.on, WaitedFor::Line(Some(place)) if place.line() == writes),
-        "{wait:?}"
-    );
+    let (reads, writes) = (line!() - 5, line!() - 6);
+    let wait = waits.iter().find(|wait| wait.at.line() == reads).unwrap();
+    let is_written = matches!(wait.on, WaitedFor::Line(Some(at)) if at.line() == writes);
+    assert!(is_written, "{wait:?}");
     assert_eq!((wait.times, wait.waited), (1, 20_000));
 }
 
@@ -132,24 +126,24 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
     let stuck = run(&Machine::free(4), FrequencyMode::Fixed, 1, || {
         let locks = Arc::new((Mutex::new(()), Mutex::new(())));
         let both = Arc::clone(&locks);
-        let other = thread::Builder::new()
-            .name("other".to_owned())
-            .spawn(move || {
-                let _one = both.1.lock();
-                thread::sleep(Duration::from_micros(1));
-                let _two = both.0.lock();
-            });
+        let other = thread::Builder::new().name("other".to_owned());
+        let other = other.spawn(move || {
+            let _one = both.1.lock();
+            thread::sleep(Duration::from_micros(1));
+            let _two = both.0.lock();
+        });
         let _one = locks.0.lock();
         thread::sleep(Duration::from_micros(1));
         let _two = locks.1.lock();
         other.unwrap().join().unwrap();
     });
     let text = stuck.unwrap_err().to_string();
-    assert!(text.contains("deadlock: every thread is blocked"), "{text}");
+    let place = format!("{}:{}", file!(), line!() - 8);
     for part in [
+        "deadlock: every thread is blocked",
         "other",
         "main",
-        &format!("{}:{}", file!(), line!() - 8),
+        &place,
         "core    0",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");

@@ -1,8 +1,7 @@
 //! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
-//! On a real machine this is a constant. A hypervisor moves its guests' CPUs, from two threads of
-//! one core to two sockets and back. That makes a program several times slower or faster if it
-//! shares lines between threads, as a pool does. No other number of the guest shows this.
+//! A hypervisor may move its guests' CPUs, from two threads of one core to two sockets and back.
+//! That changes the speed of a pool several times, and no other number of the guest shows this.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -27,8 +26,8 @@ struct Line(AtomicU32);
 #[must_use]
 pub fn measure(cpus: [usize; 2]) -> Option<f64> {
     let line = Line(AtomicU32::new(0));
-    // Relaxed, here and below: the number in the line carries no other data. A thread that waits
-    // for a number reads until it is there. The ordering does not affect the transfer time.
+    // Relaxed, here and below: the number in the line carries no other data, and a thread that
+    // waits for it reads until it is there.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();

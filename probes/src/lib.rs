@@ -1,7 +1,6 @@
-//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. The
-//! names of these cost parameters are the keys in the file of a simulated machine of `manycore`.
-//!
-//! It is a separate crate so that it is optimized even if the calling program is not.
+//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. Their
+//! names are the keys in the file of a simulated machine of `manycore`. It is a crate so that it is
+//! optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;

@@ -24,9 +24,7 @@ struct Word(AtomicU64);
 pub(crate) fn costs() -> Vec<Cost> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words. On processors that always order
-    // loads and stores, the time does not depend on the ordering. On others, a pool's accesses cost
-    // a little more.
+    // Relaxed, here and below: no other thread reaches these words.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),
         |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),

@@ -166,7 +166,7 @@ const CALLS: [(&str, &[&str]); 2] = [
 ];
 
 /// Returns the text of a file of a pool, whose public functions that begin a job first add the cost
-/// of their own instructions. A function that calls another such function leaves that to the other.
+/// of their own instructions. One that calls another such function adds nothing.
 ///
 /// # Errors
 /// If it has such a name and is not Rust.

@@ -1,8 +1,8 @@
 //! The simulation itself: threads take turns in the order of their clocks, and each operation adds
 //! its cost to a clock.
 //!
-//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. The
-//! state is reached by a raw pointer: a reference to it must not live while another thread runs.
+//! Everything runs on one thread of the host. The engine is reached by a raw pointer: a reference
+//! to it must not live while another thread runs.
 
 pub(crate) mod attribution;
 mod earliest;

@@ -3,11 +3,11 @@
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
 //! free core. Otherwise it waits for its previous core. A core that loses its thread takes the
 //! first thread of its own queue, otherwise the first of the longest queue. A thread gives up its
-//! core when it blocks, sleeps or ends. It also gives it up if another thread waits for the core,
-//! and it yields or has used its time slice. So no core is idle while a thread waits.
+//! core when it blocks, sleeps or ends, and for a waiting thread when it yields or has used its
+//! time slice.
 //!
-//! If a core has two hardware threads, each counts as a core in this file. A thread that must move
-//! prefers one whose sibling is free. No thread is moved away from a busy sibling afterwards.
+//! Each hardware thread counts as a core in this file. A thread that must move prefers one whose
+//! sibling is free. No thread is moved away from a busy sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 

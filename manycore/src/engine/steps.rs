@@ -158,9 +158,8 @@ pub fn heavy_fence() {
     });
 }
 
-/// Adds the cost of the own instructions of `call`, which a pool begins: those that do not access
-/// shared memory. The machine knows that cost for the pool that runs on it. The overlap that an
-/// earlier call left is discarded.
+/// Adds the cost of the own instructions of `call`, which a pool begins. Discards the overlap that
+/// an earlier call left.
 #[inline]
 pub fn own_instructions(call: Call) {
     on_engine(|engine| {
@@ -223,9 +222,8 @@ pub(crate) fn allocation() {
 /// Number of pieces of work in a time slice. After each piece another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads, at the reference frequency. Its cost
-/// depends on whether the sibling runs at its beginning. A guess, small compared with the time of a
-/// wake-up.
+/// A piece of work on a core with two hardware threads. Its cost depends on whether the sibling
+/// runs at its beginning. A guess, small compared with the time of a wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
@@ -258,9 +256,8 @@ pub fn work(time: Picoseconds) {
 pub const PIECE_BYTES: u64 = 4_096;
 
 /// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. It
-/// takes `time` as by [`work`], or as long as the bandwidth of the core or of the socket needs,
-/// whichever ends last. Threads that move bytes at that time share the socket's bandwidth. Bytes
-/// are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
+/// takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
+/// longest. Bytes are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
         let thread = &mut engine.threads[engine.current];

@@ -10,9 +10,9 @@ pub const NANOSECOND: Picoseconds = 1_000;
 /// guesses depend on each other, as all are paths through one scheduler.
 pub const SYSTEM: &str = "system";
 
-/// Declares [`Costs`] from one list. A row has the parameter's documentation, its name and type,
-/// and its key (with the unit). Then come the function that converts a written value, and the value
-/// on a machine where everything is free. `system` marks a part of [`SYSTEM`].
+/// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
+/// the function that converts a written value, and the value where everything is free. `system`
+/// marks a part of [`SYSTEM`].
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*

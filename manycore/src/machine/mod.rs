@@ -1,6 +1,5 @@
-//! The description of a machine: the arrangement of its cores, their costs, and their frequencies.
-//!
-//! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
+//! The description of a machine: the arrangement of its cores, their costs in picoseconds, and
+//! their frequencies.
 
 mod costs;
 mod file;
@@ -61,9 +60,9 @@ impl Call {
 }
 
 /// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
-/// sockets, from the first cluster of the first socket on. The operating system runs threads on
-/// CPUs: the hardware threads of the cores. Their numbers are those that Linux gives on x86: first
-/// one CPU of each core, then, in the same order, its sibling.
+/// sockets, from the first cluster of the first socket on. CPUs are the hardware threads of the
+/// cores, numbered as by Linux on x86: first one of each core, then, in the same order, its
+/// sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -162,8 +161,8 @@ pub struct Frequency {
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// The frequencies of the mode `dynamic`: the largest number of running cores of a socket, and
-    /// their frequency in MHz; ascending in cores. More cores have the frequency of the last row.
+    /// The mode `dynamic`: numbers of running cores of a socket, ascending, each with the frequency
+    /// in MHz up to that number. More cores have the frequency of the last row.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 

@@ -7,9 +7,8 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// Like the standard library's, but each change of the count has a cost. It has no weak pointers.
-/// It cannot be a method's receiver or become an `Arc` of a trait, which are privileges of the
-/// standard library.
+/// Like the standard library's, but each change of the count has a cost. It has no weak pointers,
+/// and cannot be a method's receiver or become an `Arc` of a trait.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 

@@ -1,7 +1,6 @@
-//! The names of the standard library. Those that threads share lead to a simulated machine.
-//! Rewritten crates use this crate instead of `std`, `core` and `alloc`.
-//!
-//! Missing parts are not simulated: files, sockets, other processes, the time of day, assembler.
+//! The names of the standard library, for rewritten crates. Those that threads share lead to a
+//! simulated machine. Files, sockets, other processes, the time of day and assembler are missing,
+//! since they are not simulated.
 
 #![expect(
     missing_docs,
@@ -41,7 +40,6 @@ pub mod fs {
 /// The part of the crate `rustix` that a simulated machine implements.
 pub mod rustix {
     pub mod thread {
-        use std::convert::Infallible;
         use std::io;
 
         #[derive(Clone, Copy, Debug)]
@@ -59,27 +57,6 @@ pub mod rustix {
                 manycore::heavy_fence();
             }
             Ok(())
-        }
-
-        #[must_use]
-        pub fn sched_getcpu() -> usize {
-            manycore::current_core().unwrap_or(0)
-        }
-
-        #[derive(Clone, Copy, Debug)]
-        pub struct CpuSet(());
-
-        impl CpuSet {
-            pub const MAX_CPU: usize = 1024;
-
-            #[must_use]
-            pub fn is_set(&self, cpu: usize) -> bool {
-                manycore::cores().is_some_and(|cores| cpu < cores)
-            }
-        }
-
-        pub fn sched_getaffinity(_of_this_thread: Option<Infallible>) -> io::Result<CpuSet> {
-            Ok(CpuSet(()))
         }
     }
 }

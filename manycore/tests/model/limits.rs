@@ -272,7 +272,7 @@ proptest! {
 }
 
 /// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
-/// each addition. Returns the threads in the order of the word's values, and the whole time.
+/// each addition. Returns the threads in the order of their additions, and the whole time.
 fn additions(
     machine: &Machine,
     each: usize,

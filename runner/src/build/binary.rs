@@ -113,9 +113,8 @@ const NOT_INHERITED: [&str; 10] = [
 /// Starts `binary`, sends `request` and reads the outcome; `None` after an interrupt. `limit` is
 /// wall time, but CPU time for a build that runs on a simulated machine.
 ///
-/// If the request sets no time after which an iteration counts as hung, half the limit is taken. A
-/// trial has at least two iterations, counting untimed ones, so such an iteration would exceed the
-/// limit. The process reports what its threads do before the runner kills it.
+/// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
+/// trial has at least two. The process then reports what its threads do before the runner kills it.
 ///
 /// # Panics
 /// Never: a request always has a JSON form.

@@ -58,8 +58,7 @@ pub struct BuildPlan {
 }
 
 /// Builds branches in shared target folders, so that each folder compiles common dependencies once.
-/// Cargo locks a target folder while it builds there, and most of a build's time goes into one
-/// crate in one codegen unit. A second folder lets a second CPU work.
+/// Cargo locks a target folder while it builds there, so a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
     recipe: Recipe<'a>,
@@ -166,7 +165,7 @@ impl<'a> Builder<'a> {
     }
 
     /// How many of so many builds run at the same time. Each has a target folder of its own, which
-    /// compiles the common dependencies again; that pays from two builds in every folder on.
+    /// pays from two builds in every folder on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
@@ -227,12 +226,12 @@ impl<'a> Builder<'a> {
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves. That takes a moment, and comes
-    /// before the minutes of compiling any branch.
+    /// Writes a branch's workspace and checks what cargo resolves, before the minutes of compiling
+    /// any branch.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] for a source that does not exist; [`Stop::BuildFailed`] with cargo's
-    /// message if cargo does not use the source; [`Stop::Interrupted`].
+    /// [`Stop::BadInput`] for a source that does not exist; [`Stop::BuildFailed`] if cargo does not
+    /// use the source; [`Stop::Interrupted`].
     pub fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
@@ -669,8 +668,8 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
     Ok(read)
 }
 
-/// Checks that a `path` source exists and is rayon-core, with clearer messages than cargo's, and
-/// that edits are well formed. Both paths start from `config_folder`.
+/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. Both paths
+/// start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.

@@ -1,5 +1,5 @@
-//! The package of a whole program: finds the one that `compare --program` names, and makes a copy
-//! for each branch, with the branch's rayon-core. Nothing is written into the package's own folder.
+//! The package of a whole program: finds the one that `compare --program` names, and copies it for
+//! each branch, with the branch's rayon-core.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -233,10 +233,9 @@ pub(super) fn copy(
     })
 }
 
-/// Makes a package depend on the rayon-core of `ours`, the manifest of a branch, with its features.
-/// Returns whether the package did so before. Removes the package's own features of rayon-core that
-/// choose a variant of the fork, since a program that uses `champion` is compared with other pools,
-/// too.
+/// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
+/// of rayon-core that choose a variant of the fork, since the program is compared with other pools,
+/// too. Returns whether the package depended on rayon-core.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest

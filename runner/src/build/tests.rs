@@ -29,40 +29,27 @@ fn branch(source: Source) -> Branch {
 }
 
 #[test]
-fn features_that_cargo_switched_on_unasked_are_a_failed_build() {
-    let fork = branch(Source::Fork {
-        features: ["split".to_owned()].into(),
-    });
-    let (as_asked, package) = metadata(&["split"]);
-    assert_eq!(features_on(&fork, &as_asked, &package).unwrap(), ["split"]);
-    for on in [vec!["split", "no-jec"], vec![]] {
-        let (other, package) = metadata(&on);
-        let error = features_on(&fork, &other, &package).unwrap_err();
-        assert!(
-            matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))),
-            "{error}"
-        );
-        assert!(
-            error
-                .to_string()
-                .contains("branch `mine` asks for the features"),
-            "{error}"
-        );
+fn features_that_cargo_switched_on_are_the_asked_ones_and_those_that_these_are_built_on() {
+    for (asked, on, is_good) in [
+        ("split", &["split"][..], true),
+        ("split", &["split", "no-jec"], false),
+        ("split", &[], false),
+        ("demand", &["demand", "membarrier"], true),
+        ("demand", &["demand"], false),
+    ] {
+        let fork = branch(Source::Fork {
+            features: [asked.to_owned()].into(),
+        });
+        let (resolved, package) = metadata(on);
+        match features_on(&fork, &resolved, &package) {
+            Ok(features) => assert!(is_good && features == on, "{asked}: {on:?}"),
+            Err(error) => {
+                assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
+                let place = "branch `mine` asks for the features";
+                assert!(!is_good && error.to_string().contains(place), "{error}");
+            }
+        }
     }
-}
-
-#[test]
-fn features_may_switch_on_what_they_are_built_on() {
-    let fork = branch(Source::Fork {
-        features: ["demand".to_owned()].into(),
-    });
-    let (as_asked, package) = metadata(&["demand", "membarrier"]);
-    assert_eq!(
-        features_on(&fork, &as_asked, &package).unwrap(),
-        ["demand", "membarrier"]
-    );
-    let (too_few, package) = metadata(&["demand"]);
-    assert!(features_on(&fork, &too_few, &package).is_err());
 }
 
 #[test]
@@ -97,22 +84,18 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let fork = branch(Source::Fork {
         features: BTreeSet::new(),
     });
+    let builder = Builder::new(&checkout, checkout.root(), 1).unwrap();
     let linked = |programs| {
         let recipe = Recipe {
-            checkout: &checkout,
-            config_folder: checkout.root(),
-            layouts: 0,
             programs,
             edited: PathBuf::new(),
             machine: None,
+            ..builder.recipe
         };
         let manifest: toml::Table = recipe.manifest(&fork, &[]).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];
-        format!(
-            "{} {}",
-            dependency["package"].as_str().unwrap(),
-            dependency["features"]
-        )
+        let package = dependency["package"].as_str().unwrap();
+        format!("{package} {}", dependency["features"])
     };
     let all = [Programs::Study, Programs::Workloads, Programs::Services].map(linked);
     assert_eq!(

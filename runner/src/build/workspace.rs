@@ -1,8 +1,6 @@
-//! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
-//!
-//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace. So each branch
-//! has its own workspace. The runner writes it anew from `branches.toml`, the checkout's release
-//! profile and its lock file.
+//! The tiny Cargo workspace that links the workloads to one branch's rayon-core: two rayon-cores
+//! cannot share a binary, and a patch is a property of a workspace. The runner writes it from
+//! `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -90,9 +88,9 @@ impl Recipe<'_> {
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`, which uses the `rewritten` crates in place of
-    /// their originals. A file that already has the right content keeps its time stamp, so that
-    /// cargo rebuilds only what changed.
+    /// Writes the workspace in `folder`, which uses the `rewritten` crates in place of their
+    /// originals. A file that already has the right content keeps its time stamp, so that cargo
+    /// rebuilds only what changed.
     pub(super) fn write(
         &self,
         branch: &Branch,
@@ -142,9 +140,7 @@ impl Recipe<'_> {
         )?)
     }
 
-    /// The package that holds the programs, its folder in the checkout, and its features. The
-    /// services' package contains the other workloads, and that of whole programs contains the
-    /// study's.
+    /// The package that holds the programs, its folder in the checkout, and its features.
     pub(super) fn programs(&self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[]),
@@ -209,11 +205,9 @@ impl Recipe<'_> {
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
-    /// A build script that makes the linker put the functions of each link order in an order of its
-    /// own.
-    ///
-    /// A function's address decides which branches share a predictor entry, and which lines of code
-    /// share a cache set. That alone changes the speed of equal builds by some per cent.
+    /// A build script that makes the linker shuffle the functions of each link order. A function's
+    /// address decides what shares a predictor entry or a cache set, which alone changes the speed
+    /// of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let mut program = "// Written by `cargo runner`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"

@@ -14,7 +14,7 @@ use clap::Args;
 use manycore::{FrequencyMode, Machine};
 use protocol::{MachineRequest, Outcome, Program, Request};
 
-use crate::build::Builder;
+use self::own::Builds;
 use crate::build::binary;
 use crate::config::Branch;
 use crate::config::catalogue::Programs;
@@ -22,7 +22,6 @@ use crate::host::Host;
 use crate::host::here;
 use crate::options::{Project, selection};
 use crate::plan::machines;
-use crate::run::builds;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -210,18 +209,20 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();
-    let native = binary(project, branch, programs, None)?;
-    let simulated = binary(project, branch, programs, Some(counting.clone()))?;
+    let builds = own::built(project, std::slice::from_ref(branch), programs, &counting)?;
+    let Builds {
+        native, simulated, ..
+    } = &builds[0];
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for unit in units(programs) {
         let charged = charged(
-            &ask(&simulated, &unit.request(care, Some(counting.clone())))?,
+            &ask(simulated, &unit.request(care, Some(counting.clone())))?,
             &machine,
         );
         let mut times = Vec::new();
         for _ in 0..care.processes {
-            times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
+            times.extend(cpu_ns(&ask(native, &unit.request(care, None))?));
         }
         // A run that ends before the clock's next tick takes no time, but no cost may be 0.
         let ns = (of.pick(times) as f64 / charged).max(LEAST_NS);
@@ -243,12 +244,10 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
 /// Each unit once, with one of the workloads that report it.
 fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
-    for workload in machines::supported().filter(|it| programs.has(&it.name)) {
-        let Some(name) = workload.charge.as_deref() else {
-            continue;
-        };
+    let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
+    for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
         // If workloads share a unit, takes the one that does nothing else.
-        if name == "steps" && workload.name != "grain" {
+        if name == "steps" && workload != "grain" {
             continue;
         }
         // The machine adds the cost of memory accesses itself, so this must be the time of sums in
@@ -256,28 +255,11 @@ fn units(programs: Programs) -> Vec<Unit> {
         let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
-            workload: &workload.name,
+            workload,
             size,
         });
     }
     units.into_values().collect()
-}
-
-fn binary(
-    project: &Project,
-    branch: &Branch,
-    programs: Programs,
-    machine: Option<MachineRequest>,
-) -> Result<PathBuf> {
-    let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?
-        .with(programs)
-        .simulated(machine);
-    let mut built = builds::all(&builder, std::slice::from_ref(branch))?;
-    let built = built
-        .remove(&branch.name)
-        .context("the build succeeded, but gave no binary")?;
-    Ok(built.binaries[0].clone())
 }
 
 fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
@@ -339,16 +321,10 @@ mod tests {
 
     #[test]
     fn every_unit_that_is_reported_is_measured_once() {
-        let measured: Vec<&str> = units(Programs::Workloads)
-            .iter()
-            .map(|unit| unit.name)
-            .collect();
+        let units = units(Programs::Workloads);
         for workload in machines::supported() {
-            let times = measured
-                .iter()
-                .filter(|name| Some(**name) == workload.charge.as_deref())
-                .count();
-            assert_eq!(times, 1, "{}", workload.name);
+            let is_it = |unit: &&Unit| Some(unit.name) == workload.charge.as_deref();
+            assert_eq!(units.iter().filter(is_it).count(), 1, "{}", workload.name);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A box: machines whose cost parameters lie within ranges, for signs that do not depend on one
-//! guess. Each point of the box is an ordinary machine's file, and a value of the parameter [`BOX`]
-//! of an ordinary sweep.
+//! guess. Each point is an ordinary machine's file, and a value of the parameter [`BOX`] of an
+//! ordinary sweep.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

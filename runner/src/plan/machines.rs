@@ -130,8 +130,7 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, with the costs of the `loads`, of workloads that [`workloads`] let
-/// through, and the own instructions of `branches`.
+/// The machine called `name`, with the costs of the `loads` and the own instructions of `branches`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if there is no such machine, if its file is wrong, or if a load has no cost.

@@ -79,25 +79,24 @@ fn a_box_that_cannot_be_is_refused_with_file_line_key_and_remedy() {
 #[test]
 fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
     let folder = tempfile::tempdir().unwrap();
-    let told_of = |words: &[&str], told: &str| {
-        let refused = common::runner(folder.path())
-            .arg("plan")
-            .args(words)
-            .assert();
+    for (words, told) in [
+        (
+            "--box --threads 113",
+            "--threads 113: no topology of machines/box.toml has so many CPUs",
+        ),
+        (
+            "--box --threads cores",
+            "--threads cores: the machines of a box have different numbers of cores; write numbers",
+        ),
+        ("--box --prices all", "--prices all: in a box"),
+        ("--box --machine zen4-64", "cannot be used with"),
+        ("--machine box", "--machine box: no such machine"),
+        ("--box=0", "0 is not in 1..=10000"),
+    ] {
+        let mut command = common::runner(folder.path());
+        let refused = command.arg("plan").args(words.split(' ')).assert();
         refused.code(2).stderr(contains(told));
-    };
-    told_of(
-        &["--box", "--threads", "113"],
-        "--threads 113: no topology of machines/box.toml has so many CPUs",
-    );
-    told_of(
-        &["--box", "--threads", "cores"],
-        "--threads cores: the machines of a box have different numbers of cores; write numbers",
-    );
-    told_of(&["--box", "--prices", "all"], "--prices all: in a box");
-    told_of(&["--box", "--machine", "zen4-64"], "cannot be used with");
-    told_of(&["--machine", "box"], "--machine box: no such machine");
-    told_of(&["--box=0"], "0 is not in 1..=10000");
+    }
 }
 
 #[test]

@@ -1,6 +1,4 @@
-//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces. A
-//! proposal contains no line of upstream.
-//!
+//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces.
 //! `findings/README.md` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,9 +244,8 @@ impl Edits {
         }
     }
 
-    /// Copies `root`, a workspace or a single crate, to `to`. Applies the edits to the copy of the
-    /// crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself. A file
-    /// that already has the right content keeps its time stamp.
+    /// Copies `root`, a workspace or a single crate, to `to`, where it is a workspace by itself.
+    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.

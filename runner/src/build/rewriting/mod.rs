@@ -1,7 +1,5 @@
 //! Rewrites the crates of a branch's pool, and the workloads' programs, so that they run on
-//! simulated machines.
-//!
-//! The copies lie below `target/`; the repository contains none of their text.
+//! simulated machines. The copies lie below `target/`.
 
 pub mod places;
 
