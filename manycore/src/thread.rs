@@ -49,17 +49,11 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        let mut result = self.packet.result.lock().expect("it is never poisoned");
-        loop {
-            if let Some(result) = result.take() {
-                return result;
-            }
-            result = self
-                .packet
-                .is_done
-                .wait(result)
-                .expect("it is never poisoned");
-        }
+        let Packet { result, is_done } = &*self.packet;
+        let result = result.lock().expect("it is never poisoned");
+        let result = is_done.wait_while(result, |result| result.is_none());
+        let taken = result.expect("it is never poisoned").take();
+        taken.expect("the thread has left it")
     }
 }
 
@@ -133,23 +127,18 @@ impl Builder {
         // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         let name = crate::on_host(|| self.name.clone());
-        let started = engine::spawn(name, body);
-        let thread = |number| Thread {
+        let Some(number) = engine::spawn(name, body) else {
+            return Err(io::Error::other(format!(
+                "a simulated machine has at most {} threads at a time; start fewer",
+                engine::MOST_THREADS
+            )));
+        };
+        let thread = Thread {
             id: ThreadId(number),
             name: self.name,
             token,
         };
-        started
-            .map(|number| JoinHandle {
-                packet,
-                thread: thread(number),
-            })
-            .ok_or_else(|| {
-                io::Error::other(format!(
-                    "a simulated machine has at most {} threads at a time; start fewer",
-                    engine::MOST_THREADS
-                ))
-            })
+        Ok(JoinHandle { packet, thread })
     }
 }
 

@@ -75,16 +75,8 @@ impl RunTrial for Subprocesses {
             .get(branch)
             .and_then(|binaries| binaries.get(layout))
         else {
-            let reason = "the branch could not be built; see the manifest".to_owned();
-            let failure = TrialFailure {
-                ending: Ending::BuildFailed,
-                reason,
-                stderr_tail: None,
-            };
-            return Some(TrialExit {
-                process: Duration::ZERO,
-                result: Err(failure),
-            });
+            let reason = "the branch could not be built; see the manifest";
+            return Some(not_started(Ending::BuildFailed, reason.to_owned()));
         };
         let mut ended = ask(binary, request, self.limit)?;
         if let Err(failure) = &mut ended.result {
@@ -153,15 +145,7 @@ pub(crate) fn ask_by(
         Ok(finished) => finished,
         Err(error) => {
             let reason = format!("the process cannot be started: {error}");
-            let failure = TrialFailure {
-                ending: Ending::Crash,
-                reason,
-                stderr_tail: None,
-            };
-            return Some(TrialExit {
-                process: Duration::ZERO,
-                result: Err(failure),
-            });
+            return Some(not_started(Ending::Crash, reason));
         }
     };
     if finished.is_interrupted {
@@ -173,18 +157,30 @@ pub(crate) fn ask_by(
     })
 }
 
-fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> {
-    let failure = |ending, reason| TrialFailure {
+fn not_started(ending: Ending, reason: String) -> TrialExit {
+    let failure = TrialFailure {
         ending,
         reason,
-        stderr_tail: subprocess::last_lines(
-            &finished.stderr,
-            if ending == Ending::Hang {
-                HANG_LINES
-            } else {
-                STDERR_LINES
-            },
-        ),
+        stderr_tail: None,
+    };
+    TrialExit {
+        process: Duration::ZERO,
+        result: Err(failure),
+    }
+}
+
+fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> {
+    let failure = |ending, reason| {
+        let lines = if ending == Ending::Hang {
+            HANG_LINES
+        } else {
+            STDERR_LINES
+        };
+        TrialFailure {
+            ending,
+            reason,
+            stderr_tail: subprocess::last_lines(&finished.stderr, lines),
+        }
     };
     if finished.is_timed_out {
         let (limit, of) = match limit {
@@ -195,10 +191,8 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
         return Err(failure(Ending::Timeout, reason));
     }
     let printed = String::from_utf8_lossy(&finished.stdout);
-    let last_line = printed
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or_default();
+    let is_written = |line: &&str| !line.trim().is_empty();
+    let last_line = printed.lines().rfind(is_written).unwrap_or_default();
     if finished.status.success() {
         let outcome: Outcome = serde_json::from_str(last_line).map_err(|error| {
             let shown: String = last_line.chars().take(200).collect();
@@ -218,20 +212,19 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
             iteration,
             expected,
             actual,
-        }) => failure(
-            Ending::WrongAnswer,
-            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
-        ),
+        }) => {
+            let why =
+                format!("iteration {iteration} gave {actual}, the known answer is {expected}");
+            failure(Ending::WrongAnswer, why)
+        }
         Ok(Failure::Hang {
             iteration,
             waited_ms,
-        }) => failure(
-            Ending::Hang,
-            format!(
-                "iteration {iteration} got no further for {:.1} s",
-                waited_ms as f64 / 1e3
-            ),
-        ),
+        }) => {
+            let waited = waited_ms as f64 / 1e3;
+            let why = format!("iteration {iteration} got no further for {waited:.1} s");
+            failure(Ending::Hang, why)
+        }
         Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
         Err(_) => failure(Ending::Crash, how_it_ended(finished)),
     })
@@ -260,11 +253,9 @@ fn how_it_ended(finished: &ProcessExit) -> String {
 }
 
 fn error_of(stderr: &str) -> Option<String> {
-    stderr
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("error: "))
-        .map(str::to_owned)
+    let mut lines = stderr.lines().rev();
+    let error = lines.find_map(|line| line.strip_prefix("error: "))?;
+    Some(error.to_owned())
 }
 
 #[cfg(test)]
@@ -298,6 +289,11 @@ mod tests {
             "usage": protocol::Usage::default(),
         });
         let stands_still = "echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4";
+        let said = "error: it stands still at x.rs:1\nAdvice.";
+        let wrong =
+            r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'"#;
+        let refused = r#"echo '{"failure":"refused","message":"no such size"}'"#;
+        let other = format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1);
         for (script, ending, reason, tail) in [
             (
                 "echo busy >&2; sleep 60",
@@ -307,26 +303,26 @@ mod tests {
             ),
             ("kill -SEGV $$", Ending::Crash, "SIGSEGV", ""),
             (
-                "echo 'thread main panicked' >&2; exit 101",
+                "echo panicked >&2; exit 101",
                 Ending::Crash,
                 "exit code 101",
-                "thread main panicked",
+                "panicked",
             ),
             (
                 stands_still,
                 Ending::Crash,
                 "it stands still at x.rs:1",
-                "error: it stands still at x.rs:1\nAdvice.",
+                said,
             ),
             ("exit 4", Ending::Crash, "exit code 4", ""),
             (
-                r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'; exit 1"#,
+                &format!("{wrong}; exit 1"),
                 Ending::WrongAnswer,
                 "iteration 3 gave 2, the known answer is 1",
                 "",
             ),
             (
-                r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#,
+                &format!("{refused}; exit 2"),
                 Ending::Refused,
                 "no such size",
                 "",
@@ -335,7 +331,7 @@ mod tests {
             (
                 &format!("echo '{other_schema}'"),
                 Ending::BadOutput,
-                &format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1),
+                &other,
                 "",
             ),
         ] {

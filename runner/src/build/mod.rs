@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
         let metadata = self.metadata(branch, &original)?;
         let package = self.resolved(branch, &metadata)?;
         self.check_versions(branch, &original)?;
-        let features = features_on(branch, &metadata, &package)?;
+        let features = features_on(&metadata, &package);
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
         }
@@ -715,52 +715,16 @@ pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
-fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<String> {
-    let mut all = features.clone();
-    loop {
-        let known = all.len();
-        let implied = all
-            .iter()
-            .filter_map(|feature| package.features.get(feature))
-            .flatten();
-        let implied: Vec<String> = implied
-            .filter(|it| package.features.contains_key(*it))
-            .cloned()
-            .collect();
-        all.extend(implied);
-        if all.len() == known {
-            return all;
-        }
-    }
-}
-
-/// The features of rayon-core that are on, which must be the requested ones.
-fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
-    let nodes = metadata
-        .resolve
-        .as_ref()
-        .map(|resolve| resolve.nodes.as_slice());
-    let node = nodes
-        .unwrap_or_default()
-        .iter()
-        .find(|node| node.id == package.id);
-    let on: BTreeSet<String> = node
-        .map(|node| node.features.iter().map(ToString::to_string).collect())
-        .unwrap_or_default();
-    let asked = branch.source.features();
-    let is_as_asked = match &branch.source {
-        // Each feature changes the scheduler, so a build with one more feature would be another
-        // branch.
-        Source::Fork { .. } => on == with_implied(&asked, package),
-        _ => on.is_superset(&asked),
-    };
-    if is_as_asked {
-        return Ok(on.into_iter().collect());
-    }
-    bail!(Stop::BuildFailed(format!(
-        "branch `{}` asks for the features {asked:?}, but cargo switched on {on:?}",
-        branch.name
-    )))
+/// The features of a package that are on. A binary names its variant, which shows whether they are
+/// the requested ones.
+fn features_on(metadata: &Metadata, package: &Package) -> Vec<String> {
+    let nodes = metadata.resolve.iter().flat_map(|it| &it.nodes);
+    let own = nodes.into_iter().find(|node| node.id == package.id);
+    let on = own.iter().flat_map(|node| &node.features);
+    on.map(ToString::to_string)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The package of a whole program: finds the one that `compare --program` names, and copies it for
 //! each branch, with the branch's rayon-core.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use cargo_metadata::{Metadata, Node, Package};
 use protocol::WholeProgram;
 use toml::{Table, Value};
 
@@ -282,37 +281,18 @@ fn patch(ours: &Table, manifest: &mut Table) {
     manifest.insert("patch".to_owned(), patches.into());
 }
 
-/// Whether the program is linked with rayon-core, apart from the dependency that this runner adds.
+/// Whether a crate depends on rayon-core, apart from the dependency that this runner adds.
 pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
-    let is_root = |it: &&Package| it.source.is_none() && *it.name == program.package;
-    let Some(root) = metadata.packages.iter().find(is_root) else {
-        return false;
+    let depends = |node: &&Node| {
+        let mut dependencies = node.deps.iter();
+        dependencies.any(|it| metadata[&it.pkg].name == "rayon-core")
     };
-    let is_core = |id: &PackageId| {
-        let package = metadata.packages.iter().find(|it| it.id == *id);
-        package.is_some_and(|it| *it.name == "rayon-core")
+    let is_added = |node: &Node| {
+        let package = &metadata[&node.id];
+        package.source.is_none() && *package.name == program.package && !is_direct
     };
-    let (mut seen, mut left) = (BTreeSet::new(), vec![&root.id]);
-    while let Some(id) = left.pop() {
-        let own = nodes
-            .iter()
-            .filter(|it| it.id == *id)
-            .flat_map(|it| &it.deps);
-        let linked = own.filter(|dependency| {
-            let mut kinds = dependency.dep_kinds.iter();
-            kinds.any(|it| it.kind == DependencyKind::Normal)
-        });
-        for dependency in linked.map(|it| &it.pkg) {
-            if is_core(dependency) && (is_direct || *id != root.id) {
-                return true;
-            }
-            if seen.insert(dependency) {
-                left.push(dependency);
-            }
-        }
-    }
-    false
+    nodes.iter().filter(depends).any(|node| !is_added(node))
 }
 
 #[cfg(test)]

@@ -1,24 +1,6 @@
 //! Tests of the checks on what cargo resolved.
 
-use serde_json::json;
-
 use super::*;
-
-fn metadata(on: &[&str]) -> (Metadata, Package) {
-    let package = json!({
-        "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],
-        "features": { "demand": ["membarrier"], "membarrier": ["dep:rustix"] },
-        "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
-    });
-    let node = json!({ "id": "it", "deps": [], "dependencies": [], "features": on });
-    let metadata: Metadata = serde_json::from_value(json!({
-        "packages": [package], "workspace_members": ["it"], "workspace_root": "/lab",
-        "target_directory": "/lab/target", "version": 1, "resolve": { "nodes": [node], "root": null },
-    }))
-    .unwrap();
-    let package = metadata.packages[0].clone();
-    (metadata, package)
-}
 
 fn checkout() -> Checkout {
     Checkout::find(Path::new(env!("CARGO_MANIFEST_DIR")).parent()).unwrap()
@@ -26,30 +8,6 @@ fn checkout() -> Checkout {
 
 fn branch(source: Source) -> Branch {
     Branch::new("mine".to_owned(), source)
-}
-
-#[test]
-fn features_that_cargo_switched_on_are_the_asked_ones_and_those_that_these_are_built_on() {
-    for (asked, on, is_good) in [
-        ("split", &["split"][..], true),
-        ("split", &["split", "no-jec"], false),
-        ("split", &[], false),
-        ("demand", &["demand", "membarrier"], true),
-        ("demand", &["demand"], false),
-    ] {
-        let fork = branch(Source::Fork {
-            features: [asked.to_owned()].into(),
-        });
-        let (resolved, package) = metadata(on);
-        match features_on(&fork, &resolved, &package) {
-            Ok(features) => assert!(is_good && features == on, "{asked}: {on:?}"),
-            Err(error) => {
-                assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
-                let place = "branch `mine` asks for the features";
-                assert!(!is_good && error.to_string().contains(place), "{error}");
-            }
-        }
-    }
 }
 
 #[test]

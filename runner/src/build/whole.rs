@@ -11,7 +11,7 @@ use protocol::{WholeBuilds, WholeProgram};
 
 use crate::build::package;
 use crate::build::workspace::{Recipe, WHOLE, shuffling};
-use crate::build::{Builder, features_on, write_if_changed};
+use crate::build::{Builder, write_if_changed};
 use crate::config::Branch;
 use crate::stop::Stop;
 
@@ -39,8 +39,7 @@ impl Builder<'_> {
                         program.binary
                     )));
                 }
-                let taken = self.resolved(branch, &metadata)?;
-                features_on(branch, &metadata, &taken)?;
+                self.resolved(branch, &metadata)?;
                 Ok(copied.folder)
             })
             .collect()

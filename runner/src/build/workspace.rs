@@ -3,9 +3,7 @@
 //! `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -110,13 +108,11 @@ impl Recipe<'_> {
         }
         write_if_changed(&folder.join("src/main.rs"), &program)?;
         let shuffle = folder.join("build.rs");
-        if self.layouts_of(&branch.source).is_empty() {
-            fs::remove_file(&shuffle).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error).with_context(|| format!("{} cannot be removed", shuffle.display())),
-            })?;
-        } else {
+        if !self.layouts_of(&branch.source).is_empty() {
             write_if_changed(&shuffle, self.shuffling_program(branch))?;
+        } else if shuffle.exists() {
+            fs::remove_file(&shuffle)
+                .with_context(|| format!("{} cannot be removed", shuffle.display()))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
         // Cargo adapts the copied lock file to this workspace. Copying it again each time would
@@ -209,19 +205,16 @@ impl Recipe<'_> {
     /// address decides what shares a predictor entry or a cache set, which alone changes the speed
     /// of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
-        let mut program = "// Written by `cargo runner`; changes here are overwritten.\n\
-                           fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
-            .to_owned();
-        for seed in self.layouts_of(&branch.source) {
+        let line = |seed| {
             let binary = Self::binary(&branch.name, seed);
             let flag = shuffling(seed);
-            _ = writeln!(
-                program,
-                "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");"
-            );
-        }
-        program.push_str("}\n");
-        program
+            format!("    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");\n")
+        };
+        let lines: String = self.layouts_of(&branch.source).map(line).collect();
+        format!(
+            "// Written by `cargo runner`; changes here are overwritten.\n\
+             fn main() {{\n    println!(\"cargo::rerun-if-changed=build.rs\");\n{lines}}}\n"
+        )
     }
 
     /// `[profile.release]` of the checkout, the only definition of the profile.
@@ -229,13 +222,9 @@ impl Recipe<'_> {
         let text = whole_file::text_of_checkout(self.checkout.root(), "Cargo.toml")?;
         let manifest: Table =
             toml::from_str(&text).context("the checkout's Cargo.toml is not TOML")?;
-        let release = manifest
-            .get("profile")
-            .and_then(|profile| profile.get("release"));
-        Ok(release
-            .and_then(Value::as_table)
-            .cloned()
-            .unwrap_or_default())
+        let release = manifest.get("profile").and_then(|it| it.get("release"));
+        let release = release.and_then(Value::as_table).cloned();
+        Ok(release.unwrap_or_default())
     }
 }
 
@@ -293,29 +282,30 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
             .with_context(|| format!("{} is not a lock file", branch_lock.display()))
     };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in parse(lock)?.package {
-        known
-            .entry(package.name)
-            .or_default()
-            .insert(package.version);
+    for Locked { name, version, .. } in parse(lock)?.package {
+        known.entry(name).or_default().insert(version);
     }
-    let strayed = parse(&branch_text)?.package.into_iter().filter(|package| {
-        package.source.is_some()
-            && package.name != "rayon-core"
-            && known
-                .get(&package.name)
-                .is_some_and(|versions| !versions.contains(&package.version))
-    });
-    Ok(strayed
-        .map(|package| format!("{} {}", package.name, package.version))
-        .collect())
+    let mut packages = parse(&branch_text)?.package;
+    packages.retain(
+        |Locked {
+             name,
+             version,
+             source,
+         }| {
+            let is_known = known
+                .get(name)
+                .is_none_or(|versions| versions.contains(version));
+            source.is_some() && name != "rayon-core" && !is_known
+        },
+    );
+    let name = |it: Locked| format!("{} {}", it.name, it.version);
+    Ok(packages.into_iter().map(name).collect())
 }
 
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
-    let others = lock
-        .split(HEAD)
-        .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
-    others.collect::<Vec<_>>().join(HEAD)
+    let mut parts: Vec<&str> = lock.split(HEAD).collect();
+    parts.retain(|it| !it.starts_with("name = \"rayon-core\"\n"));
+    parts.join(HEAD)
 }

@@ -93,35 +93,6 @@ impl Precision {
     }
 }
 
-/// Which of its iterations stands for a workload.
-#[derive(Clone, Copy)]
-enum Of {
-    /// The fastest run: other work of the host only slows a run down. Used for machines that are
-    /// not this host.
-    Fastest,
-    /// The median run: the trials of this host, whose time is also a median, meet the same other
-    /// work of the host.
-    Usual,
-}
-
-impl Of {
-    fn pick(self, mut times: Vec<u64>) -> u64 {
-        times.sort_unstable();
-        let place = match self {
-            Self::Fastest => 0,
-            Self::Usual => times.len() / 2,
-        };
-        times.get(place).copied().unwrap_or(u64::MAX)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fastest => "fastest run",
-            Self::Usual => "usual run",
-        }
-    }
-}
-
 /// The cost of one unit in runs that count units. It is high, so that no other limit of the machine
 /// is reached.
 const COUNTING_NS: f64 = 100.0;
@@ -161,7 +132,7 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
                 None => own_instructions(project, &branches)?,
             }
         }
-        (None, Some(output)) => work(project, output, Of::Fastest, Precision::WHOLE)?,
+        (None, Some(output)) => work(project, output, Precision::WHOLE)?,
         (None, None) => here(project, Precision::WHOLE)?,
     }
     Ok(Exit::Good)
@@ -169,7 +140,7 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
 
 pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let root = project.checkout.root();
-    work(project, &machines::charges_here(root), Of::Usual, care)?;
+    work(project, &machines::charges_here(root), care)?;
     let host = Host::default();
     let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
@@ -189,7 +160,7 @@ pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result
 /// The smallest cost that the file's four digits can express.
 const LEAST_NS: f64 = 0.0001;
 
-fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()> {
+fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
     let branch = config
@@ -225,7 +196,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
             times.extend(cpu_ns(&ask(native, &unit.request(care, None))?));
         }
         // A run that ends before the clock's next tick takes no time, but no cost may be 0.
-        let ns = (of.pick(times) as f64 / charged).max(LEAST_NS);
+        let ns = (usual(times) as f64 / charged).max(LEAST_NS);
         let busy = while_busy(&host);
         let Unit { name, workload, .. } = unit;
         let size = unit.request(care, None).size;
@@ -233,12 +204,19 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         let model = host
             .cpu_field("model name")
             .unwrap_or_else(|_| "an unknown CPU".to_owned());
-        let run = of.name();
-        let source = format!("measured: {workload}, sequential, {size}, {run}, on {model}{busy}");
+        let source =
+            format!("measured: {workload}, sequential, {size}, usual run, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
     whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
     print(&format!("{}\n", project.checkout.shown(output)))
+}
+
+/// The median: the trials of this host, whose time is also a median, meet the same other work of the
+/// host.
+fn usual(mut times: Vec<u64>) -> u64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or(u64::MAX)
 }
 
 /// Each unit once, with one of the workloads that report it.
@@ -309,15 +287,6 @@ fn while_busy(host: &Host) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_unit_has_the_time_of_the_usual_run_here_and_of_the_fastest_elsewhere() {
-        let times = vec![7, 3, 5, 90, 4];
-        assert_eq!(
-            (Of::Usual.pick(times.clone()), Of::Fastest.pick(times)),
-            (5, 3)
-        );
-    }
 
     #[test]
     fn every_unit_that_is_reported_is_measured_once() {

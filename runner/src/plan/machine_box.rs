@@ -191,14 +191,11 @@ impl Ranges {
         let (fit, small): (Vec<&Shape>, Vec<&Shape>) =
             self.shapes.iter().partition(|it| it.cpus() >= threads);
         if fit.is_empty() {
-            let most = self.shapes.iter().max_by_key(|it| it.cpus());
-            let most = most.map_or_else(
-                || "there is none".to_owned(),
-                |it| format!("the largest, `{}`, has {}", it.name, it.cpus()),
-            );
+            let all = self.shapes.iter().map(|it| (it.cpus(), &it.name));
+            let (cpus, name) = all.max().context("machines/box.toml has no [[topology]]")?;
             return Err(Stop::BadInput(format!(
-                "--threads {threads}: no topology of {FILE} has so many CPUs ({most}); request fewer, or add a \
-                 [[topology]] there"
+                "--threads {threads}: no topology of {FILE} has so many CPUs (the largest, `{name}`, has {cpus}); request \
+                 fewer, or add a [[topology]] there"
             ))
             .into());
         }
@@ -210,21 +207,18 @@ impl Ranges {
             );
         }
         let topologies = self.places("topology", count);
-        let columns: BTreeMap<&String, Vec<f64>> = self
-            .prices
-            .keys()
-            .map(|key| (key, self.places(key, count)))
-            .collect();
+        let prices = self.prices.iter();
+        let columns = prices.map(|(key, range)| (key, range, self.places(key, count)));
+        let columns: Vec<_> = columns.collect();
         let point = |index: usize| {
             let shape = fit[part_of(topologies[index], fit.len())];
-            let prices = self
-                .prices
-                .iter()
-                .map(|(key, range)| (key.clone(), range.value_at(columns[key][index])));
+            let price = |(key, range, places): &(&String, &Range, Vec<f64>)| {
+                ((*key).clone(), range.value_at(places[index]))
+            };
             Point {
                 topology: shape.name.clone(),
                 cpus: shape.cpus(),
-                prices: self.ordered(prices.collect()),
+                prices: self.ordered(columns.iter().map(price).collect()),
             }
         };
         Ok((0..count).map(point).collect())
@@ -382,19 +376,14 @@ mod tests {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
-            for (
-                key,
-                Range {
-                    low,
-                    high,
-                    at_least,
-                    whole,
-                    ..
-                },
-            ) in &ranges.prices
-            {
+            for (key, range) in &ranges.prices {
+                // These lie elsewhere in their part, or in another one.
+                if range.whole || range.at_least.is_some() {
+                    continue;
+                }
+                let (low, high) = (range.low, range.high);
                 let place = |value: f64| {
-                    if *low == 0.0 {
+                    if low == 0.0 {
                         value / high
                     } else {
                         (value / low).ln() / (high / low).ln()
@@ -402,13 +391,10 @@ mod tests {
                 };
                 let mut of: Vec<f64> = points.iter().map(|it| place(it.prices[key])).collect();
                 of.sort_by(f64::total_cmp);
-                for (part, place) in of
-                    .iter()
-                    .enumerate()
-                    .filter(|_| at_least.is_none() && !whole)
-                {
-                    let (from, to) = (part as f64 / count as f64, (part + 1) as f64 / count as f64);
-                    assert!((from - 0.01..to + 0.01).contains(place), "{key}: {of:?}");
+                for (part, place) in of.iter().enumerate() {
+                    let place = place * count as f64 - part as f64;
+                    let slack = 0.01 * count as f64;
+                    assert!((-slack..1.0 + slack).contains(&place), "{key}: {of:?}");
                 }
             }
             let shapes: std::collections::BTreeSet<&str> =

@@ -101,16 +101,7 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
     Machine::read(&path).map_err(|error| {
         let of = Path::new(&error.file);
         let shown = of.strip_prefix(root).unwrap_or(of).display().to_string();
-        let message = plain(&error.message);
-        Stop::BadInput(
-            manycore::MachineError {
-                file: shown,
-                message,
-                ..error
-            }
-            .to_string(),
-        )
-        .into()
+        Stop::BadInput(format!("{shown}: {}", plain(&error.message))).into()
     })
 }
 
