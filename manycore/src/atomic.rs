@@ -69,7 +69,6 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            /// [`Self::swap`], attributed to another line of the program.
             #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
                 self.access(Access::ReadModifyWrite, at);
@@ -123,7 +122,6 @@ macro_rules! atomic {
                 Err(current)
             }
 
-            /// [`Self::load`], attributed to another line of the program.
             #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
                 self.access(Access::Load, at);

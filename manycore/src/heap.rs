@@ -21,7 +21,6 @@ const CLASSES: usize = 16 + 6;
 /// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
 const CACHED: usize = 7;
 
-/// The size class of `bytes`, at most [`LARGEST`].
 pub(crate) fn class_of(bytes: usize) -> usize {
     if bytes <= 256 {
         bytes.div_ceil(16).max(1) - 1
@@ -38,15 +37,12 @@ fn size_of_class(class: usize) -> usize {
     }
 }
 
-/// The owner and the contents of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
-    /// The run that it belongs to; runs are counted from 1.
     run: u64,
     thread: usize,
     class: usize,
     live: usize,
-    /// The number of chunks that a large object takes.
     chunks: usize,
 }
 
@@ -89,14 +85,12 @@ fn region() -> MutexGuard<'static, Region> {
     region.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The chunk of an object of a simulated heap; `None` for any other object.
 pub(crate) fn chunk_of(object: *mut u8) -> Option<usize> {
     let base = BASE.load(std::sync::atomic::Ordering::Acquire);
     let offset = (object as usize).checked_sub(base)?;
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
 }
 
-/// The index of the thread whose arena has the object at `address`.
 pub(crate) fn thread_of(address: usize) -> Option<usize> {
     let number = chunk_of(address as *mut u8)?;
     region().chunks.get(number).map(|chunk| chunk.thread)
@@ -138,11 +132,9 @@ impl FreeList {
 }
 
 struct ThreadHeap {
-    /// The line of the arena's lock.
     lock: Box<Lock>,
     cached: [FreeList; CLASSES],
     free: [FreeList; CLASSES],
-    /// For each size, the free part of the newest chunk.
     fresh: [(usize, usize); CLASSES],
 }
 
@@ -153,7 +145,6 @@ pub(crate) struct RunHeap {
     run: u64,
     threads: Vec<ThreadHeap>,
     chunks: Vec<usize>,
-    /// Freed chunks of large objects, by the number of adjacent chunks.
     large: BTreeMap<usize, Vec<usize>>,
 }
 
@@ -178,7 +169,6 @@ impl RunHeap {
         });
     }
 
-    /// Allocates an object that shares its chunks with no other.
     pub(crate) fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
         let chunks = bytes.div_ceil(CHUNK);
         let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
@@ -263,7 +253,6 @@ impl RunHeap {
         Some(ptr::from_ref(&*self.threads[chunk.thread].lock) as usize)
     }
 
-    /// Returns an object of `chunk` to its arena, whose lock is held.
     pub(crate) fn give_back_to_arena(&mut self, chunk: Chunk, object: *mut u8) {
         self.threads[chunk.thread].free[chunk.class].push(object);
     }

@@ -19,9 +19,7 @@ use crate::engine;
 pub use crate::once::{Once, OnceLock};
 use crate::time::Instant;
 
-/// No thread has the lock.
 const FREE: u32 = 0;
-/// A thread has it, and no other waits.
 const TAKEN: u32 = 1;
 /// A thread has it, and others may wait.
 const WAITED_FOR: u32 = 2;
@@ -287,7 +285,6 @@ impl WaitTimeoutResult {
 #[derive(Debug)]
 pub struct Barrier {
     threads: usize,
-    /// Number of threads that have come this time, and number of completed rounds.
     come: Mutex<(usize, usize)>,
     all_have_come: Condvar,
 }

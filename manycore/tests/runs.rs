@@ -17,7 +17,6 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
         .result
 }
 
-/// A word on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Padded(AtomicUsize);

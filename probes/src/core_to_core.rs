@@ -15,7 +15,6 @@ const ROUND_TRIPS: u32 = 100;
 /// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
 const WINDOWS: u32 = 11;
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[repr(align(128))]
 struct Line(AtomicU32);
 

@@ -78,7 +78,6 @@ pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// Windows of a measurement. Their median counts: interrupts lengthen some.
 const WINDOWS: u32 = 15;
 
-/// Nanoseconds of one call of `body`: the median of windows of `times` calls.
 pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
     let windows = (0..WINDOWS).map(|_| {
         let started = Instant::now();
@@ -90,7 +89,6 @@ pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
     median_of(windows).unwrap_or(f64::NAN)
 }
 
-/// The second of two CPUs with the smallest distance; the first CPU is the first of the two.
 pub(crate) fn pair(cpus: &[Cpu]) -> Option<[usize; 2]> {
     let (first, others) = cpus.split_first()?;
     let is_near = |other: &&Cpu| other.cluster == first.cluster;

@@ -17,10 +17,8 @@ const ADDITIONS: u32 = 5_000;
 
 const WINDOWS: u32 = 15;
 
-/// Maximum number of pairs of CPUs of each distance that are measured.
 const PAIRS: usize = 4;
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);
@@ -98,8 +96,6 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     median_of(slower).zip(run(&values))
 }
 
-/// The median length of the runs of one thread's `values` without a value of the other thread
-/// between them.
 fn run(values: &[u64]) -> Option<f64> {
     let follows = |one: &u64, next: &u64| one + 1 == *next;
     let runs = values.chunk_by(follows).map(|run| run.len() as f64);

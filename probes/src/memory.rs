@@ -56,7 +56,6 @@ pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     costs
 }
 
-/// The time to fetch a line whose number was in the line before, in nanoseconds.
 fn fetched_ns(buffer: &[usize]) -> f64 {
     let mut at = 0;
     let windows = (0..WINDOWS).map(|_| {

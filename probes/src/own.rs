@@ -6,17 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::cost::{Cost, each_ns};
 
-/// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;
 
-/// Accesses in one iteration of the loop that measures a hit.
 const ACCESSES: f64 = 4.0;
 
 const PLACES: u64 = 64;
 
 type Job = [u64; 6];
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);

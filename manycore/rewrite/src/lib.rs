@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// The crate to which rewritten paths lead.
 const FACADE: &str = "::cores_std";
 
 /// Words after which a path may begin with `::`; after any other word, `::` continues a path.
@@ -61,7 +60,6 @@ impl Tokens {
         }
     }
 
-    /// The word at `i`; empty if there is none.
     fn word(&self, i: usize) -> &str {
         match self.0.get(i) {
             Some((Token::Word(word), _)) => word,
@@ -159,7 +157,6 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Functions of a pool's interface that begin a job, by the name of their `Call`.
 const CALLS: [(&str, &[&str]); 2] = [
     ("Join", &["join", "join_context"]),
     ("Spawn", &["spawn", "spawn_fifo"]),

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::Picoseconds;
 
-/// Declares [`Spending`] from one list of variants, each with its name in records.
 macro_rules! spendings {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
         /// An activity on which a thread spends time.
@@ -145,7 +144,6 @@ impl Waits {
         wait.waited += waited;
     }
 
-    /// Extends one of the waits that were added before.
     pub(crate) fn lengthen(
         &mut self,
         at: &'static Location<'static>,
@@ -157,7 +155,6 @@ impl Waits {
         }
     }
 
-    /// All waits, the longest first; ties by place.
     pub(crate) fn sorted(&self) -> Vec<Wait> {
         let name = |place: &Location<'static>| (place.file(), place.line(), place.column());
         let what = |on: WaitedFor| match on {

@@ -2,15 +2,12 @@
 
 use crate::machine::Picoseconds;
 
-/// Bits of a key that hold the thread's number.
 const THREAD_BITS: u32 = 13;
 
 pub(crate) const MOST_THREADS: usize = 1 << THREAD_BITS;
 
-/// The key of a thread that is not in the tournament.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// The latest clock that a key holds.
 pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
 /// The clock is in the upper bits, so that ties go to the smaller number.
@@ -44,13 +41,11 @@ impl Earliest {
         }
     }
 
-    /// The smallest key; [`NEVER`] if there is none.
     #[inline]
     pub(crate) fn min(&self) -> u64 {
         self.nodes[1]
     }
 
-    /// Gives `thread` a key, or removes it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, thread: usize, key: u64) {
         if thread >= self.leaves {

@@ -18,13 +18,10 @@ pub(crate) enum Access {
     ReadModifyWrite,
 }
 
-/// A core's turn at a line that several cores want.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     core: usize,
-    /// When the core has the line.
     done: Picoseconds,
-    /// When the next core can have it.
     free_at: Picoseconds,
     ticket: u64,
 }
@@ -42,7 +39,6 @@ pub(crate) struct Line {
     owner: u32,
     /// The time at which a core at the end of the queue can have it.
     pub(crate) free_at: Picoseconds,
-    /// The source line that last wrote it.
     pub(crate) written_at: Option<&'static Location<'static>>,
     /// The turns in the order in which cores get the line: the core that has it and earlier ones in
     /// its cluster, then all that wait. Empty if cores get it in the order of their requests.
@@ -138,7 +134,6 @@ impl Lines {
         })
     }
 
-    /// The distance of the nearest of the holders of a line, or of the farthest one.
     fn distance(&self, core: usize, holders: &[u64], is_nearest: bool) -> Distance {
         let [cluster, socket] = &self.neighbours[core];
         let pairs = |mask| holders.iter().zip::<&Vec<u64>>(mask);
@@ -287,7 +282,6 @@ impl Lines {
         (last.core == core && last.done > now).then_some((last.done, last.ticket))
     }
 
-    /// Its core keeps line `number` until `free_at`.
     #[inline]
     pub(crate) fn keep(&mut self, number: usize, free_at: Picoseconds) {
         let line = &mut self.all[number];
@@ -320,7 +314,6 @@ impl Lines {
     }
 }
 
-/// Whether bit `i` is set.
 fn has(bits: &[u64], i: usize) -> bool {
     bits[i / 64] >> (i % 64) & 1 == 1
 }

@@ -50,7 +50,6 @@ pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
 }
 
-/// The state of a thread, for other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// There is no thread: its place is free for a new one.
@@ -85,7 +84,6 @@ enum Local {
 
 struct Thread {
     state: State,
-    /// The core where it runs, or ran last.
     core: usize,
     /// Its clock while it does not run. If it waits for a core, the start of that wait.
     clock: Picoseconds,
@@ -102,7 +100,6 @@ struct Thread {
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
-    /// A number that no other thread gets.
     number: u64,
 }
 
@@ -130,19 +127,15 @@ impl Thread {
 /// own number.
 #[derive(Default)]
 struct Core {
-    /// The thread that runs on it.
     thread: Option<usize>,
-    /// Threads that wait for it, first come, first served.
     queue: VecDeque<usize>,
     /// The time since its thread has it, or since it is free.
     since: Picoseconds,
-    /// Whether it counts among the running cores of its socket.
     is_counted: bool,
     /// The times at which buffered stores will be done, oldest first.
     stores: VecDeque<Picoseconds>,
 }
 
-/// A core's costs at the current frequency and with the current state of its sibling.
 #[derive(Clone, Copy, Debug, Default)]
 struct CoreCosts {
     hit: Picoseconds,
@@ -150,7 +143,6 @@ struct CoreCosts {
     fence: Picoseconds,
     pause: Picoseconds,
     allocation: Picoseconds,
-    /// The frequency divided by the reference frequency.
     speed: f64,
     /// The time of a byte to or from memory. It depends on the sibling, but not on the frequency.
     byte: f64,
@@ -164,12 +156,10 @@ struct Socket {
     memory_free_at: Picoseconds,
 }
 
-/// A line for which a thread waits.
 struct Transfer {
     number: usize,
     /// Its turn, if other cores may still go first.
     ticket: Option<u64>,
-    /// The time when it has the line.
     done: Picoseconds,
     at: &'static Location<'static>,
     on: WaitedFor,
@@ -178,7 +168,6 @@ struct Transfer {
 pub(crate) struct Engine {
     machine: Machine,
     mode: FrequencyMode,
-    /// The thread whose code runs, its core, and its clock.
     current: usize,
     core: usize,
     /// The core whose cache that core uses: siblings share one.
@@ -194,15 +183,12 @@ pub(crate) struct Engine {
     /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
     /// at a time.
     heavy_fence_free_at: Picoseconds,
-    /// The range of each thread's stack, by its upper end.
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
     lines: Lines,
     pub(crate) heap: RunHeap,
     waits: Waits,
-    /// The threads that wait at each address, first come, first served.
     queues: FxHashMap<usize, VecDeque<usize>>,
-    /// The values of the program's statics in this run, by number.
     statics: FxHashMap<usize, &'static dyn Any>,
     seed: u64,
     random: fastrand::Rng,
@@ -347,7 +333,6 @@ impl Engine {
         self.charge(Spending::Lines, until.saturating_sub(self.clock));
     }
 
-    /// How long `miss` takes once the line is available.
     fn transfer_time(&self, miss: Miss) -> Picoseconds {
         let costs = &self.machine.costs;
         let from = miss
@@ -451,7 +436,6 @@ impl Engine {
         let on = WaitedFor::Line(self.lines.line(number).written_at);
         let turn = match miss {
             Some(miss) => Some(self.fetch(number, access, miss, begins)),
-            // A sibling has already requested it.
             None => self
                 .lines
                 .on_its_way(number, self.cache, begins)
@@ -518,7 +502,6 @@ impl Drop for Reset {
     }
 }
 
-/// `cost` at `speed` times the reference frequency.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -40,7 +40,6 @@ impl Engine {
         }
     }
 
-    /// Starts a thread; returns its number, or `None` if there are too many.
     pub(super) fn begin_thread(
         &mut self,
         name: Option<String>,
@@ -132,7 +131,6 @@ impl Engine {
         self.give(core, thread, until);
     }
 
-    /// The core on which `thread` runs next, or for which it waits.
     fn core_for(&self, thread: usize) -> usize {
         let last = self.threads[thread].core;
         if self.cores[last].thread.is_none() {
@@ -161,8 +159,6 @@ impl Engine {
         self.earliest.set(thread, key(until, thread));
     }
 
-    /// Takes the core from the current thread and gives it to the next thread that waits, if there
-    /// is one.
     fn release(&mut self) {
         let core = self.core;
         self.cores[core].thread = None;

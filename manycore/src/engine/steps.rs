@@ -50,7 +50,6 @@ pub(crate) fn turn() {
     }
 }
 
-/// Suspends the current thread until the engine's loop resumes it.
 fn suspend() {
     if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
         // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long
@@ -59,7 +58,6 @@ fn suspend() {
     }
 }
 
-/// Makes an access to shared memory, which takes effect when this returns.
 #[inline]
 pub(crate) fn access(address: usize, access: Access, at: &'static Location<'static>) {
     turn();
@@ -117,7 +115,6 @@ pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     touch(address, bytes, false);
 }
 
-/// A sequentially consistent fence: waits until the store buffer is empty.
 #[track_caller]
 pub(crate) fn fence() {
     let at = Location::caller();
@@ -328,8 +325,6 @@ pub(crate) fn waited_for_a_lock(before: Picoseconds, at: &'static Location<'stat
     });
 }
 
-/// Wakes up to `most` of the threads that are blocked at `address`, in the order in which they
-/// came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
     on_engine(|engine| engine.charge(Spending::System, engine.machine.costs.call));
@@ -427,7 +422,6 @@ pub fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// Counts the current thread's time as a search for work, until it adds the cost of work.
 pub(crate) fn begin_search() {
     on_engine(|engine| engine.threads[engine.current].is_searching = true);
 }

@@ -37,8 +37,6 @@ macro_rules! costs {
                 Self { $($name: $free,)* shared_speed: 1.0 }
             }
 
-            /// Sets the parameter `key` to a written value times `factor`, or to its limit if that
-            /// is less.
             pub(super) fn set(&mut self, key: &str, value: f64, factor: f64) -> Result<(), String> {
                 match key {
                     $($key => self.$name = $convert(value, factor)?,)*
@@ -48,7 +46,6 @@ macro_rules! costs {
             }
         }
 
-        /// The key of each parameter, and whether it is a part of [`SYSTEM`].
         const ALL: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
     };
     (@is_system system) => { true };
@@ -145,18 +142,15 @@ impl Costs {
     }
 }
 
-/// Whether the name of a scaled parameter or group means the parameter `key`.
 pub(super) fn is_meant(name: &str, key: &str) -> bool {
     name == key || (name == SYSTEM && ALL.contains(&(key, true)))
 }
 
-/// The message about a key that names no parameter.
 pub(super) fn unknown() -> String {
     let known = Costs::keys().join(", ");
     format!("unknown cost parameter; known: {known}")
 }
 
-/// A number from 0 to `most`, scaled up to that limit.
 fn within(value: f64, factor: f64, most: f64) -> Result<f64, String> {
     if (0.0..=most).contains(&value) {
         Ok((value * factor).min(most))

@@ -71,7 +71,6 @@ struct ThreadsTable {
     source: String,
 }
 
-/// Reads and parses a file; it may be that of a machine like another one.
 fn written(path: &Path) -> Result<Written, MachineError> {
     let text = text_of(path);
     let text = text.map_err(|error| in_file(path, format!("cannot be read: {error}")))?;
@@ -155,7 +154,6 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Takes the tables and cost parameters of a file, and notes the written `values`.
     fn add(
         &mut self,
         layer: &Written,
@@ -178,7 +176,6 @@ impl Machine {
         Ok(())
     }
 
-    /// Checks that nothing is missing, and what depends on several tables.
     fn check(
         &mut self,
         layers: &[(PathBuf, Written)],

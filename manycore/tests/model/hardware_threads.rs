@@ -9,8 +9,6 @@ use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 
 use crate::{NS, US, on_threads, simulate, time_of, timed};
 
-/// A machine of so many cores with two hardware threads, each of which is half as fast while both
-/// run.
 fn machine(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.topology.hardware_threads = 2;

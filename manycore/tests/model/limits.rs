@@ -10,7 +10,6 @@ use proptest::prelude::*;
 
 use crate::{NS, on_threads, simulate, time_of, timed};
 
-/// A word on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Padded(AtomicUsize);
@@ -189,7 +188,6 @@ fn time_is_accounted_for_to_the_last_picosecond() {
     assert_eq!(spent[3].on(Spending::Asleep), 5_000 * NS);
 }
 
-/// A tree of tasks: a task does its own work, and then its children run in any order.
 #[derive(Clone, Debug)]
 struct Task {
     work: Picoseconds,
@@ -222,7 +220,6 @@ fn tasks() -> impl Strategy<Value = Task> {
     })
 }
 
-/// Runs a tree greedily: no core is idle while a task is ready.
 fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
     struct Ready {
         tasks: VecDeque<Task>,
@@ -294,7 +291,6 @@ fn additions(
     })
 }
 
-/// How long a group of threads has the word in a row, in the middle of the additions.
 fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);

@@ -18,7 +18,6 @@ fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -
     (finished.result, finished.elapsed)
 }
 
-/// How long a run takes that has only an effect on the clock.
 fn time_of(machine: &Machine, main: impl FnOnce() + 'static) -> Picoseconds {
     simulate(machine, main).1
 }
@@ -35,7 +34,6 @@ fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
     }
 }
 
-/// How long `body` takes by the clock of its thread.
 fn timed(body: impl FnOnce()) -> Picoseconds {
     let started = manycore::time::Instant::now();
     body();

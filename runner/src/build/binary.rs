@@ -53,8 +53,6 @@ pub struct Subprocesses {
 }
 
 impl Subprocesses {
-    /// The binaries by branch and link order, and the longest time a trial may take. The checkout's
-    /// path is removed from the output of failing processes.
     pub(crate) fn new(
         binaries: BTreeMap<String, Vec<PathBuf>>,
         limit: Duration,
@@ -262,7 +260,6 @@ fn error_of(stderr: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Asks a shell script that takes the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::system::testing::script(folder.path(), script);

@@ -36,7 +36,6 @@ use crate::system::whole_file::write_if_changed;
 
 const STDERR_LINES: usize = 40;
 
-/// Builds that run at the same time: each takes some hundred megabytes on disk and in memory.
 const MOST_AT_ONCE: usize = 4;
 
 /// A binary whose variant was checked.
@@ -49,7 +48,6 @@ pub struct BranchBuild {
     pub receipt: Provenance,
 }
 
-/// A branch whose workspace is written, and the packages that cargo resolved there.
 #[derive(Debug)]
 pub struct BuildPlan {
     package: Package,
@@ -118,8 +116,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The same builder for another set of programs; by default, all workloads without the
-    /// services.
     pub(crate) fn with(mut self, programs: Programs) -> Self {
         self.recipe.programs = programs;
         self
@@ -189,8 +185,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Digest of the sources that branches share and that a user may be editing, including working
-    /// trees.
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
         let programs = self.recipe.programs;
@@ -252,8 +246,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that uses
-    /// them.
     fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
         let facade = self.recipe.checkout.root().join("manycore/std");
         let below = self.folder.join(rewriting::FOLDER);
@@ -279,8 +271,6 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// For a branch that is a release with edits: copies the release and applies the edits to the
-    /// copy.
     fn edit(&self, branch: &Branch) -> Result<()> {
         let (Source::Edited { version, edits }, Some(to)) =
             (&branch.source, self.recipe.folder(&branch.source))

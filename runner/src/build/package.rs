@@ -19,7 +19,6 @@ use crate::system::{digest, subprocess};
 /// In the folder of a branch: the folder of the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
-/// The same for the packages that the checkout lists.
 const LISTED: &str = "programs";
 
 const STDERR_LINES: usize = 10;
@@ -114,9 +113,7 @@ fn described(folder: &Path) -> Result<Metadata> {
 /// it.
 #[derive(Debug, PartialEq, Eq)]
 struct Tree {
-    /// The deepest folder that holds them all.
     base: PathBuf,
-    /// The program's workspace, seen from `base`.
     workspace: PathBuf,
     /// All workspaces, seen from `base`, outer ones before inner ones.
     parts: Vec<PathBuf>,
@@ -156,7 +153,6 @@ impl Tree {
 
 pub(super) struct Copied {
     pub(super) folder: PathBuf,
-    /// Whether the package itself depends on rayon-core.
     pub(super) is_direct: bool,
 }
 

@@ -18,7 +18,6 @@ use crate::system::subprocess::{self, Limit};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Returns the words with which a branch's binary must name its variant.
 pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else {
         return ["upstream".to_owned()].into();
@@ -26,7 +25,6 @@ pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     Features::of_the_fork().words(features)
 }
 
-/// A request that any workload binary answers at once.
 pub(crate) fn smallest_request() -> Request {
     Request {
         threads: 2,
@@ -34,7 +32,6 @@ pub(crate) fn smallest_request() -> Request {
     }
 }
 
-/// Gives a binary a tiny request and compares the variant it names with its row.
 pub(crate) fn who_are_you(
     branch: &Branch,
     binary: &Path,
@@ -83,8 +80,6 @@ pub(crate) fn who_are_you(
     Ok(outcome.variant)
 }
 
-/// Reads the list of workloads from a binary. The list must equal that of the files that plans are
-/// made from, for the workloads that the binary is built with.
 pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs) -> Result<()> {
     let ended = subprocess::run(
         Command::new(binary).args(["list", "--json"]),

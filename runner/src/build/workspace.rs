@@ -27,7 +27,6 @@ const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
 pub(super) const WHOLE: &str = "workloads/programs";
 
-/// File beside the program of a branch that lists its whole programs.
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
 #[derive(Debug)]
@@ -48,7 +47,6 @@ impl Recipe<'_> {
         self.machine.is_some()
     }
 
-    /// The package, and so the binary, of a branch.
     pub(super) fn package(branch: &str) -> String {
         format!("branch-{branch}")
     }
@@ -136,7 +134,6 @@ impl Recipe<'_> {
         )?)
     }
 
-    /// The package that holds the programs, its folder in the checkout, and its features.
     pub(super) fn programs(&self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[]),
@@ -232,7 +229,6 @@ pub(super) fn shuffling(seed: u32) -> String {
     format!("-Wl,{SHUFFLE}=.text*={seed}")
 }
 
-/// The program of an instrumented branch: it also reports the counts of its rayon-core.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
 /// An addition for programs on simulated machines: a heap that decides which objects share a line.

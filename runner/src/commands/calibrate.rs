@@ -69,13 +69,11 @@ pub(super) struct Precision {
 }
 
 impl Precision {
-    /// For costs that mean something.
     pub(super) const WHOLE: Self = Self {
         processes: 3,
         iterations: 5,
         is_tiny: false,
     };
-    /// For costs that mean nothing.
     pub(super) const QUICK: Self = Self {
         processes: 1,
         iterations: 1,
@@ -106,7 +104,6 @@ struct Unit {
 }
 
 impl Unit {
-    /// The request for the sequential program, on the host or on a machine.
     fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
             size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
@@ -148,7 +145,6 @@ pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     print(&format!("{}\n", project.checkout.shown(&output)))
 }
 
-/// Measures the own instructions of `branches`, for the machine `here`.
 pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result<()> {
     own::measure(
         project,
@@ -219,7 +215,6 @@ fn usual(mut times: Vec<u64>) -> u64 {
     times.get(times.len() / 2).copied().unwrap_or(u64::MAX)
 }
 
-/// Each unit once, with one of the workloads that report it.
 fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
     let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));

@@ -84,7 +84,6 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
 
 const COMMAND: &str = "validate";
 
-/// Sweeps the machine `here`, or continues such a sweep.
 pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(SweepDir, Exit)> {
     if let Some((name, _)) = REFUSED
         .iter()
@@ -139,7 +138,6 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     Ok((predicted, exit))
 }
 
-/// Sweeps the predicted configurations on the host, or continues such a sweep.
 pub(super) fn measure(
     project: &Project,
     arguments: &SweepArgs,
@@ -177,7 +175,6 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     Ok(Config { branches })
 }
 
-/// Refuses missing cost parameters and those of another host.
 fn check_prices(project: &Project) -> Result<()> {
     let root = project.checkout.root();
     let machine = machines::find(root, here::NAME, &[], &[])?;

@@ -276,7 +276,6 @@ impl Load {
         own
     }
 
-    /// Whether branches can differ in it; see [`Description::uses_pool`].
     pub(crate) fn uses_pool(&self) -> bool {
         self.resolved()
             .is_none_or(|(workload, values)| workload.uses_pool(&values))
@@ -495,13 +494,11 @@ impl SweepRequest {
         self.machine.iter().any(|it| !it.points.is_empty())
     }
 
-    /// Returns the beginning of a heading, which names the simulated machine; empty on hosts.
     pub(crate) fn heading(&self) -> String {
         let machine = self.machine.as_ref();
         machine.map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
-    /// CPUs of a trial: the simulated machine's, or the CPUs of the host that this process may use.
     pub(crate) fn cpus(&self) -> usize {
         let machine = self.machine.as_ref();
         machine.map_or_else(Host::usable_cpus, MachineSpec::cpus)
@@ -552,7 +549,6 @@ impl SweepRequest {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }
 
-    /// Whether the result is equality of answers, not time.
     pub(crate) fn is_about_answers(&self) -> bool {
         let mut experiment = self.experiment.iter();
         experiment.any(|it| it.figure == Figure::Answers)
@@ -575,7 +571,6 @@ impl SweepRequest {
             .collect()
     }
 
-    /// The branch whose binary runs under `name`: the baseline for its A/A control.
     pub(crate) fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
         if self.twin_name().as_deref() == Some(name) {
             &self.baseline

@@ -20,7 +20,6 @@ use crate::config::{ConfigError, FileText};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
-/// The machine's name in a sweep over the box; no machine of a checkout may have it.
 pub(crate) const NAME: &str = "box";
 
 const FILE: &str = "machines/box.toml";
@@ -39,7 +38,6 @@ struct Written {
     topology: Vec<Shape>,
 }
 
-/// The range of a cost parameter.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Range {
@@ -106,7 +104,6 @@ struct Ranges {
     shapes: Vec<Shape>,
     /// MHz at which the cost parameters of `like` hold, and at which all points run.
     mhz: u32,
-    /// The texts of the file, and of that of `like`.
     text: String,
     base: String,
 }
@@ -160,7 +157,6 @@ impl Ranges {
         })
     }
 
-    /// Digest of the files, and of the points that were made of them.
     fn sha256(&self, points: &[Point]) -> Result<String> {
         let mut all = format!("{}{}", self.text, self.base).into_bytes();
         all.extend(serde_json::to_vec(points)?);
@@ -290,7 +286,6 @@ fn part_of(place: f64, parts: usize) -> usize {
     (place * parts as f64) as usize % parts
 }
 
-/// The box as the machine of a sweep: `count` points with a CPU for each of `threads`.
 pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineSpec> {
     let ranges = Ranges::read(root)?;
     let points = ranges.points(count, threads)?;
@@ -331,7 +326,6 @@ pub(crate) fn file(root: &Path, spec: &MachineSpec, number: &str) -> PathBuf {
     folder(root, spec).join(format!("{number}.toml"))
 }
 
-/// Returns `loads` on each of `count` points.
 pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
     let with = |load: &Load, number: usize| {
         let mut load = load.clone();
@@ -344,7 +338,6 @@ pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
         .collect()
 }
 
-/// The point of a load, and its file's number; `None` if the sweep is not over a box.
 pub(crate) fn point_of<'a>(spec: &'a MachineSpec, load: &'a Load) -> Option<(&'a str, &'a Point)> {
     let number = load.parameters.get(BOX)?;
     let index = number.parse::<usize>().ok()?.checked_sub(1)?;

@@ -26,7 +26,6 @@ const CHARGES: &str = "workloads/charges.toml";
 
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
-/// The file with the cycles of the branches' own instructions, in a checkout.
 const OWN: &str = "workloads/own-instructions.toml";
 
 const OWN_HERE: &str = "workloads/own-instructions-here.toml";
@@ -47,7 +46,6 @@ pub(crate) const BASELINE: &str = "packed";
 /// The value of the parameter [`PRICE`] with which no cost parameter changes.
 const AS_WRITTEN: &str = "as-written";
 
-/// The cost parameter of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
 #[derive(Debug, Deserialize)]
@@ -155,8 +153,6 @@ pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Res
     })
 }
 
-/// The costs of a unit of `loads`, by workload: from this host if it `is_here`, otherwise from the
-/// checkout.
 pub(crate) fn charges_of(
     root: &Path,
     loads: &[Load],
@@ -224,7 +220,6 @@ pub(crate) fn own_cycles(
     Ok(branches.iter().filter_map(of).collect())
 }
 
-/// Reads cycles by branch and call from a file's text. Errors call that file `from`.
 fn measured_cycles(
     from: &str,
     text: &str,
@@ -247,7 +242,6 @@ fn measured_cycles(
     Ok(branches)
 }
 
-/// Digest of a machine's file, and of the file with its cost parameters, if that is another.
 fn sha256(path: &Path) -> std::io::Result<String> {
     let costs_file = Machine::costs_file(path);
     let own = digest::of_file(path)?;
@@ -291,7 +285,6 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
     })
 }
 
-/// Reads the cost of each unit from a file's text. Errors call that file `from`.
 fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     let charges: BTreeMap<String, Charge> =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
@@ -306,7 +299,6 @@ fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     Ok(charges)
 }
 
-/// Workloads that run on simulated machines.
 pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
@@ -336,7 +328,6 @@ pub fn workloads(list: &str) -> Result<String> {
     Ok(kept.join(","))
 }
 
-/// Returns the simulated machine for a trial's process.
 pub(crate) fn request(
     root: &Path,
     asked: &SweepRequest,
@@ -374,7 +365,6 @@ pub(crate) fn request(
     })
 }
 
-/// Returns the simulated machine on which a build is checked before any measurement.
 pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     Some(plain_request(if asked.is_box() {

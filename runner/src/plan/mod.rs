@@ -82,7 +82,6 @@ struct Name {
     is_counted: bool,
 }
 
-/// A visit to the configurations that differ only in branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     /// 0-based number within the whole sweep, of which this plan may be a shard.
@@ -313,7 +312,6 @@ fn small(index: usize) -> u16 {
     u16::try_from(index).expect("there are fewer branches than 2^16")
 }
 
-/// A plan with its lists of names and kinds, but without trials.
 fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {

@@ -149,7 +149,6 @@ fn a_changed_binary_changes_its_configurations_but_not_the_order() {
     }
 }
 
-/// The plan of [`asked`], with two instrumented builds beside it.
 fn counted() -> (SweepRequest, Plan) {
     let instrument = Instrument {
         branches: vec![

@@ -20,7 +20,6 @@ const SMALL: [&str; 6] = [
     "1",
 ];
 
-/// `plan` over the box of a checkout whose file has `new` in place of `old`.
 fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     for file in [
@@ -109,7 +108,6 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         ));
 }
 
-/// A sweep over a box of four, into a folder of its own.
 fn sweep(folder: &Path, name: &str, more: &[&str]) -> (Assert, PathBuf) {
     let own = folder.join(name);
     let mut command = common::runner(folder);

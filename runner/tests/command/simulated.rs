@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::common;
 
-/// A plan of one branch and one workload, except what `more` changes.
 fn plan(more: &[&str]) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &'static str, default: &'static str| {
@@ -108,7 +107,6 @@ fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
         .stderr(contains("simulated machines: pcap-verify"));
 }
 
-/// A copy of the files of the checkout that a plan on the simulated machine of this file reads.
 fn checkout_with(machine: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in [
@@ -143,7 +141,6 @@ fn a_machine_with_a_cost_missing_or_a_device_in_its_place_is_refused_and_named()
     refusal("not a regular file");
 }
 
-/// A folder with a working tree of a rayon-core with these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("my-rayon-core");

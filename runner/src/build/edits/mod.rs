@@ -330,7 +330,6 @@ fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     Err(format!("{path} has sha256 {found}, expected {expected}"))
 }
 
-/// Reads `"12-14"` or `"12"` as a range of line numbers from 0.
 fn range(lines: &str) -> Option<Range<usize>> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);

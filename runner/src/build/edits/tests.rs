@@ -10,7 +10,6 @@ use crate::system::digest;
 const OLD: &str = "one\ntwo\nthree\nfour\n";
 const NEW: &str = "zero\none\ntwo\nthree\nfour\n";
 
-/// A file of edits of `src/lib.rs`, with a script of this text for each tree.
 fn written(scripts: &[(&str, &str, &str)]) -> String {
     let head = "change = \"less noise\"\nwhy = \"It is loud.\"\nmeasured = \"here\"\nloses = \"nowhere\"\n";
     let script = |(tree, file, edits): &(&str, &str, &str)| {

@@ -23,7 +23,6 @@ use crate::system::whole_file::files_below;
 /// Folder of the copies; paths in records and messages begin with it.
 pub const FOLDER: &str = "rewritten";
 
-/// The crates from which the search for a branch's pool starts.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
 const POOL: &str = "rayon-core";
@@ -32,7 +31,6 @@ const POOL: &str = "rayon-core";
 /// knows that there is a machine.
 const PROGRAMS: &str = "src/kinds";
 
-/// The crate that replaces the standard library in rewritten crates.
 const FACADE: &str = "cores-std";
 
 /// A crate of system calls. The facade has those of its calls that a simulated machine implements.
@@ -85,7 +83,6 @@ pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<R
     copies(&pool(metadata)?, Path::new(""), below, facade)
 }
 
-/// Copies the crate of workloads `name`, and rewrites its programs.
 pub(crate) fn rewrite_programs(
     name: &str,
     metadata: &Metadata,
@@ -183,7 +180,6 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
     Ok(packages)
 }
 
-/// The rewritten source files below `part` of the crate, by their path in the crate.
 fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let is_library = |target: &&Target| target.kind.contains(&TargetKind::Lib);
     let library = package.targets.iter().find(is_library);

@@ -4,7 +4,6 @@ use protocol::Simulated;
 
 use super::FOLDER;
 
-/// Translates the positions in `simulated` by [`shown`].
 pub(crate) fn named(mut simulated: Simulated) -> Simulated {
     for wait in &mut simulated.waits {
         for place in std::iter::once(&mut wait.at).chain(&mut wait.written_at) {

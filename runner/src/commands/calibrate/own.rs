@@ -137,7 +137,6 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Both builds of each branch, the simulated one checked on `machine`.
 pub(super) fn built(
     project: &Project,
     branches: &[Branch],
