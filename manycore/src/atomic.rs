@@ -30,7 +30,6 @@ macro_rules! atomic {
         pub struct $name(std::sync::atomic::$std);
 
         impl $name {
-            #[must_use]
             pub const fn new(value: $value) -> Self {
                 Self(std::sync::atomic::$std::new(value))
             }
@@ -209,7 +208,6 @@ fetches!(AtomicBool, bool:
 pub struct AtomicPtr<T>(std::sync::atomic::AtomicPtr<T>);
 
 impl<T> AtomicPtr<T> {
-    #[must_use]
     pub const fn new(value: *mut T) -> Self {
         Self(std::sync::atomic::AtomicPtr::new(value))
     }

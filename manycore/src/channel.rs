@@ -2,6 +2,7 @@
 
 #![expect(
     missing_docs,
+    clippy::must_use_candidate,
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     reason = "the standard library documents this interface"
@@ -42,7 +43,6 @@ pub struct Sender<T>(Arc<Shared<T>>);
 
 pub struct Receiver<T>(Arc<Shared<T>>);
 
-#[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let state = State {
         messages: VecDeque::new(),

@@ -53,7 +53,7 @@ pub use engine::{
 };
 pub use machine::{Call, FrequencyMode, MAX_CORES, Machine, MachineError, Picoseconds, SYSTEM};
 pub use stall::STALLED;
-pub use stuck::{Stuck, StuckThread};
+pub use stuck::Stuck;
 
 /// A run that reached its end.
 #[derive(Debug)]

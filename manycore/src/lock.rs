@@ -2,6 +2,7 @@
 //! cores. No lock is ever poisoned.
 #![expect(
     missing_docs,
+    clippy::must_use_candidate,
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     reason = "the standard library documents this interface"
@@ -46,7 +47,6 @@ impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    #[must_use]
     pub const fn new(value: T) -> Self {
         Self {
             state: AtomicU32::new(FREE),
@@ -182,7 +182,6 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             notifications: AtomicU32::new(0),
@@ -276,7 +275,6 @@ impl Condvar {
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
@@ -290,7 +288,6 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {
             threads,

@@ -1,6 +1,7 @@
 //! Statics that are written once in each run, with the interface of `std::sync`.
 #![expect(
     missing_docs,
+    clippy::must_use_candidate,
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     reason = "the standard library documents this interface"
@@ -34,7 +35,6 @@ struct OfRun<T> {
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             number: Number::new(),
@@ -91,7 +91,6 @@ pub struct Once(OnceLock<()>);
 
 impl Once {
     /// A step that has not run.
-    #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }

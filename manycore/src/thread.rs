@@ -1,6 +1,8 @@
 //! Threads with the interface of `std::thread`.
 #![expect(
     missing_docs,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     reason = "the standard library documents this interface"
@@ -33,12 +35,10 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    #[must_use]
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.packet
@@ -63,19 +63,16 @@ pub struct Builder {
 }
 
 impl Builder {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    #[must_use]
     pub fn name(mut self, name: String) -> Self {
         self.name = Some(name);
         self
     }
 
     /// Ignored: every thread has the same stack.
-    #[must_use]
     pub fn stack_size(self, _: usize) -> Self {
         self
     }
@@ -179,7 +176,6 @@ fn token() -> Arc<AtomicU32> {
     TOKEN.with(|token| Arc::clone(token.get_or_init(make)))
 }
 
-#[must_use]
 pub fn current() -> Thread {
     let (number, name) = engine::thread_identity();
     Thread {
@@ -218,12 +214,10 @@ impl Thread {
         }
     }
 
-    #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
     }
 
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

@@ -1,5 +1,9 @@
 //! The machine's clock, with the interface of `std::time`, in whole nanoseconds.
-#![expect(missing_docs, reason = "the standard library documents this interface")]
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    reason = "the standard library documents this interface"
+)]
 
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
@@ -12,35 +16,29 @@ use crate::machine::{NANOSECOND, Picoseconds};
 pub struct Instant(Picoseconds);
 
 impl Instant {
-    #[must_use]
     pub fn now() -> Self {
         Self(engine::clock())
     }
 
-    #[must_use]
     pub fn elapsed(self) -> Duration {
         Self::now() - self
     }
 
-    #[must_use]
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
     /// 0 if `earlier` is later.
-    #[must_use]
     pub fn duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
     /// The moment after this duration; it always exists.
-    #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         Some(self + time)
     }
 
     /// Picoseconds since the beginning.
-    #[must_use]
     pub fn picoseconds(self) -> Picoseconds {
         self.0
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use manycore::atomic::{AtomicUsize, Ordering};
 use manycore::channel::{RecvError, RecvTimeoutError, SendError, TryRecvError, channel};
-use manycore::lock::{Barrier, OnceLock};
+use manycore::lock::OnceLock;
 use manycore::{FrequencyMode, Machine, run, thread};
 
 #[global_allocator]
@@ -43,45 +43,6 @@ fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
         (sum, panic, dropped.into_inner())
     });
     assert_eq!((sum, panic, dropped), (6, "on purpose", 1));
-}
-
-#[test]
-fn a_thread_knows_its_number_and_the_name_it_was_given() {
-    simulate(2, || {
-        let tell = || {
-            let own = thread::current();
-            (own.id(), own.name().map(str::to_owned))
-        };
-        let named = thread::Builder::new().name("named".to_owned()).spawn(tell);
-        let (first, second) = (
-            named.unwrap().join().unwrap(),
-            thread::spawn(tell).join().unwrap(),
-        );
-        assert_eq!((first.1.as_deref(), second.1), (Some("named"), None));
-        assert!(first.0 != second.0 && first.0 != thread::current().id());
-    });
-}
-
-#[test]
-fn a_barrier_lets_no_thread_through_before_all_have_come_each_time() {
-    simulate(4, || {
-        let shared = Arc::new((Barrier::new(4), AtomicUsize::new(0)));
-        let threads = [0, 1, 2, 3].map(|i| {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
-                for round in 1..=10 {
-                    thread::sleep(Duration::from_nanos(i * 700 % 900));
-                    shared.1.fetch_add(1, Ordering::Relaxed);
-                    shared.0.wait();
-                    assert_eq!(shared.1.load(Ordering::Relaxed), 4 * round);
-                    shared.0.wait();
-                }
-            })
-        });
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
 }
 
 #[test]

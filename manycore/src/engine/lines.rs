@@ -340,15 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_no_cache_comes_from_memory_and_is_then_the_readers() {
-        let mut lines = lines();
-        let line = lines.number(640);
-        assert_eq!(from(&lines, 3, Access::Load), None);
-        lines.give(line, 3, Access::Load);
-        assert_eq!(lines.miss(line, 3, Access::Load), None);
-    }
-
-    #[test]
     fn a_reader_gets_it_from_the_nearest_holder_and_a_writer_waits_for_the_farthest() {
         let mut lines = lines();
         let line = lines.number(0);
@@ -365,12 +356,5 @@ mod tests {
         // A sharer that writes must still invalidate the others.
         let miss = lines.miss(line, 4, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 1));
-    }
-
-    #[test]
-    fn two_addresses_share_a_line_if_they_are_within_64_bytes_from_its_beginning() {
-        let mut lines = lines();
-        assert_eq!(lines.number(128), lines.number(191));
-        assert_ne!(lines.number(128), lines.number(192));
     }
 }

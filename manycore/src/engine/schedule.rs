@@ -15,7 +15,7 @@ use super::attribution::Spending;
 use super::earliest::{MOST_THREADS, NEVER, key};
 use super::{Blocked, Engine, STACK_BYTES, State, Step, Thread, running, scaled};
 use crate::machine::{FrequencyMode, Picoseconds};
-use crate::stuck::{Stuck, StuckThread};
+use crate::stuck::Stuck;
 
 impl Engine {
     fn count_running(&mut self, core: usize, is_running: bool) {
@@ -265,18 +265,16 @@ impl Engine {
     }
 
     pub(super) fn stuck(&self) -> Stuck {
-        let threads = self.threads.iter().filter_map(|thread| {
+        let line = |thread: &Thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
-            Some(StuckThread {
-                core: thread.core,
-                thread: thread.name.clone(),
-                at: blocked.at,
-                since: blocked.since,
-            })
-        });
-        Stuck {
-            threads: threads.collect(),
-        }
+            let name = thread.name.as_deref().unwrap_or("unnamed");
+            let since = blocked.since as f64 / 1e6;
+            let (core, at) = (thread.core, blocked.at);
+            Some(format!(
+                "\n  core {core:>4}  {name:<20} since {since:.3} µs at {at}"
+            ))
+        };
+        Stuck(self.threads.iter().filter_map(line).collect())
     }
 
     /// How long `core`, which is free, takes to run a thread, if that begins at `begins`.

@@ -82,7 +82,7 @@ fn parsed(path: &Path, text: &str) -> Result<Written, MachineError> {
         let mut fault = in_file(path, error.message().to_owned());
         if let Some(before) = error.span().and_then(|span| text.get(..span.start)) {
             let line = before.matches('\n').count() + 1;
-            fault.file.push_str(&format!(":{line}"));
+            fault.file = format!("{}:{line}", fault.file);
         }
         fault
     })

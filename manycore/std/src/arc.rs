@@ -30,13 +30,11 @@ impl<T> Arc<T> {
         sync::Arc::try_unwrap(this.into_std()).map_err(Self)
     }
 
-    #[must_use]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         Self::try_unwrap(this).ok()
     }
 
-    #[must_use]
     pub fn into_raw(this: Self) -> *const T {
         sync::Arc::into_raw(this.into_std())
     }
@@ -71,17 +69,14 @@ impl<T: ?Sized> Arc<T> {
         unsafe { ptr::read(&raw const this.0) }
     }
 
-    #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         this.as_value()
     }
 
-    #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
-    #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         sync::Arc::strong_count(&this.0)
     }

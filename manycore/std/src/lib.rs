@@ -4,6 +4,7 @@
 
 #![expect(
     missing_docs,
+    clippy::must_use_candidate,
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     clippy::missing_safety_doc,
@@ -169,7 +170,6 @@ pub mod hash {
     pub struct DefaultHasher(std::hash::DefaultHasher);
 
     impl DefaultHasher {
-        #[must_use]
         pub fn new() -> Self {
             let mut hasher = std::hash::DefaultHasher::new();
             hasher.write_u64(manycore::seed());

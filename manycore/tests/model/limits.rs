@@ -361,15 +361,6 @@ fn no_core_starves_at_a_hot_line() {
 }
 
 #[test]
-fn siblings_have_a_hot_line_as_one_core() {
-    let mut machine = with_run(2, 2);
-    machine.topology.hardware_threads = 2;
-    let (adders, _) = additions(&machine, 200, || 0);
-    let streaks = streaks(&adders, |it| it % 2);
-    assert!(streaks.iter().all(|it| (2..=4).contains(it)), "{streaks:?}");
-}
-
-#[test]
 fn a_call_takes_the_cycles_of_its_own_instructions() {
     let mut machine = Machine::free(1);
     machine.frequency.reference_mhz = 2_000;

@@ -46,7 +46,7 @@ pub trait RunTrial {
 
 /// Starts the branches' binaries.
 #[derive(Clone, Debug)]
-pub struct Subprocesses {
+pub(crate) struct Subprocesses {
     binaries: BTreeMap<String, Vec<PathBuf>>,
     limit: Duration,
     checkout: Checkout,
@@ -105,11 +105,8 @@ const NOT_INHERITED: [&str; 10] = [
 ///
 /// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
 /// trial has at least two. The process then reports what its threads do before the runner kills it.
-///
-/// # Panics
-/// Never: a request always has a JSON form.
 #[must_use]
-pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
+pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
     ask_by(Command::new(binary), request, limit)
 }
 
@@ -229,25 +226,19 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
 }
 
 fn how_it_ended(finished: &ProcessExit) -> String {
-    match (finished.status.code(), finished.status.signal()) {
-        (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
-        (Some(code), _) => {
-            format!("ended with exit code {code} without a message of the protocol")
-        }
-        (None, Some(signal)) => {
-            let name = match signal {
-                4 => " (SIGILL)",
-                6 => " (SIGABRT)",
-                7 => " (SIGBUS)",
-                8 => " (SIGFPE)",
-                9 => " (SIGKILL; the kernel does this when memory runs out)",
-                11 => " (SIGSEGV)",
-                _ => "",
-            };
-            format!("killed by signal {signal}{name}")
-        }
-        (None, None) => "ended in an unknown way".to_owned(),
+    let is_stalled = finished.status.code() == Some(manycore::STALLED);
+    if let Some(said) = error_of(&finished.stderr).filter(|_| is_stalled) {
+        return said;
     }
+    let hint = if finished.status.signal() == Some(9) {
+        "; the kernel does this when memory runs out"
+    } else {
+        ""
+    };
+    format!(
+        "ended without a message of the protocol: {}{hint}",
+        finished.status
+    )
 }
 
 fn error_of(stderr: &str) -> Option<String> {
@@ -302,7 +293,7 @@ mod tests {
             (
                 "echo panicked >&2; exit 101",
                 Ending::Crash,
-                "exit code 101",
+                "exit status: 101",
                 "panicked",
             ),
             (
@@ -311,7 +302,7 @@ mod tests {
                 "it stands still at x.rs:1",
                 said,
             ),
-            ("exit 4", Ending::Crash, "exit code 4", ""),
+            ("exit 4", Ending::Crash, "exit status: 4", ""),
             (
                 &format!("{wrong}; exit 1"),
                 Ending::WrongAnswer,

@@ -21,7 +21,7 @@ use protocol::MachineRequest;
 
 use crate::build::edits::Edits;
 use crate::build::rewriting::places;
-use crate::build::variant::{which_workloads, who_are_you};
+use crate::build::variant::who_are_you;
 use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, cargo_settings, commit_of};
@@ -40,16 +40,16 @@ const MOST_AT_ONCE: usize = 4;
 
 /// A binary whose variant was checked.
 #[derive(Clone, Debug)]
-pub struct BranchBuild {
+pub(crate) struct BranchBuild {
     /// Copies that later builds do not touch: one for each shuffled link order, by seed from 1 on,
     /// or one with the linker's own order.
-    pub binaries: Vec<PathBuf>,
+    pub(crate) binaries: Vec<PathBuf>,
     /// How it was built.
-    pub receipt: Provenance,
+    pub(crate) receipt: Provenance,
 }
 
 #[derive(Debug)]
-pub struct BuildPlan {
+pub(crate) struct BuildPlan {
     package: Package,
     features: Vec<String>,
     whole: Vec<PathBuf>,
@@ -58,7 +58,7 @@ pub struct BuildPlan {
 /// Builds branches in shared target folders, so that each folder compiles common dependencies once.
 /// Cargo locks a target folder while it builds there, so a second folder lets a second CPU work.
 #[derive(Debug)]
-pub struct Builder<'a> {
+pub(crate) struct Builder<'a> {
     recipe: Recipe<'a>,
     folder: PathBuf,
     host_triple: String,
@@ -68,10 +68,11 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
     /// means the linker's own order.
-    ///
-    /// # Errors
-    /// If `cargo` or `rustc` cannot be run.
-    pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
+    pub(crate) fn new(
+        checkout: &'a Checkout,
+        config_folder: &'a Path,
+        layouts: u32,
+    ) -> Result<Self> {
         let unfit = |why: String| {
             Stop::HostNotFit(format!(
                 "{why}. Nothing was built or measured, and no sweep was changed"
@@ -130,10 +131,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Compiler and flags, for the manifest.
-    ///
-    /// # Errors
-    /// If the checkout's `Cargo.toml` or `Cargo.lock` cannot be read.
-    pub fn toolchain(&self) -> Result<Toolchain> {
+    pub(crate) fn toolchain(&self) -> Result<Toolchain> {
         let checkout = self.recipe.checkout;
         let changes_code = |name: &str| {
             name.contains("RUSTFLAGS")
@@ -222,11 +220,7 @@ impl<'a> Builder<'a> {
 
     /// Writes a branch's workspace and checks what cargo resolves, before the minutes of compiling
     /// any branch.
-    ///
-    /// # Errors
-    /// [`Stop::BadInput`] for a source that does not exist; [`Stop::BuildFailed`] if cargo does not
-    /// use the source; [`Stop::Interrupted`].
-    pub fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
+    pub(crate) fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
         let is_rewritten = self.recipe.is_simulated();
@@ -315,11 +309,7 @@ impl<'a> Builder<'a> {
     /// Builds a branch and checks that the result matches its row in `branches.toml`. A branch that
     /// was never built is built in the numbered `target` folder; every folder gives the same
     /// binary.
-    ///
-    /// # Errors
-    /// [`Stop::BuildFailed`] with the end of the compiler's output, or with what differs from the
-    /// request; [`Stop::Interrupted`].
-    pub fn build(
+    pub(crate) fn build(
         &self,
         branch: &Branch,
         prepared: BuildPlan,
@@ -350,7 +340,6 @@ impl<'a> Builder<'a> {
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
-        which_workloads(branch, &binary, self.recipe.programs)?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {

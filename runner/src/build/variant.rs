@@ -1,20 +1,16 @@
 //! Checks the variant that a freshly built binary names, before the runner trusts its output.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use protocol::{MachineRequest, Request};
-use serde_json::Value;
 
 use crate::build::binary;
-use crate::config::catalogue::Programs;
 use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
 use crate::system::interrupt;
-use crate::system::subprocess::{self, Limit};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -78,40 +74,6 @@ pub(crate) fn who_are_you(
         )));
     }
     Ok(outcome.variant)
-}
-
-pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs) -> Result<()> {
-    let ended = subprocess::run(
-        Command::new(binary).args(["list", "--json"]),
-        b"",
-        Some(Limit::Wall(LIMIT)),
-    )
-    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
-    if ended.is_interrupted {
-        bail!(interrupt::while_building())
-    }
-    let mut ours = BTreeMap::new();
-    for workload in programs.descriptions() {
-        ours.insert(workload.name.clone(), serde_json::to_value(workload)?);
-    }
-    let all: Vec<Value> = serde_json::from_slice(&ended.stdout).unwrap_or_default();
-    let named = |it: Value| Some((it.get("name")?.as_str()?.to_owned(), it));
-    let theirs: BTreeMap<String, Value> = all.into_iter().filter_map(named).collect();
-    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let differing: Vec<String> = names
-        .into_iter()
-        .filter(|name| ours.get(*name) != theirs.get(*name))
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if differing.is_empty() {
-        return Ok(());
-    }
-    bail!(Stop::BuildFailed(format!(
-        "branch `{}`: its workloads are not those of this runner; different: {}. Build both from one \
-         checkout: start the runner by `cargo runner` there",
-        branch.name,
-        differing.join(", "),
-    )))
 }
 
 #[cfg(test)]
@@ -205,36 +167,6 @@ mod tests {
         let error = who_are_you(&mine(fork(&[])), &binary, None)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("exit code 7"), "{error}");
-    }
-
-    #[test]
-    fn a_binary_with_other_workloads_than_the_catalogue_is_refused_with_the_remedy() {
-        let folder = tempfile::tempdir().unwrap();
-        let branch = mine(fork(&[]));
-        let asked = |told: &Value, programs| {
-            // Descriptions have quotes, which the shell would read.
-            let file = folder.path().join("told.json");
-            std::fs::write(&file, told.to_string()).unwrap();
-            let script = format!("cat {}", file.display());
-            let binary = crate::system::testing::script(folder.path(), &script);
-            which_workloads(&branch, &binary, programs)
-        };
-        let told = |programs: Programs| {
-            let all = programs.descriptions().collect::<Vec<_>>();
-            serde_json::to_value(all).unwrap()
-        };
-        let study = told(Programs::Study);
-        asked(&study, Programs::Study).unwrap();
-        asked(&study, Programs::Workloads).unwrap_err();
-        let mut other = study;
-        other[0]["summary"] = "another".into();
-        other[1]["name"] = "new".into();
-        let error = asked(&other, Programs::Study).unwrap_err().to_string();
-        assert!(error.contains("branch `mine`"), "{error}");
-        assert!(
-            error.contains("different: `new`, `quicksort`, `tsp`. Build both"),
-            "{error}"
-        );
+        assert!(error.contains("exit status: 7"), "{error}");
     }
 }

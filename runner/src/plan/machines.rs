@@ -87,10 +87,7 @@ fn of_this_host(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Every machine of a checkout, by name.
-///
-/// # Errors
-/// [`Stop::BadInput`] with file, line, key and remedy.
-pub fn all(root: &Path) -> Result<Vec<Machine>> {
+pub(crate) fn all(root: &Path) -> Result<Vec<Machine>> {
     names(root)?.iter().map(|name| read(root, name)).collect()
 }
 
@@ -120,10 +117,12 @@ fn names(root: &Path) -> Result<Vec<String>> {
 }
 
 /// The machine called `name`, with the costs of the `loads` and the own instructions of `branches`.
-///
-/// # Errors
-/// [`Stop::BadInput`] if there is no such machine, if its file is wrong, or if a load has no cost.
-pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Result<MachineSpec> {
+pub(crate) fn find(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    branches: &[Branch],
+) -> Result<MachineSpec> {
     let known = names(root)?;
     let is_here = name == here::NAME;
     if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
@@ -305,10 +304,7 @@ pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
 
 /// Names of workloads in `list` that run on simulated machines. Others are left out with a note,
 /// unless the list names them individually.
-///
-/// # Errors
-/// [`Stop::BadInput`] if a named one does not run there, or if none is left.
-pub fn workloads(list: &str) -> Result<String> {
+pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
     let is_marked = |name: &&str| supported().any(|it| it.name == *name);

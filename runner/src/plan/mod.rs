@@ -3,7 +3,7 @@
 //! trial is made when it is read.
 
 mod definition;
-pub mod estimate;
+pub(crate) mod estimate;
 pub(crate) mod machine_box;
 pub mod machines;
 mod shard;
@@ -20,7 +20,7 @@ use crate::system::digest::Id;
 
 /// Pause before each trial, so that the end of one trial (freed memory, exiting threads) does not
 /// disturb the next. A guess: an exit of 64 threads takes about a millisecond.
-pub const SETTLE: Duration = Duration::from_millis(10);
+pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
     BOX, Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice,
@@ -153,7 +153,7 @@ impl Plan {
 
     /// Identity of the whole order.
     #[must_use]
-    pub fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         let ids: Vec<Id> = self.trials().map(|trial| trial.id).collect();
         Id::of(&ids).to_string()
     }

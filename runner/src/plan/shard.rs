@@ -44,7 +44,7 @@ impl Plan {
     /// Every block is in exactly one part. Blocks that differ only in replicate rotate through the
     /// parts, so that each part has its share of every configuration.
     #[must_use]
-    pub fn part(mut self, shard: Option<Shard>) -> Self {
+    pub(crate) fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };
         let mut blocks: Vec<_> = self
             .blocks

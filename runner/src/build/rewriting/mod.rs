@@ -1,7 +1,7 @@
 //! Rewrites the crates of a branch's pool, and the workloads' programs, so that they run on
 //! simulated machines. The copies lie below `target/`.
 
-pub mod places;
+pub(crate) mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -242,10 +242,6 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
         } else if target.kind.contains(&TargetKind::Lib) {
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
-    }
-    // A build script may read other files that its author put there.
-    if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
-        manifest["package"]["metadata"] = package.metadata.clone();
     }
     // A feature of the crate that is not linked turns nothing on.
     let is_answered =
