@@ -11,7 +11,8 @@ use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
 /// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
-/// Heap;`. Outside a simulation, and for the simulation's own data, it is the system's.
+/// Heap;`. Allocations outside a simulation, and those of the simulation's own data, are the
+/// system's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
@@ -32,7 +33,7 @@ unsafe impl GlobalAlloc for Heap {
             return unsafe { System.alloc(layout) };
         }
         engine::allocation();
-        // A size that is a power of two is aligned to itself in its chunk.
+        // Objects whose size is a power of two are aligned to their size.
         let bytes = if layout.align() > 16 {
             layout.size().max(layout.align()).next_power_of_two()
         } else {

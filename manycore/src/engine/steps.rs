@@ -1,5 +1,5 @@
-//! The operations that a thread's code can call. Outside a simulation each of them does nothing and
-//! takes no time.
+//! The operations that a thread's code can call. Outside a simulation, an operation does nothing
+//! and takes no time.
 
 use std::any::Any;
 use std::panic::Location;

@@ -11,8 +11,8 @@ pub const NANOSECOND: Picoseconds = 1_000;
 pub const SYSTEM: &str = "system";
 
 /// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
-/// the function that converts a written value, and the value where everything is free. `system`
-/// marks a part of [`SYSTEM`].
+/// the function that converts a written value, and the value where everything is free. The word
+/// `system` marks the parameters that [`SYSTEM`] scales.
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*

@@ -14,7 +14,8 @@ use crate::system::subprocess::{self, Limit, ProcessExit};
 
 const STDERR_LINES: usize = 20;
 
-/// The same for one that hung: a line for each of its threads, and the pool's state.
+/// Lines of standard error kept for a trial that hung: one for each thread, and the state of the
+/// pool.
 const HANG_LINES: usize = 200;
 
 /// How one trial ended, as the runner sees it.

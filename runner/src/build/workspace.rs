@@ -198,9 +198,9 @@ impl Recipe<'_> {
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
-    /// A build script that makes the linker shuffle the functions of each link order. A function's
-    /// address decides what shares a predictor entry or a cache set, which alone changes the speed
-    /// of equal builds by some per cent.
+    /// A build script that makes the linker shuffle the functions of each link order. Functions
+    /// share predictor entries and cache sets by their addresses, which alone changes the speed of
+    /// equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let line = |seed| {
             let binary = Self::binary(&branch.name, seed);

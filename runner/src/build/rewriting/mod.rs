@@ -243,7 +243,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
-    // A feature of the crate that is not linked turns nothing on.
+    // The copy is not linked with this crate, so no feature may turn on a feature of it.
     let is_answered =
         |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     for (name, on) in &package.features {
