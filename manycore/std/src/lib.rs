@@ -6,7 +6,6 @@
     missing_docs,
     clippy::must_use_candidate,
     clippy::missing_errors_doc,
-    clippy::missing_panics_doc,
     clippy::missing_safety_doc,
     reason = "the standard library documents these names"
 )]
