@@ -1,26 +1,23 @@
 //! A heap whose addresses do not depend on the host, and whose calls have a cost.
 //!
-//! A program's costs depend on which objects share a line, and the host's allocator gives other
-//! addresses in each run. In this heap, an object's address follows from the program's earlier
-//! allocations. The rest works as in common allocators: each thread has an arena and, before it, a
-//! cache of free objects of each size. An object that another thread frees goes into that thread's
-//! cache. If the cache is full, the object goes back into its own arena, whose lock is on an
-//! ordinary line.
+//! A program's costs depend on which objects share a line. In this heap, an object's address
+//! follows from the program's earlier allocations. Each thread has an arena and, before it, a cache
+//! of free objects of each size. An object that another thread frees goes into that thread's cache,
+//! or if it is full, back into its own arena, whose lock is on an ordinary line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
-/// The allocator that a program installs to run on a simulated machine: `#[global_allocator] static
-/// HEAP: Heap = Heap;`. Outside a simulation, and for the simulation's own data, it is the system's
-/// allocator.
+/// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
+/// Heap;`. Allocations outside a simulation, and those of the simulation's own data, are the
+/// system's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. The answer is no while a thread
-/// panics. If it gave up its turn inside the panic hook, a second thread that panics would end the
-/// process.
+/// Whether the running code gets objects from the heap of the run. A thread that panics does not:
+/// it would give up its turn inside the panic hook, and a second panic would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
@@ -36,7 +33,7 @@ unsafe impl GlobalAlloc for Heap {
             return unsafe { System.alloc(layout) };
         }
         engine::allocation();
-        // A size that is a power of two is aligned to itself in its chunk.
+        // Objects whose size is a power of two are aligned to their size.
         let bytes = if layout.align() > 16 {
             layout.size().max(layout.align()).next_power_of_two()
         } else {
@@ -48,7 +45,7 @@ unsafe impl GlobalAlloc for Heap {
         let class = class_of(bytes);
         let lock = engine::on_heap(|heap, thread| heap.lock_to_take(thread, class));
         if let Some(lock) = lock {
-            engine::lock_line(lock);
+            engine::read_modify_write(lock);
         }
         engine::on_heap(|heap, thread| heap.take(thread, class))
     }
@@ -68,7 +65,7 @@ unsafe impl GlobalAlloc for Heap {
             return engine::on_heap(|heap, _| heap.give_back_large(chunk, object));
         }
         if let Some(lock) = engine::on_heap(|heap, thread| heap.give_back(thread, chunk, object)) {
-            engine::lock_line(lock);
+            engine::read_modify_write(lock);
             engine::on_heap(|heap, _| heap.give_back_to_arena(chunk, object));
         }
     }

@@ -1,8 +1,13 @@
 //! Atomics of the size and alignment of the real ones, with a cost for each access.
 //!
-//! All orderings are sequentially consistent, whichever one is requested, since accesses happen one
-//! after another. The ordering only decides the cost of a store: a `SeqCst` store waits until the
-//! store buffer is empty, as on x86-64.
+//! Accesses happen one after another, so all orderings are sequentially consistent. A `SeqCst`
+//! store costs more: it waits until the store buffer is empty, as on x86-64.
+
+#![expect(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "the standard library documents this interface"
+)]
 
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;
@@ -14,20 +19,17 @@ use crate::engine::{self, Access};
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     if ordering == SeqCst {
-        engine::fence(Location::caller());
+        engine::fence();
     }
 }
 
 macro_rules! atomic {
-    ($(#[$doc:meta])* $name:ident, $value:ty, $std:ident) => {
-        $(#[$doc])*
+    ($name:ident, $value:ty, $std:ident) => {
         #[derive(Debug, Default)]
         #[repr(transparent)]
         pub struct $name(std::sync::atomic::$std);
 
         impl $name {
-            /// An atomic that holds `value`.
-            #[must_use]
             pub const fn new(value: $value) -> Self {
                 Self(std::sync::atomic::$std::new(value))
             }
@@ -42,7 +44,6 @@ macro_rules! atomic {
                 engine::access(std::ptr::from_ref(self) as usize, access, at);
             }
 
-            /// Returns the value, by a load.
             #[inline]
             #[track_caller]
             pub fn load(&self, _: Ordering) -> $value {
@@ -50,19 +51,16 @@ macro_rules! atomic {
                 self.0.load(Relaxed)
             }
 
-            /// Sets the value, by a store.
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, ordering: Ordering) {
-                let at = Location::caller();
-                self.access(Access::Store, at);
+                self.access(Access::Store, Location::caller());
                 self.0.store(value, Relaxed);
                 if ordering == SeqCst {
-                    engine::fence(at);
+                    engine::fence();
                 }
             }
 
-            /// Sets the value; returns the previous one.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, _: Ordering) -> $value {
@@ -70,18 +68,12 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            /// [`Self::swap`], attributed to another line of the program.
             #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
                 self.access(Access::ReadModifyWrite, at);
                 self.0.swap(value, Relaxed)
             }
 
-            /// Sets the value if it is `current`. Returns the previous value, as an error if it was
-            /// different.
-            ///
-            /// # Errors
-            /// The value, if it is not `current`.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(
@@ -111,10 +103,6 @@ macro_rules! atomic {
                 self.compare_exchange(current, new, success, failure)
             }
 
-            /// Repeats a compare-exchange until it succeeds, or `update` returns `None`.
-            ///
-            /// # Errors
-            /// The value for which `update` returned `None`.
             #[inline]
             #[track_caller]
             pub fn fetch_update(
@@ -133,24 +121,20 @@ macro_rules! atomic {
                 Err(current)
             }
 
-            /// [`Self::load`], attributed to another line of the program.
             #[allow(dead_code, reason = "only one of the types uses it")]
             pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
                 self.access(Access::Load, at);
                 self.0.load(Relaxed)
             }
 
-            /// The value's address, for accesses that cost nothing.
             pub const fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()
             }
 
-            /// The value, by exclusive access, which costs nothing.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
 
-            /// The value.
             pub const fn into_inner(self) -> $value {
                 self.0.into_inner()
             }
@@ -165,10 +149,9 @@ macro_rules! atomic {
 }
 
 macro_rules! fetches {
-    ($name:ident, $value:ty: $($(#[$doc:meta])* $fetch:ident),*) => {
+    ($name:ident, $value:ty: $($fetch:ident),*) => {
         impl $name {
-            $($(#[$doc])*
-            #[inline]
+            $(#[inline]
             #[track_caller]
             pub fn $fetch(&self, value: $value, _: Ordering) -> $value {
                 self.access(Access::ReadModifyWrite, Location::caller());
@@ -179,72 +162,52 @@ macro_rules! fetches {
 }
 
 macro_rules! whole_number {
-    ($(#[$doc:meta])* $name:ident, $value:ty) => {
-        atomic!($(#[$doc])* $name, $value, $name);
+    ($name:ident, $value:ty) => {
+        atomic!($name, $value, $name);
         fetches!($name, $value:
-            /// Adds, wrapping around; returns the previous value.
             fetch_add,
-            /// Subtracts, wrapping around; returns the previous value.
             fetch_sub,
-            /// Bitwise and; returns the previous value.
             fetch_and,
-            /// Bitwise or; returns the previous value.
             fetch_or,
-            /// Bitwise exclusive or; returns the previous value.
             fetch_xor,
-            /// Bitwise and, then not; returns the previous value.
             fetch_nand,
-            /// Keeps the larger; returns the previous value.
             fetch_max,
-            /// Keeps the smaller; returns the previous value.
             fetch_min
         );
     };
 }
 
 macro_rules! whole_numbers {
-    ($($name:ident $value:ident $doc:literal,)*) => {
-        $(whole_number!(#[doc = $doc] $name, $value);)*
+    ($($name:ident $value:ident,)*) => {
+        $(whole_number!($name, $value);)*
     };
 }
 
 whole_numbers!(
-    AtomicUsize usize "A `usize` that cores share.",
-    AtomicIsize isize "An `isize` that cores share.",
-    AtomicI64 i64 "An `i64` that cores share.",
-    AtomicU64 u64 "A `u64` that cores share.",
-    AtomicI32 i32 "An `i32` that cores share.",
-    AtomicU32 u32 "A `u32` that cores share.",
-    AtomicI16 i16 "An `i16` that cores share.",
-    AtomicU16 u16 "A `u16` that cores share.",
-    AtomicI8 i8 "An `i8` that cores share.",
-    AtomicU8 u8 "A `u8` that cores share.",
+    AtomicUsize usize,
+    AtomicIsize isize,
+    AtomicI64 i64,
+    AtomicU64 u64,
+    AtomicI32 i32,
+    AtomicU32 u32,
+    AtomicI16 i16,
+    AtomicU16 u16,
+    AtomicI8 i8,
+    AtomicU8 u8,
 );
-atomic!(
-    /// A `bool` that cores share.
-    AtomicBool,
-    bool,
-    AtomicBool
-);
+atomic!(AtomicBool, bool, AtomicBool);
 fetches!(AtomicBool, bool:
-    /// Logical and; returns the previous value.
     fetch_and,
-    /// Logical or; returns the previous value.
     fetch_or,
-    /// Logical exclusive or; returns the previous value.
     fetch_xor,
-    /// Logical and, then not; returns the previous value.
     fetch_nand
 );
 
-/// A pointer that cores share.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct AtomicPtr<T>(std::sync::atomic::AtomicPtr<T>);
 
 impl<T> AtomicPtr<T> {
-    /// An atomic that holds `value`.
-    #[must_use]
     pub const fn new(value: *mut T) -> Self {
         Self(std::sync::atomic::AtomicPtr::new(value))
     }

@@ -1,5 +1,13 @@
 //! Channels with the interface of `std::sync::mpsc`, made of a [`Mutex`] and a [`Condvar`].
 
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    reason = "the standard library documents this interface"
+)]
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
@@ -11,6 +19,12 @@ struct State<T> {
     messages: VecDeque<T>,
     senders: usize,
     has_receiver: bool,
+}
+
+impl<T> State<T> {
+    fn is_early(&mut self) -> bool {
+        self.messages.is_empty() && self.senders > 0
+    }
 }
 
 struct Shared<T> {
@@ -25,14 +39,10 @@ impl<T> Shared<T> {
     }
 }
 
-/// The sending end; it can be cloned.
 pub struct Sender<T>(Arc<Shared<T>>);
 
-/// The receiving end.
 pub struct Receiver<T>(Arc<Shared<T>>);
 
-/// Makes an unbounded channel.
-#[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let state = State {
         messages: VecDeque::new(),
@@ -47,10 +57,6 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Sends without blocking.
-    ///
-    /// # Errors
-    /// The message, if the receiver is gone.
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let mut state = self.0.lock();
@@ -79,17 +85,9 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Blocks until there is a message.
-    ///
-    /// # Errors
-    /// If there is none and every sender is gone.
-    ///
-    /// # Panics
-    /// Never: the lock is not poisoned.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
-        let state = self.0.changed.wait_while(self.0.lock(), is_early);
+        let state = self.0.changed.wait_while(self.0.lock(), State::is_early);
         state
             .expect("it is never poisoned")
             .messages
@@ -97,23 +95,14 @@ impl<T> Receiver<T> {
             .ok_or(RecvError)
     }
 
-    /// [`Self::recv`] with a time limit.
-    ///
-    /// # Errors
-    /// If the time is up, or there is no message and every sender is gone.
-    ///
-    /// # Panics
-    /// Never: the lock is not poisoned.
     #[track_caller]
     pub fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
-        let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
         let state = self
             .0
             .changed
-            .wait_timeout_while(self.0.lock(), time, is_early);
+            .wait_timeout_while(self.0.lock(), time, State::is_early);
         let (mut state, _) = state.expect("it is never poisoned");
-        let is_over = state.senders == 0;
-        let none = if is_over {
+        let none = if state.senders == 0 {
             RecvTimeoutError::Disconnected
         } else {
             RecvTimeoutError::Timeout
@@ -121,15 +110,10 @@ impl<T> Receiver<T> {
         state.messages.pop_front().ok_or(none)
     }
 
-    /// The next message, if there is one.
-    ///
-    /// # Errors
-    /// If there is none, now or for ever.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.lock();
-        let is_over = state.senders == 0;
-        let none = if is_over {
+        let none = if state.senders == 0 {
             TryRecvError::Disconnected
         } else {
             TryRecvError::Empty
@@ -137,18 +121,15 @@ impl<T> Receiver<T> {
         state.messages.pop_front().ok_or(none)
     }
 
-    /// Messages, as by [`Self::recv`], until every sender is gone.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         std::iter::from_fn(|| self.recv().ok())
     }
 
-    /// The messages that are there now.
     pub fn try_iter(&self) -> impl Iterator<Item = T> {
         std::iter::from_fn(|| self.try_recv().ok())
     }
 }
 
-/// All messages of a channel.
 pub struct IntoIter<T>(Receiver<T>);
 
 impl<T> Iterator for IntoIter<T> {

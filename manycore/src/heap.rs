@@ -21,7 +21,6 @@ const CLASSES: usize = 16 + 6;
 /// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
 const CACHED: usize = 7;
 
-/// The size class of `bytes`, at most [`LARGEST`].
 pub(crate) fn class_of(bytes: usize) -> usize {
     if bytes <= 256 {
         bytes.div_ceil(16).max(1) - 1
@@ -30,7 +29,6 @@ pub(crate) fn class_of(bytes: usize) -> usize {
     }
 }
 
-/// Bytes of an object of `class`.
 fn size_of_class(class: usize) -> usize {
     if class < 16 {
         (class + 1) * 16
@@ -39,16 +37,12 @@ fn size_of_class(class: usize) -> usize {
     }
 }
 
-/// The owner and the contents of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
-    /// The run that it belongs to; runs are counted from 1.
     run: u64,
-    /// The index of the thread whose arena it belongs to.
     thread: usize,
     class: usize,
     live: usize,
-    /// The number of chunks that a large object takes.
     chunks: usize,
 }
 
@@ -91,14 +85,12 @@ fn region() -> MutexGuard<'static, Region> {
     region.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The chunk of an object of a simulated heap; `None` for any other object.
 pub(crate) fn chunk_of(object: *mut u8) -> Option<usize> {
     let base = BASE.load(std::sync::atomic::Ordering::Acquire);
     let offset = (object as usize).checked_sub(base)?;
     (base != 0 && offset < REGION - CHUNK).then_some(offset / CHUNK)
 }
 
-/// The index of the thread whose arena has the object at `address`.
 pub(crate) fn thread_of(address: usize) -> Option<usize> {
     let number = chunk_of(address as *mut u8)?;
     region().chunks.get(number).map(|chunk| chunk.thread)
@@ -139,30 +131,24 @@ impl FreeList {
     }
 }
 
-/// The heap of one thread.
 struct ThreadHeap {
-    /// The line of the arena's lock.
     lock: Box<Lock>,
     cached: [FreeList; CLASSES],
     free: [FreeList; CLASSES],
-    /// For each size, the free part of the newest chunk.
     fresh: [(usize, usize); CLASSES],
 }
 
 #[repr(align(128))]
 struct Lock;
 
-/// The heap of a run.
 pub(crate) struct RunHeap {
     run: u64,
     threads: Vec<ThreadHeap>,
     chunks: Vec<usize>,
-    /// Freed chunks of large objects, by the number of adjacent chunks.
     large: BTreeMap<usize, Vec<usize>>,
 }
 
 impl RunHeap {
-    /// An empty heap.
     pub(crate) fn new() -> Self {
         let mut region = region();
         region.runs += 1;
@@ -174,7 +160,6 @@ impl RunHeap {
         }
     }
 
-    /// Adds one more thread.
     pub(crate) fn add_thread(&mut self) {
         self.threads.push(ThreadHeap {
             lock: Box::new(Lock),
@@ -184,7 +169,6 @@ impl RunHeap {
         });
     }
 
-    /// Allocates an object that shares its chunks with no other.
     pub(crate) fn take_large(&mut self, thread: usize, bytes: usize) -> *mut u8 {
         let chunks = bytes.div_ceil(CHUNK);
         let freed = self.large.get_mut(&chunks).and_then(Vec::pop);
@@ -193,7 +177,6 @@ impl RunHeap {
         object
     }
 
-    /// Allocates adjacent new chunks.
     fn new_chunks(&mut self, thread: usize, class: usize, chunks: usize) -> usize {
         let mut region = region();
         let chunk = Chunk {
@@ -242,7 +225,6 @@ impl RunHeap {
         (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
     }
 
-    /// Frees a large object in `chunk`.
     pub(crate) fn give_back_large(&mut self, chunk: Chunk, object: *mut u8) {
         if self.run == chunk.run {
             self.large
@@ -271,7 +253,6 @@ impl RunHeap {
         Some(ptr::from_ref(&*self.threads[chunk.thread].lock) as usize)
     }
 
-    /// Returns an object of `chunk` to its arena, whose lock is held.
     pub(crate) fn give_back_to_arena(&mut self, chunk: Chunk, object: *mut u8) {
         self.threads[chunk.thread].free[chunk.class].push(object);
     }

@@ -1,12 +1,18 @@
 //! Locks with the interface of `std::sync`, made of a word that cores share and queues of blocked
-//! cores.
+//! cores. No lock is ever poisoned.
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    reason = "the standard library documents this interface"
+)]
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
-
 use std::time::Duration;
 
 use crate::atomic::{AtomicU32, Ordering};
@@ -14,9 +20,7 @@ use crate::engine;
 pub use crate::once::{Once, OnceLock};
 use crate::time::Instant;
 
-/// No thread has the lock.
 const FREE: u32 = 0;
-/// A thread has it, and no other waits.
 const TAKEN: u32 = 1;
 /// A thread has it, and others may wait.
 const WAITED_FOR: u32 = 2;
@@ -25,8 +29,7 @@ const WAITED_FOR: u32 = 2;
 const SPINS: u32 = 100;
 
 /// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). It
-/// spins first, as the standard library's does on Linux: while another thread has it and no thread
-/// waits. It is never poisoned.
+/// spins first, as the standard library's does on Linux.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -44,8 +47,6 @@ impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A free lock around `value`.
-    #[must_use]
     pub const fn new(value: T) -> Self {
         Self {
             state: AtomicU32::new(FREE),
@@ -53,10 +54,6 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     pub fn into_inner(self) -> LockResult<T> {
         Ok(self.value.into_inner())
     }
@@ -67,22 +64,21 @@ impl<T: ?Sized> Mutex<T> {
         std::ptr::from_ref(&self.state) as usize
     }
 
-    /// Blocks until the lock is free, and takes it.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let at = Location::caller();
+        if !self.try_take() {
+            self.lock_contended(at);
+        }
+        Ok(MutexGuard { lock: self, at })
+    }
+
+    #[track_caller]
+    fn try_take(&self) -> bool {
         let taken = self
             .state
             .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-        if taken.is_err() {
-            self.lock_contended(Location::caller());
-        }
-        Ok(MutexGuard {
-            lock: self,
-            at: Location::caller(),
-        })
+        taken.is_ok()
     }
 
     fn lock_contended(&self, at: &'static Location<'static>) {
@@ -101,8 +97,10 @@ impl<T: ?Sized> Mutex<T> {
                 !engine::running().is_null(),
                 "a lock of a simulation is taken, and no thread runs that could free it"
             );
+            let before = engine::clock();
             let is_taken = || self.state.load_at(at) == WAITED_FOR;
-            engine::block_for_a_lock(self.address(), is_taken, at);
+            engine::block(self.address(), None, is_taken, at);
+            engine::waited_for_a_lock(before, at);
             state = self.spin(at);
         }
     }
@@ -120,49 +118,31 @@ impl<T: ?Sized> Mutex<T> {
         self.state.load_at(at)
     }
 
-    /// Whether a thread panicked while it had the lock; always false.
     pub fn is_poisoned(&self) -> bool {
         false
     }
 
-    /// Takes the lock if it is free.
-    ///
-    /// # Errors
-    /// If another thread has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self
-            .state
-            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
-        {
-            Ok(_) => Ok(MutexGuard {
+        if self.try_take() {
+            Ok(MutexGuard {
                 lock: self,
                 at: Location::caller(),
-            }),
-            Err(_) => Err(TryLockError::WouldBlock),
+            })
+        } else {
+            Err(TryLockError::WouldBlock)
         }
     }
 
-    /// The value, by exclusive access.
-    ///
-    /// # Errors
-    /// Never: it is not poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         Ok(self.value.get_mut())
     }
-
-    /// Frees the lock, which was taken `at` that place: a guard does not know where it is dropped.
-    fn unlock(&self, at: &'static Location<'static>) {
-        if self.state.swap_at(FREE, at) == WAITED_FOR {
-            engine::wake(self.address(), 1, at);
-        }
-    }
 }
 
-/// Grants access to the value of a [`Mutex`] until dropped.
 #[must_use = "the lock is free again when the guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
+    /// The place where the lock was taken: a guard does not know where it is dropped.
     at: &'static Location<'static>,
 }
 
@@ -183,7 +163,9 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        self.lock.unlock(self.at);
+        if self.lock.state.swap_at(FREE, self.at) == WAITED_FOR {
+            engine::wake(self.lock.address(), 1, self.at);
+        }
     }
 }
 
@@ -200,8 +182,6 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition variable without waiting threads.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             notifications: AtomicU32::new(0),
@@ -212,44 +192,38 @@ impl Condvar {
         std::ptr::from_ref(&self.notifications) as usize
     }
 
-    /// Frees the lock, blocks until notified, and takes the lock again.
-    ///
-    /// # Errors
-    /// Never: the lock is not poisoned.
+    /// Frees the lock, blocks until notified or until the time is up, and takes the lock again.
+    /// Returns whether it was notified.
     #[track_caller]
-    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    fn wait_for<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Option<Duration>,
+    ) -> (MutexGuard<'a, T>, bool) {
         let lock = guard.lock;
         let seen = self.notifications.load(Ordering::Relaxed);
         drop(guard);
         let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        engine::block(self.address(), is_unchanged, Location::caller());
-        lock.lock()
+        let is_woken = engine::block(self.address(), time, is_unchanged, Location::caller());
+        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        (guard, is_woken)
     }
 
-    /// [`Self::wait`] with a time limit.
-    ///
-    /// # Errors
-    /// Never, as there.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        Ok(self.wait_for(guard, None).0)
+    }
+
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let lock = guard.lock;
-        let seen = self.notifications.load(Ordering::Relaxed);
-        drop(guard);
-        let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        let is_woken =
-            engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
-        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let (guard, is_woken) = self.wait_for(guard, Some(time));
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }
 
-    /// Waits until `is_early` returns false, or longer.
-    ///
-    /// # Errors
-    /// Never, as [`Self::wait`].
     #[track_caller]
     pub fn wait_while<'a, T>(
         &self,
@@ -262,10 +236,6 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// [`Self::wait_while`] with a time limit.
-    ///
-    /// # Errors
-    /// Never, as [`Self::wait`].
     #[track_caller]
     pub fn wait_timeout_while<'a, T>(
         &self,
@@ -284,13 +254,11 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(false)))
     }
 
-    /// Wakes one waiting thread.
     #[track_caller]
     pub fn notify_one(&self) {
         self.notify(1);
     }
 
-    /// Wakes all waiting threads.
     #[track_caller]
     pub fn notify_all(&self) {
         self.notify(usize::MAX);
@@ -303,30 +271,23 @@ impl Condvar {
     }
 }
 
-/// Whether a wait ended because its time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// The answer.
-    #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// A barrier: threads wait until a given number have come, again and again.
 #[derive(Debug)]
 pub struct Barrier {
     threads: usize,
-    /// Number of threads that have come this time, and number of completed rounds.
     come: Mutex<(usize, usize)>,
     all_have_come: Condvar,
 }
 
 impl Barrier {
-    /// A barrier for so many threads; 0 are as 1.
-    #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {
             threads,
@@ -335,10 +296,6 @@ impl Barrier {
         }
     }
 
-    /// Blocks until all have come.
-    ///
-    /// # Panics
-    /// Never: the lock is not poisoned.
     #[track_caller]
     pub fn wait(&self) {
         let mut come = self.come.lock().expect("it is never poisoned");

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of a static, assigned at its first use; each static has its own.
 pub(crate) struct Number(AtomicUsize);
 
-/// Number of assigned numbers; 0 means that none is assigned.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Number {

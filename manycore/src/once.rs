@@ -1,5 +1,11 @@
-//! Statics that are written once in each run: a run is a program of its own, so its statics hold
-//! nothing of another run.
+//! Statics that are written once in each run, with the interface of `std::sync`.
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    reason = "the standard library documents this interface"
+)]
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -29,8 +35,6 @@ struct OfRun<T> {
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {
-    /// An empty cell.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             number: Number::new(),
@@ -51,7 +55,6 @@ impl<T: 'static> OnceLock<T> {
         Some(once.downcast_ref().expect("a number belongs to one cell"))
     }
 
-    /// The value, if it is there.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         let once = self.of_run()?;
@@ -61,10 +64,6 @@ impl<T: 'static> OnceLock<T> {
             .flatten()
     }
 
-    /// Returns the value, which `make` creates if it is not there.
-    ///
-    /// # Panics
-    /// If `make` does, or comes back here; and outside a simulation.
     #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         let once = self
@@ -77,16 +76,7 @@ impl<T: 'static> OnceLock<T> {
         }
         once.value.get().expect("it was made above, or before")
     }
-}
 
-impl<T: 'static> OnceLock<T> {
-    /// Sets the value.
-    ///
-    /// # Errors
-    /// `value`, if there is one already.
-    ///
-    /// # Panics
-    /// As [`Self::get_or_init`].
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
@@ -101,18 +91,15 @@ pub struct Once(OnceLock<()>);
 
 impl Once {
     /// A step that has not run.
-    #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// Runs `step` if it has not run; a thread that comes meanwhile waits.
     #[track_caller]
     pub fn call_once(&self, step: impl FnOnce()) {
         self.0.get_or_init(step);
     }
 
-    /// Whether it was done.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         self.0.get().is_some()

@@ -23,17 +23,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A core takes its turn.
     #[inline]
     pub(crate) fn turn(&self, turns: u64) {
         // Relaxed: the watcher may see it late.
         self.turns.store(turns, Ordering::Relaxed);
     }
 
-    /// A core accesses memory at that place of the program.
     #[inline]
     pub(crate) fn access(&self, at: &'static Location<'static>) {
-        // Relaxed, as above; the target of the pointer existed before the program began.
         self.at
             .store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
     }
@@ -44,12 +41,10 @@ thread_local! {
     static NEXT: Cell<Option<Arc<Progress>>> = const { Cell::new(None) };
 }
 
-/// The progress of the simulation that begins on this thread now.
 pub(crate) fn progress() -> Arc<Progress> {
     NEXT.take().unwrap_or_default()
 }
 
-/// Watches until dropped.
 pub(crate) struct Watch {
     over: Option<Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
@@ -104,7 +99,6 @@ impl Drop for Watch {
     fn drop(&mut self) {
         drop(self.over.take());
         if let Some(thread) = self.thread.take() {
-            // The watcher sends no message.
             drop(thread.join());
         }
     }

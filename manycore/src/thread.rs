@@ -1,4 +1,12 @@
 //! Threads with the interface of `std::thread`.
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    reason = "the standard library documents this interface"
+)]
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -13,7 +21,6 @@ use crate::engine;
 use crate::lock::{Condvar, Mutex};
 use crate::number::Number;
 
-/// The result of a thread: its value, or the payload of its panic.
 pub type Result<T> = std::thread::Result<T>;
 
 /// The result that a thread leaves for the thread that joins it.
@@ -22,21 +29,16 @@ struct Packet<T> {
     is_done: Condvar,
 }
 
-/// The right to wait for a thread.
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
     thread: Thread,
 }
 
 impl<T> JoinHandle<T> {
-    /// Which thread it is.
-    #[must_use]
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    /// Whether it has ended, or is about to end.
-    #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.packet
@@ -45,62 +47,38 @@ impl<T> JoinHandle<T> {
             .is_ok_and(|result| result.is_some())
     }
 
-    /// Blocks until the thread has ended.
-    ///
-    /// # Errors
-    /// The payload of its panic.
-    ///
-    /// # Panics
-    /// Never: a result is taken once.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        let mut result = self.packet.result.lock().expect("it is never poisoned");
-        loop {
-            if let Some(result) = result.take() {
-                return result;
-            }
-            result = self
-                .packet
-                .is_done
-                .wait(result)
-                .expect("it is never poisoned");
-        }
+        let Packet { result, is_done } = &*self.packet;
+        let result = result.lock().expect("it is never poisoned");
+        let result = is_done.wait_while(result, |result| result.is_none());
+        let taken = result.expect("it is never poisoned").take();
+        taken.expect("the thread has left it")
     }
 }
 
-/// How a thread is to be started.
 #[derive(Debug, Default)]
 pub struct Builder {
     name: Option<String>,
 }
 
 impl Builder {
-    /// A thread without a name.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The thread's name, in reports of deadlocks.
-    #[must_use]
     pub fn name(mut self, name: String) -> Self {
         self.name = Some(name);
         self
     }
 
     /// Ignored: every thread has the same stack.
-    #[must_use]
     pub fn stack_size(self, _: usize) -> Self {
         self
     }
 
-    /// Starts the thread on the first free core, or behind others.
-    ///
-    /// # Errors
-    /// If there are thousands of threads. And outside a simulation.
-    ///
-    /// # Panics
-    /// Never: no lock of a simulation is poisoned.
+    /// Starts the thread on the first free core, or behind others. An error if there are thousands
+    /// of threads, or outside a simulation.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,
@@ -109,8 +87,7 @@ impl Builder {
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
-    /// [`Self::spawn`] of a `body` that borrows. `after` is called when the thread no longer holds
-    /// anything of it.
+    /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
     ///
     /// # Safety
     /// All that `body` and its result borrow must live until `after` has been called, or the thread
@@ -147,36 +124,25 @@ impl Builder {
         // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         let name = crate::on_host(|| self.name.clone());
-        let started = engine::spawn(name, body);
-        let thread = |number| Thread {
+        let Some(number) = engine::spawn(name, body) else {
+            return Err(io::Error::other(format!(
+                "a simulated machine has at most {} threads at a time; start fewer",
+                engine::MOST_THREADS
+            )));
+        };
+        let thread = Thread {
             id: ThreadId(number),
             name: self.name,
             token,
         };
-        started
-            .map(|number| JoinHandle {
-                packet,
-                thread: thread(number),
-            })
-            .ok_or_else(|| {
-                io::Error::other(format!(
-                    "a simulated machine has at most {} threads at a time; start fewer",
-                    engine::MOST_THREADS
-                ))
-            })
+        Ok(JoinHandle { packet, thread })
     }
 }
 
-/// [`Builder::spawn`] of a thread without a name.
-///
-/// # Panics
-/// If it cannot be started.
 pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Lets threads run that wait for this core. Until this thread adds the cost of work, its time
-/// counts as search.
 pub fn yield_now() {
     engine::begin_search();
     engine::yield_now();
@@ -189,11 +155,9 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// Distinguishes the threads of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(u64);
 
-/// The name of a thread, and the right to unpark it.
 #[derive(Clone, Debug)]
 pub struct Thread {
     id: ThreadId,
@@ -201,11 +165,8 @@ pub struct Thread {
     token: Arc<AtomicU32>,
 }
 
-/// It has no permit, and does not wait for one.
 const EMPTY: u32 = 0;
-/// It waits for a permit.
 const PARKED: u32 = u32::MAX;
-/// It has a permit.
 const NOTIFIED: u32 = 1;
 
 crate::core_local!(static TOKEN: OnceCell<Arc<AtomicU32>> = OnceCell::new());
@@ -215,24 +176,20 @@ fn token() -> Arc<AtomicU32> {
     TOKEN.with(|token| Arc::clone(token.get_or_init(make)))
 }
 
-/// The current thread. Outside a simulation, all threads have one number, and no name.
-#[must_use]
 pub fn current() -> Thread {
-    let id = ThreadId(engine::thread_number());
+    let (number, name) = engine::thread_identity();
     Thread {
-        id,
-        name: engine::thread_name(),
+        id: ThreadId(number),
+        name,
         token: token(),
     }
 }
 
-/// Blocks until a thread has called [`Thread::unpark`] since the last time.
 #[track_caller]
 pub fn park() {
     park_for(None);
 }
 
-/// [`park`] with a time limit.
 #[track_caller]
 pub fn park_timeout(time: Duration) {
     park_for(Some(time));
@@ -245,12 +202,11 @@ fn park_for(time: Option<Duration>) {
         return;
     }
     let address = Arc::as_ptr(&token) as usize;
-    engine::block_for(address, time, || token.load_at(at) == PARKED, at);
+    engine::block(address, time, || token.load_at(at) == PARKED, at);
     token.swap(EMPTY, Ordering::Acquire);
 }
 
 impl Thread {
-    /// Unparks a parked thread, or one that will park next.
     #[track_caller]
     pub fn unpark(&self) {
         if self.token.swap(NOTIFIED, Ordering::Release) == PARKED {
@@ -258,21 +214,16 @@ impl Thread {
         }
     }
 
-    /// Its number.
-    #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
     }
 
-    /// Its name, if it was given one.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 }
 
 impl<T> Local<Cell<T>> {
-    /// The thread's value.
     pub fn get(&'static self) -> T
     where
         T: Copy,
@@ -280,7 +231,6 @@ impl<T> Local<Cell<T>> {
         self.with(Cell::get)
     }
 
-    /// The thread's value, which is a new one from now on.
     pub fn take(&'static self) -> T
     where
         T: Default,
@@ -288,12 +238,10 @@ impl<T> Local<Cell<T>> {
         self.with(Cell::take)
     }
 
-    /// Gives the thread another value; returns the one before.
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }
 
-    /// Gives the thread another value.
     pub fn set(&'static self, value: T) {
         self.with(|cell| cell.set(value));
     }
@@ -313,17 +261,13 @@ impl Unfinished {
     }
 }
 
-/// Threads that end before [`scope`] returns, and so may borrow what lives longer.
 pub struct Scope<'scope> {
     unfinished: Arc<Unfinished>,
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Calls `body` with a scope for threads, and waits for all of them, also when `body` panics.
-/// Unlike the standard library's, it ignores panics of its threads.
-///
-/// # Panics
-/// With what `body` panics with.
+/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's, it
+/// ignores panics of its threads.
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     struct Waits(Arc<Unfinished>);
     impl Drop for Waits {
@@ -344,10 +288,6 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Starts a thread that ends before the scope does.
-    ///
-    /// # Panics
-    /// If there are thousands of threads.
     pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
         Builder::new()
             .spawn_scoped(self, body)
@@ -356,10 +296,6 @@ impl<'scope> Scope<'scope> {
 }
 
 impl Builder {
-    /// [`Builder::spawn`] of a thread that ends before the scope does.
-    ///
-    /// # Errors
-    /// As there.
     pub fn spawn_scoped<'scope, T: 'scope>(
         self,
         scope: &Scope<'scope>,
@@ -384,7 +320,6 @@ pub struct Local<T: 'static> {
     outside: Outside<T>,
 }
 
-/// Calls a function with the value of a thread of the host.
 type Outside<T> = fn(&dyn Fn(&T));
 
 impl<T: 'static> Local<T> {
@@ -398,22 +333,11 @@ impl<T: 'static> Local<T> {
         }
     }
 
-    /// Calls `visit` with this thread's value, which is made at the first call.
-    ///
-    /// # Panics
-    /// If the thread ends and has dropped it.
     pub fn with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
         self.try_with(visit)
             .expect("the thread has not dropped its values")
     }
 
-    /// [`Self::with`] if the value exists.
-    ///
-    /// # Errors
-    /// If the thread ends and has dropped it.
-    ///
-    /// # Panics
-    /// Never: a value has the type of its place.
     pub fn try_with<R>(
         &'static self,
         visit: impl FnOnce(&T) -> R,
@@ -440,18 +364,15 @@ impl<T: 'static> Local<T> {
 }
 
 impl<T> Local<RefCell<T>> {
-    /// Calls [`Self::with`], with the value borrowed.
     pub fn with_borrow<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
         self.with(|value| visit(&value.borrow()))
     }
 
-    /// Calls [`Self::with`], with the value borrowed mutably.
     pub fn with_borrow_mut<R>(&'static self, visit: impl FnOnce(&mut T) -> R) -> R {
         self.with(|value| visit(&mut value.borrow_mut()))
     }
 }
 
-/// The thread has dropped its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessError;
 

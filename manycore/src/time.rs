@@ -1,4 +1,9 @@
-//! The machine's clock.
+//! The machine's clock, with the interface of `std::time`, in whole nanoseconds.
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    reason = "the standard library documents this interface"
+)]
 
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
@@ -11,38 +16,29 @@ use crate::machine::{NANOSECOND, Picoseconds};
 pub struct Instant(Picoseconds);
 
 impl Instant {
-    /// The current time; the beginning of time, outside a simulation.
-    #[must_use]
     pub fn now() -> Self {
         Self(engine::clock())
     }
 
-    /// The time since, in whole nanoseconds.
-    #[must_use]
     pub fn elapsed(self) -> Duration {
         Self::now() - self
     }
 
-    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
-    #[must_use]
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
-    /// The time since `earlier`, in whole nanoseconds; 0 if that is later.
-    #[must_use]
+    /// 0 if `earlier` is later.
     pub fn duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
     /// The moment after this duration; it always exists.
-    #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         Some(self + time)
     }
 
     /// Picoseconds since the beginning.
-    #[must_use]
     pub fn picoseconds(self) -> Picoseconds {
         self.0
     }

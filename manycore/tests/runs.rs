@@ -17,7 +17,6 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
         .result
 }
 
-/// A word on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Padded(AtomicUsize);
@@ -77,26 +76,20 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);
         word.0.store(1, Ordering::Relaxed);
-        thread::spawn(move || reader.0.load(Ordering::Relaxed))
-            .join()
-            .unwrap();
+        let read = thread::spawn(move || reader.0.load(Ordering::Relaxed));
+        read.join().unwrap();
         manycore::waits()
     });
     let waits = waits.unwrap().result;
-    let (reads, writes) = (line!() - 6, line!() - 7);
-    let wait = waits
-        .iter()
-        .find(|wait| wait.at.line() == reads)
-        .expect("the reader waited");
-    assert!(
-        matches!(wait.on, WaitedFor::Line(Some(place)) if place.line() == writes),
-        "{wait:?}"
-    );
+    let (reads, writes) = (line!() - 5, line!() - 6);
+    let wait = waits.iter().find(|wait| wait.at.line() == reads).unwrap();
+    let is_written = matches!(wait.on, WaitedFor::Line(Some(at)) if at.line() == writes);
+    assert!(is_written, "{wait:?}");
     assert_eq!((wait.times, wait.waited), (1, 20_000));
 }
 
 #[test]
-fn a_panic_may_unwind_across_turns_of_other_cores() {
+fn a_panic_may_unwind_across_turns_of_other_cores_and_that_of_main_is_the_callers() {
     struct Releases(Arc<Padded>);
     impl Drop for Releases {
         fn drop(&mut self) {
@@ -120,12 +113,11 @@ fn a_panic_may_unwind_across_turns_of_other_cores() {
         word.0.load(Ordering::Relaxed)
     });
     assert_eq!(released, 8);
-}
-
-#[test]
-#[should_panic(expected = "of the main thread")]
-fn a_panic_of_the_main_thread_is_the_callers() {
-    simulate(1, || panic!("of the main thread"));
+    let of_main = std::panic::catch_unwind(|| simulate(1, || panic!("of the main thread")));
+    assert_eq!(
+        *of_main.unwrap_err().downcast::<&str>().unwrap(),
+        "of the main thread"
+    );
 }
 
 #[test]
@@ -133,24 +125,24 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
     let stuck = run(&Machine::free(4), FrequencyMode::Fixed, 1, || {
         let locks = Arc::new((Mutex::new(()), Mutex::new(())));
         let both = Arc::clone(&locks);
-        let other = thread::Builder::new()
-            .name("other".to_owned())
-            .spawn(move || {
-                let _one = both.1.lock();
-                thread::sleep(Duration::from_micros(1));
-                let _two = both.0.lock();
-            });
+        let other = thread::Builder::new().name("other".to_owned());
+        let other = other.spawn(move || {
+            let _one = both.1.lock();
+            thread::sleep(Duration::from_micros(1));
+            let _two = both.0.lock();
+        });
         let _one = locks.0.lock();
         thread::sleep(Duration::from_micros(1));
         let _two = locks.1.lock();
         other.unwrap().join().unwrap();
     });
     let text = stuck.unwrap_err().to_string();
-    assert!(text.contains("deadlock: every thread is blocked"), "{text}");
+    let place = format!("{}:{}", file!(), line!() - 8);
     for part in [
+        "deadlock: every thread is blocked",
         "other",
         "main",
-        &format!("{}:{}", file!(), line!() - 8),
+        &place,
         "core    0",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
@@ -207,23 +199,13 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
 fn thousands_of_threads_are_refused() {
     let error = simulate(2, || {
         let wait = || thread::sleep(Duration::from_secs(1));
-        (0..10_000)
-            .find_map(|_| thread::Builder::new().spawn(wait).err())
-            .unwrap()
-            .to_string()
+        let mut started = (0..10_000).map(|_| thread::Builder::new().spawn(wait));
+        started.find_map(Result::err).unwrap().to_string()
     });
-    assert_eq!(
-        error,
-        "a simulated machine has at most 8192 threads at a time; start fewer"
+    assert!(
+        error.contains("at most 8192 threads at a time; start fewer"),
+        "{error}"
     );
-}
-
-#[test]
-fn a_core_whose_thread_has_ended_takes_another() {
-    let cores = simulate(1, || {
-        [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap())
-    });
-    assert_eq!(cores, [Some(0); 3]);
 }
 
 #[test]
@@ -273,7 +255,7 @@ fn a_cell_is_made_once_however_many_come_at_once() {
             .collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap())
+            .map(|it| it.join().unwrap())
             .sum::<usize>()
     });
     assert_eq!(made, 16);

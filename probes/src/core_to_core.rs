@@ -1,16 +1,12 @@
 //! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
-//! On a real machine this is a constant. A hypervisor moves its guests' CPUs, from two threads of
-//! one core to two sockets and back. That makes a program several times slower or faster if it
-//! shares lines between threads, as a pool does. No other number of the guest shows this.
+//! A hypervisor may move its guests' CPUs, from two threads of one core to two sockets and back.
+//! That changes the speed of a pool several times, and no other number of the guest shows this.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use crate::affinity::pin_to;
-use crate::stats::median;
+use crate::cost::{median_of, on_both};
 
 /// Round trips of one window: some 40 µs, less than a time slice, so that few windows are
 /// interrupted.
@@ -19,7 +15,6 @@ const ROUND_TRIPS: u32 = 100;
 /// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
 const WINDOWS: u32 = 11;
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[repr(align(128))]
 struct Line(AtomicU32);
 
@@ -29,51 +24,33 @@ struct Line(AtomicU32);
 /// Two threads, one on each CPU, respond to each other by writing the next number into one line.
 #[must_use]
 pub fn measure(cpus: [usize; 2]) -> Option<f64> {
-    let [here, there] = cpus;
-    let start = Barrier::new(2);
-    let are_pinned = AtomicBool::new(true);
     let line = Line(AtomicU32::new(0));
-    // If both were on one CPU by mistake, each response would take a time slice.
-    let may_start = |cpu| {
-        if !pin_to(cpu) {
-            are_pinned.store(false, Ordering::Relaxed);
-        }
-        // Also after a failure, or the other would wait for ever.
-        start.wait();
-        are_pinned.load(Ordering::Relaxed)
-    };
-    // Relaxed, here and below: the number in the line carries no other data. A thread that waits
-    // for a number reads until it is there. The ordering does not affect the transfer time.
+    // Relaxed, here and below: the number in the line carries no other data, and a thread that
+    // waits for it reads until it is there.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();
         }
     };
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            if may_start(there) {
-                for trip in 0..WINDOWS * ROUND_TRIPS {
-                    wait_for(2 * trip + 1);
-                    line.0.store(2 * trip + 2, Ordering::Relaxed);
-                }
+    let asks = || {
+        let windows = (0..WINDOWS).map(|window| {
+            let first = window * ROUND_TRIPS;
+            let started = Instant::now();
+            for trip in first..first + ROUND_TRIPS {
+                line.0.store(2 * trip + 1, Ordering::Relaxed);
+                wait_for(2 * trip + 2);
             }
+            started.elapsed().as_nanos() as f64 / f64::from(2 * ROUND_TRIPS)
         });
-        let asking = scope.spawn(|| {
-            may_start(here).then(|| {
-                let windows = (0..WINDOWS).map(|window| {
-                    let first = window * ROUND_TRIPS;
-                    let started = Instant::now();
-                    for trip in first..first + ROUND_TRIPS {
-                        line.0.store(2 * trip + 1, Ordering::Relaxed);
-                        wait_for(2 * trip + 2);
-                    }
-                    started.elapsed().as_nanos() as f64 / f64::from(2 * ROUND_TRIPS)
-                });
-                windows.collect::<Vec<f64>>()
-            })
-        });
-        median(&mut asking.join().ok().flatten()?)
-    })
+        median_of(windows)
+    };
+    let responds = || {
+        for trip in 0..WINDOWS * ROUND_TRIPS {
+            wait_for(2 * trip + 1);
+            line.0.store(2 * trip + 2, Ordering::Relaxed);
+        }
+    };
+    on_both(cpus, asks, responds)?.0
 }
 
 #[cfg(test)]
@@ -82,18 +59,13 @@ mod tests {
     use crate::affinity::allowed_cpus;
 
     #[test]
-    fn a_line_takes_longer_than_a_cycle_from_one_cpu_to_another() {
-        let [here, there, ..] = allowed_cpus()[..] else {
-            return;
-        };
-        let ns = measure([here, there]).unwrap();
-        assert!(ns > 1.0, "{ns}");
-    }
-
-    #[test]
-    fn a_cpu_that_may_not_be_used_gives_none_and_no_hang() {
-        let here = allowed_cpus()[0];
-        assert_eq!(measure([here, usize::MAX]), None);
-        assert_eq!(measure([usize::MAX, here]), None);
+    fn a_line_takes_longer_than_a_cycle_and_a_cpu_that_may_not_be_used_gives_none() {
+        let cpus = allowed_cpus();
+        assert_eq!(measure([cpus[0], usize::MAX]), None);
+        assert_eq!(measure([usize::MAX, cpus[0]]), None);
+        if let [here, there, ..] = cpus[..] {
+            let ns = measure([here, there]).unwrap();
+            assert!(ns > 1.0, "{ns}");
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! The result of a probe, and how probes measure.
 
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
@@ -40,18 +43,41 @@ pub struct Cpu {
 /// Runs `body` in a thread on `cpu` and returns its result; `None` if this process may not use that
 /// CPU.
 pub(crate) fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| {
-        scope
-            .spawn(|| pin_to(cpu).then(body))
-            .join()
-            .expect("a probe does not panic")
+    let run = || pin_to(cpu).then(body);
+    thread::scope(|scope| scope.spawn(run).join()).expect("a probe does not panic")
+}
+
+/// Runs a body in a thread on each of two CPUs, and begins both together. `None` if this process
+/// may not use one of the CPUs: if both were on one CPU, each response would take a time slice.
+pub(crate) fn on_both<A: Send, B: Send>(
+    cpus: [usize; 2],
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> Option<(A, B)> {
+    let (start, are_pinned) = (Barrier::new(2), AtomicBool::new(true));
+    let may_start = |cpu| {
+        // Relaxed: the barrier orders it.
+        if !pin_to(cpu) {
+            are_pinned.store(false, Ordering::Relaxed);
+        }
+        // Also after a failure, or the other would wait for ever.
+        start.wait();
+        are_pinned.load(Ordering::Relaxed)
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| may_start(cpus[1]).then(other));
+        let one = scope.spawn(|| may_start(cpus[0]).then(one));
+        one.join().ok()?.zip(other.join().ok()?)
     })
+}
+
+pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::median(&mut values.collect::<Vec<f64>>())
 }
 
 /// Windows of a measurement. Their median counts: interrupts lengthen some.
 const WINDOWS: u32 = 15;
 
-/// Nanoseconds of one call of `body`: the median of windows of `times` calls.
 pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
     let windows = (0..WINDOWS).map(|_| {
         let started = Instant::now();
@@ -60,10 +86,9 @@ pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {
         }
         started.elapsed().as_nanos() as f64 / f64::from(times)
     });
-    stats::median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+    median_of(windows).unwrap_or(f64::NAN)
 }
 
-/// The second of two CPUs with the smallest distance; the first CPU is the first of the two.
 pub(crate) fn pair(cpus: &[Cpu]) -> Option<[usize; 2]> {
     let (first, others) = cpus.split_first()?;
     let is_near = |other: &&Cpu| other.cluster == first.cluster;

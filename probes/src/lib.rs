@@ -1,7 +1,6 @@
-//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. The
-//! names of these cost parameters are the keys in the file of a simulated machine of `manycore`.
-//!
-//! It is a separate crate so that it is optimized even if the calling program is not.
+//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. Their
+//! names are the keys in the file of a simulated machine of `manycore`. It is a crate so that it is
+//! optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;
@@ -12,8 +11,8 @@ mod own;
 pub mod stats;
 mod system;
 
-use cost::on;
 pub use cost::{Cost, Cpu};
+use cost::{median_of, on};
 
 /// Number of rounds in which everything is measured; the median counts, because disturbances of a
 /// host last longer than a window.
@@ -28,25 +27,16 @@ pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
 
 fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Cost> {
     let rounds: Vec<Vec<Cost>> = (0..rounds).map(|_| round(cpus)).collect();
-    let median_of = |cost: &Cost| {
-        let values = rounds
-            .iter()
-            .flatten()
-            .filter(|it| it.key == cost.key)
-            .map(|it| it.value);
-        let value = stats::median(&mut values.collect::<Vec<f64>>())?;
+    let median = |cost: &Cost| {
+        let same = rounds.iter().flatten().filter(|it| it.key == cost.key);
+        let value = median_of(same.map(|it| it.value))?;
         Some(Cost {
             value,
             ..cost.clone()
         })
     };
-    rounds
-        .iter()
-        .max_by_key(|round| round.len())
-        .into_iter()
-        .flatten()
-        .filter_map(median_of)
-        .collect()
+    let most = rounds.iter().max_by_key(|round| round.len());
+    most.into_iter().flatten().filter_map(median).collect()
 }
 
 fn round(cpus: &[Cpu]) -> Vec<Cost> {
@@ -54,15 +44,10 @@ fn round(cpus: &[Cpu]) -> Vec<Cost> {
         return Vec::new();
     };
     let own = on(first.number, own::costs).unwrap_or_default();
-    let value = |key: &str| {
-        own.iter()
-            .find(|cost| cost.key == key)
-            .map(|cost| cost.value)
-    };
+    let value = |key: &str| Some(own.iter().find(|cost| cost.key == key)?.value);
     let lines = value("hit-ns").zip(value("read-modify-write-ns"));
-    let lines = lines
-        .map(|(hit, rmw)| lines::costs(cpus, hit, rmw))
-        .unwrap_or_default();
+    let lines = lines.map(|(hit, rmw)| lines::costs(cpus, hit, rmw));
+    let lines = lines.unwrap_or_default();
     let mut costs = [own, lines, system::costs(cpus), memory::costs(cpus)].concat();
     costs.retain(|cost| cost.value.is_finite());
     costs
@@ -73,17 +58,17 @@ mod tests {
     use super::*;
     use crate::affinity::allowed_cpus;
 
+    fn cpu(number: usize) -> Cpu {
+        Cpu {
+            number,
+            cluster: 0,
+            socket: 0,
+        }
+    }
+
     #[test]
     fn every_probe_gives_a_finite_cost_that_is_not_negative_and_has_a_source() {
-        let numbers = allowed_cpus().into_iter();
-        let cpus: Vec<Cpu> = numbers
-            .map(|number| Cpu {
-                number,
-                cluster: 0,
-                socket: 0,
-            })
-            .take(2)
-            .collect();
+        let cpus: Vec<Cpu> = allowed_cpus().into_iter().take(2).map(cpu).collect();
         let costs = medians(&cpus, 2);
         assert!(costs.len() >= 7, "{costs:?}");
         for (place, cost) in costs.iter().enumerate() {
@@ -110,19 +95,8 @@ mod tests {
     #[test]
     fn a_cpu_that_may_not_be_used_gives_no_cost_and_no_hang() {
         assert_eq!(all(&[]), []);
-        let absent = Cpu {
-            number: usize::MAX,
-            cluster: 0,
-            socket: 0,
-        };
-        let measured = medians(&[absent, absent], 1);
-        assert!(
-            measured.iter().all(|cost| cost.value.is_finite()),
-            "{measured:?}"
-        );
-        assert!(
-            measured.iter().all(|cost| cost.key != "hit-ns"),
-            "{measured:?}"
-        );
+        let measured = medians(&[cpu(usize::MAX); 2], 1);
+        let is_possible = |cost: &Cost| cost.value.is_finite() && cost.key != "hit-ns";
+        assert!(measured.iter().all(is_possible), "{measured:?}");
     }
 }

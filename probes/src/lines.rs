@@ -8,24 +8,17 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::Instant;
 
-use crate::affinity::pin_to;
 use crate::core_to_core;
-use crate::cost::{Cost, Cpu, pair};
-use crate::stats::median;
+use crate::cost::{Cost, Cpu, median_of, on_both, pair};
 
-/// Additions of each thread in a window.
 const ADDITIONS: u32 = 5_000;
 
-/// Windows in which two threads add.
 const WINDOWS: u32 = 15;
 
-/// Maximum number of pairs of CPUs of each distance that are measured.
 const PAIRS: usize = 4;
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);
@@ -36,13 +29,9 @@ const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;
-        let others = cpus
-            .iter()
-            .skip(1)
-            .filter(|other| is_so(one, other))
-            .take(PAIRS);
-        let ways = others.filter_map(|it| core_to_core::measure([one.number, it.number]));
-        median(&mut ways.collect::<Vec<f64>>())
+        let others = cpus.iter().skip(1).filter(|other| is_so(one, other));
+        let measure = |it: &Cpu| core_to_core::measure([one.number, it.number]);
+        median_of(others.take(PAIRS).filter_map(measure))
     };
     let near = way(|one, other| one.cluster == other.cluster);
     let socket = way(|one, other| one.socket == other.socket && one.cluster != other.cluster);
@@ -87,8 +76,7 @@ pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost>
 fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     let word = Word::default();
     let start = Barrier::new(2);
-    let add = |cpu| {
-        let is_pinned = pin_to(cpu);
+    let add = || {
         let mut values = vec![0; (WINDOWS * ADDITIONS) as usize];
         let times = values.chunks_mut(ADDITIONS as usize).map(|values| {
             start.wait();
@@ -100,27 +88,18 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
             started.elapsed().as_nanos() as f64 / f64::from(2 * ADDITIONS)
         });
         let times: Vec<f64> = times.collect();
-        is_pinned.then_some((times, values))
+        (times, values)
     };
-    let (one, other) = thread::scope(|scope| {
-        let other = scope.spawn(|| add(cpus[1]));
-        (
-            scope.spawn(|| add(cpus[0])).join().ok().flatten(),
-            other.join().ok().flatten(),
-        )
-    });
-    let ((one, values), (other, _)) = one.zip(other)?;
+    let ((one, values), (other, _)) = on_both(cpus, add, add)?;
     // The thread that began a window first was alone for some of it; the later thread was not.
-    let mut slower: Vec<f64> = one.into_iter().zip(other).map(|(a, b)| a.max(b)).collect();
-    median(&mut slower).zip(run(&values))
+    let slower = one.into_iter().zip(other).map(|(a, b)| a.max(b));
+    median_of(slower).zip(run(&values))
 }
 
-/// The median length of the runs of one thread's `values` without a value of the other thread
-/// between them.
 fn run(values: &[u64]) -> Option<f64> {
     let follows = |one: &u64, next: &u64| one + 1 == *next;
     let runs = values.chunk_by(follows).map(|run| run.len() as f64);
-    median(&mut runs.collect::<Vec<f64>>()).map(|run| run.round().max(1.0))
+    median_of(runs).map(|run| run.round().max(1.0))
 }
 
 #[cfg(test)]

@@ -6,20 +6,16 @@ use std::thread;
 use std::time::Instant;
 
 use crate::affinity::pin_to;
-use crate::cost::{Cost, Cpu, on};
-use crate::stats::median;
+use crate::cost::{Cost, Cpu, median_of, on};
 
 /// Words of the buffer: 256 MiB, more than most processors cache for one core.
 const WORDS: usize = 32 << 20;
 
-/// Words of a line.
 const LINE: usize = 8;
 
-/// Lines that are fetched one after the other in a window, and windows.
 const STEPS: usize = 50_000;
 const WINDOWS: usize = 9;
 
-/// Times that each core reads the buffer.
 const READINGS: usize = 3;
 
 pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
@@ -60,7 +56,6 @@ pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     costs
 }
 
-/// The time to fetch a line whose number was in the line before, in nanoseconds.
 fn fetched_ns(buffer: &[usize]) -> f64 {
     let mut at = 0;
     let windows = (0..WINDOWS).map(|_| {
@@ -71,10 +66,9 @@ fn fetched_ns(buffer: &[usize]) -> f64 {
         black_box(at);
         started.elapsed().as_nanos() as f64 / STEPS as f64
     });
-    median(&mut windows.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+    median_of(windows).unwrap_or(f64::NAN)
 }
 
-/// Bytes that `cpus` read together.
 fn gigabytes_per_second(buffer: &[usize], cpus: &[usize]) -> Option<f64> {
     let start = Barrier::new(cpus.len());
     let read = |place: usize| {
@@ -98,18 +92,9 @@ fn gigabytes_per_second(buffer: &[usize], cpus: &[usize]) -> Option<f64> {
             .map(|it| it.join().ok().flatten())
             .collect::<Option<_>>()
     })?;
-    let slowest = |round| {
-        times
-            .iter()
-            .map(|of: &Vec<f64>| of[round])
-            .fold(0.0, f64::max)
-    };
+    let slowest = |round: usize| times.iter().map(|of| of[round]).fold(0.0, f64::max);
     let bytes = (size_of_val(buffer) * cpus.len()) as f64;
-    median(
-        &mut (0..READINGS)
-            .map(|round| bytes / slowest(round))
-            .collect::<Vec<f64>>(),
-    )
+    median_of((0..READINGS).map(|round| bytes / slowest(round)))
 }
 
 fn sum(words: &[usize]) -> usize {

@@ -6,19 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::cost::{Cost, each_ns};
 
-/// Calls in a window: some tens of microseconds, less than a time slice.
 const TIMES: u32 = 10_000;
 
-/// Accesses in one iteration of the loop that measures a hit.
 const ACCESSES: f64 = 4.0;
 
-/// Slots of the ring that the loop goes through.
 const PLACES: u64 = 64;
 
-/// An allocation of the size of a job.
 type Job = [u64; 6];
 
-/// A word with a line of its own, apart also from the line that CPUs fetch along with it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU64);
@@ -26,9 +21,7 @@ struct Word(AtomicU64);
 pub(crate) fn costs() -> Vec<Cost> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words. On processors that always order
-    // loads and stores, the time does not depend on the ordering. On others, a pool's accesses cost
-    // a little more.
+    // Relaxed, here and below: no other thread reaches these words.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),
         |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),

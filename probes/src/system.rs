@@ -10,33 +10,28 @@ use std::time::{Duration, Instant};
 use rustix::thread::{MembarrierCommand, futex, membarrier};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::affinity::pin_to;
-use crate::cost::{Cost, Cpu, each_ns, on, pair};
-use crate::stats::median;
+use crate::cost::{Cost, Cpu, each_ns, median_of, on, on_both, pair};
 
-/// How long a thread sleeps until it is woken, and how often.
-const SLEEPS: [(Duration, u32); 5] = [
+/// How long a thread sleeps until it is woken, and how often. During the first [`SHORT`] its core
+/// may still be polling.
+const SLEEPS: [(Duration, u32); 7] = [
+    (Duration::from_micros(5), 100),
+    (Duration::from_micros(20), 100),
     (Duration::from_micros(50), 100),
     (Duration::from_micros(200), 60),
     (Duration::from_millis(1), 40),
     (Duration::from_millis(5), 25),
     (Duration::from_millis(20), 15),
 ];
-
-/// How long a thread sleeps if its core may still be polling, and how often.
-const SHORT: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(20)];
-const SHORT_TIMES: u32 = 100;
+const SHORT: usize = 2;
 
 /// A waker spins at least this long, so that its own core is awake when it wakes another thread.
 const SPUN: Duration = Duration::from_micros(50);
 
-/// Number of threads that are started.
 const SPAWNS: usize = 51;
 
-/// Number of heavy fences in a window.
 const FENCES: u32 = 200;
 
-/// Number of spin hints on which the delay by heavy fences is measured.
 const DELAYED: u32 = 20_000;
 
 pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
@@ -83,10 +78,8 @@ fn called_ns() -> f64 {
     })
 }
 
-/// How often two threads of one CPU yield.
 const YIELDS: u32 = 2_000;
 
-/// The caller is pinned, and so are the threads that it starts.
 fn switched_ns() -> f64 {
     let both = Barrier::new(2);
     let yields = || {
@@ -112,25 +105,21 @@ fn spawned_ns() -> f64 {
         thread.join().expect("it does nothing");
         elapsed
     });
-    median(&mut times.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+    median_of(times).unwrap_or(f64::NAN)
 }
 
-/// Measurements of sleeps of one length, in nanoseconds.
 struct Woken {
-    /// The call that wakes.
     wake: f64,
     /// From the end of that call until the woken thread runs: the quartiles.
     resume: [f64; 3],
-    /// CPU time of the woken thread for one sleep.
     block: f64,
 }
 
 fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
-    let seen: Vec<Woken> = SLEEPS
-        .iter()
-        .map(|(sleep, times)| woken(cpus, *sleep, *times))
-        .collect::<Option<_>>()?;
-    let (shallow, deep) = (&seen[0], &seen[seen.len() - 1]);
+    let all = SLEEPS.map(|(sleep, times)| woken(cpus, sleep, times));
+    let all: Vec<Woken> = all.into_iter().collect::<Option<_>>()?;
+    let (short, seen) = all.split_at(SHORT);
+    let (soon, shallow, deep) = (&short[0], &seen[0], &seen[seen.len() - 1]);
     // The parameter and its jitter have the measured median and quartiles, up to the limit of the
     // jitter.
     let spread = shallow.resume[2] - shallow.resume[0];
@@ -147,15 +136,10 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "latency of a thread that slept 50 µs in a futex call";
     // The core polls during a sleep if threads come back sooner from that sleep.
-    let short: Vec<(Duration, Woken)> = SHORT
-        .iter()
-        .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
-        .collect::<Option<_>>()?;
     let polled = short
         .iter()
-        .rfind(|(_, woken)| woken.resume[1] < 0.7 * middle);
-    let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
-    let soon = &short[0].1;
+        .rposition(|woken| woken.resume[1] < 0.7 * middle);
+    let poll = polled.map_or(0.0, |place| SLEEPS[place].0.as_nanos() as f64);
     Some(vec![
         Cost::new(
             "block-ns",
@@ -186,7 +170,7 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
         ),
         Cost::new(
             "deep-after-ns",
-            SLEEPS[still].0.as_nanos() as f64,
+            SLEEPS[SHORT + still].0.as_nanos() as f64,
             "longest of sleeps of 50 µs to 20 ms after which threads still come back soon",
         ),
         Cost::new(
@@ -197,82 +181,59 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     ])
 }
 
-/// Wakes a thread on the second CPU from the first, again and again.
 fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
     let (word, ready) = (AtomicU32::new(0), AtomicU32::new(0));
-    let both = Barrier::new(2);
-    let are_pinned = AtomicBool::new(true);
-    let may_start = |cpu| {
-        if !pin_to(cpu) {
-            are_pinned.store(false, Ordering::Relaxed);
-        }
-        // Also after a failure, or the other would wait for ever.
-        both.wait();
-        are_pinned.load(Ordering::Relaxed)
-    };
     let flags = futex::Flags::PRIVATE;
     // Relaxed, here and below: the words count rounds and carry no other data; a stale value is
     // read again.
-    thread::scope(|scope| {
-        let sleeper = scope.spawn(|| {
-            may_start(cpus[1]).then(|| {
-                let mut stamps = Vec::new();
-                let mut costs = Vec::new();
-                let mut before = thread_cpu_ns();
-                for round in 0..times {
-                    ready.store(round + 1, Ordering::Relaxed);
-                    while word.load(Ordering::Relaxed) == round {
-                        // An error means that it need not sleep, which the loop sees.
-                        let _ = futex::wait(&word, flags, round, None);
-                    }
-                    stamps.push(Instant::now());
-                    let after = thread_cpu_ns();
-                    costs.push(after - before);
-                    before = after;
-                }
-                (stamps, costs)
-            })
-        });
-        let waker = scope.spawn(|| {
-            may_start(cpus[0]).then(|| {
-                let mut stamps = Vec::new();
-                for round in 0..times {
-                    while ready.load(Ordering::Relaxed) <= round {
-                        spin_loop();
-                    }
-                    let until = Instant::now() + sleep;
-                    thread::sleep(sleep.saturating_sub(2 * SPUN));
-                    let until = until.max(Instant::now() + SPUN.min(sleep));
-                    while Instant::now() < until {
-                        spin_loop();
-                    }
-                    let begun = Instant::now();
-                    word.store(round + 1, Ordering::Relaxed);
-                    let woken = futex::wake(&word, flags, 1);
-                    stamps.push((begun, Instant::now(), woken == Ok(1)));
-                }
-                stamps
-            })
-        });
-        let (stamps, mut costs) = sleeper.join().ok()??;
-        let calls = waker.join().ok()??;
-        let slept = || {
-            calls
-                .iter()
-                .zip(&stamps)
-                .filter(|((.., did_sleep), _)| *did_sleep)
-        };
-        let calling = slept().map(|((begun, ended, _), _)| nanoseconds(*begun, *ended));
-        let mut resumes: Vec<f64> = slept()
-            .map(|((_, ended, _), ran)| nanoseconds(*ended, *ran))
-            .collect();
-        resumes.sort_by(f64::total_cmp);
-        let quarter = |part: usize| resumes.get(resumes.len() * part / 4).copied();
-        Some(Woken {
-            wake: median(&mut calling.collect::<Vec<f64>>())?,
-            resume: [quarter(1)?, quarter(2)?, quarter(3)?],
-            block: median(&mut costs)?,
-        })
+    let wakes = || {
+        let mut stamps = Vec::new();
+        for round in 0..times {
+            while ready.load(Ordering::Relaxed) <= round {
+                spin_loop();
+            }
+            let until = Instant::now() + sleep;
+            thread::sleep(sleep.saturating_sub(2 * SPUN));
+            let until = until.max(Instant::now() + SPUN.min(sleep));
+            while Instant::now() < until {
+                spin_loop();
+            }
+            let begun = Instant::now();
+            word.store(round + 1, Ordering::Relaxed);
+            let woken = futex::wake(&word, flags, 1);
+            stamps.push((begun, Instant::now(), woken == Ok(1)));
+        }
+        stamps
+    };
+    let sleeps = || {
+        let (mut stamps, mut costs) = (Vec::new(), Vec::new());
+        let mut before = thread_cpu_ns();
+        for round in 0..times {
+            ready.store(round + 1, Ordering::Relaxed);
+            while word.load(Ordering::Relaxed) == round {
+                // An error means that it need not sleep, which the loop sees.
+                let _ = futex::wait(&word, flags, round, None);
+            }
+            stamps.push(Instant::now());
+            let after = thread_cpu_ns();
+            costs.push(after - before);
+            before = after;
+        }
+        (stamps, costs)
+    };
+    let (calls, (stamps, costs)) = on_both(cpus, wakes, sleeps)?;
+    let did_sleep = calls.iter().zip(&stamps).filter(|((.., slept), _)| *slept);
+    let calling = did_sleep
+        .clone()
+        .map(|((begun, ended, _), _)| nanoseconds(*begun, *ended));
+    let resumes = did_sleep.map(|((_, ended, _), ran)| nanoseconds(*ended, *ran));
+    let mut resumes: Vec<f64> = resumes.collect();
+    resumes.sort_by(f64::total_cmp);
+    let quarter = |part: usize| resumes.get(resumes.len() * part / 4).copied();
+    Some(Woken {
+        wake: median_of(calling)?,
+        resume: [quarter(1)?, quarter(2)?, quarter(3)?],
+        block: median_of(costs.into_iter())?,
     })
 }
 
@@ -302,29 +263,20 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
         }
         started.elapsed().as_nanos() as f64
     };
-    let undisturbed = on(cpus[1], || median(&mut [0; 15].map(|_| delayed())))??;
+    let undisturbed = on(cpus[1], || median_of((0..15).map(|_| delayed())))??;
     let is_over = AtomicBool::new(false);
-    let both = Barrier::new(2);
-    let (beside, interrupted) = thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let is_pinned = pin_to(cpus[1]);
-            both.wait();
-            let mut times = Vec::new();
-            // Relaxed: it carries no other data; a stale value is read again.
-            while !is_over.load(Ordering::Relaxed) {
-                times.push(delayed());
-            }
-            is_pinned.then_some(times)
-        });
-        let beside = scope.spawn(|| {
-            let is_pinned = pin_to(cpus[0]);
-            both.wait();
-            let time = each_ns(FENCES, fence);
-            is_over.store(true, Ordering::Relaxed);
-            is_pinned.then_some(time)
-        });
-        Some((beside.join().ok()??, median(&mut other.join().ok()??)?))
-    })?;
+    let fences_beside = || {
+        let time = each_ns(FENCES, fence);
+        is_over.store(true, Ordering::Relaxed);
+        time
+    };
+    let is_delayed = || {
+        // Relaxed: it carries no other data; a stale value is read again.
+        let begin = || (!is_over.load(Ordering::Relaxed)).then(delayed);
+        median_of(std::iter::from_fn(begin))
+    };
+    let (beside, interrupted) = on_both(cpus, fences_beside, is_delayed)?;
+    let interrupted = interrupted?;
     // So many fences came while the other was delayed.
     let fences = interrupted / beside.max(1.0);
     Some(vec![

@@ -78,7 +78,7 @@ fn command() -> clap::Command {
     let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));
     validate::REFUSED.iter().fold(
         Cli::command().mut_subcommand("compare", hidden),
-        |all, name| {
+        |all, (name, _)| {
             all.mut_subcommand("validate", |it| {
                 it.mut_arg(name, |option| option.hide(true))
             })

@@ -7,51 +7,45 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::Picoseconds;
 
-/// An activity on which a thread spends time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spending {
-    /// Work whose cost the program adds ([`crate::work`]).
-    Work,
-    /// Accesses that hit, and fences, outside a search.
-    Jobs,
-    /// The same in a search for work. A search lasts from a spin hint or a yield until the program
-    /// adds the cost of work.
-    Search,
-    /// Waiting for lines, and for stores to leave the buffer.
-    Lines,
-    /// System calls, and switches from one thread to the next on a core.
-    System,
-    /// From a wake-up until the thread runs, and waiting for a core that another thread has.
-    Waking,
-    /// Blocked, or sleeping for a time.
-    Asleep,
+macro_rules! spendings {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
+        /// An activity on which a thread spends time.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Spending {
+            $($(#[doc = $doc])* $variant,)*
+        }
+
+        impl Spending {
+            /// All kinds, in the order in which they are reported.
+            pub const ALL: [Self; 7] = [$(Self::$variant),*];
+
+            /// Its name in records.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Spending {
-    /// All kinds, in the order in which they are reported.
-    pub const ALL: [Self; 7] = [
-        Self::Work,
-        Self::Jobs,
-        Self::Search,
-        Self::Lines,
-        Self::System,
-        Self::Waking,
-        Self::Asleep,
-    ];
-
-    /// Its name in records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Jobs => "jobs",
-            Self::Search => "search",
-            Self::Lines => "lines",
-            Self::System => "system",
-            Self::Waking => "waking",
-            Self::Asleep => "asleep",
-        }
-    }
+spendings! {
+    /// Work whose cost the program adds ([`crate::work`]).
+    Work = "work",
+    /// Accesses that hit, and fences, outside a search.
+    Jobs = "jobs",
+    /// The same in a search for work. A search lasts from a spin hint or a yield until the program
+    /// adds the cost of work.
+    Search = "search",
+    /// Waiting for lines, and for stores to leave the buffer.
+    Lines = "lines",
+    /// System calls, and switches from one thread to the next on a core.
+    System = "system",
+    /// From a wake-up until the thread runs, and waiting for a core that another thread has.
+    Waking = "waking",
+    /// Blocked, or sleeping for a time.
+    Asleep = "asleep",
 }
 
 /// Time by [`Spending`], in the order of [`Spending::ALL`].
@@ -126,7 +120,6 @@ impl WaitedFor {
     }
 }
 
-/// Waits by source line and by the thing that was waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     pairs: FxHashMap<(usize, usize), Wait>,
@@ -151,7 +144,6 @@ impl Waits {
         wait.waited += waited;
     }
 
-    /// Extends one of the waits that were added before.
     pub(crate) fn lengthen(
         &mut self,
         at: &'static Location<'static>,
@@ -163,7 +155,6 @@ impl Waits {
         }
     }
 
-    /// All waits, the longest first; ties by place.
     pub(crate) fn sorted(&self) -> Vec<Wait> {
         let name = |place: &Location<'static>| (place.file(), place.line(), place.column());
         let what = |on: WaitedFor| match on {

@@ -2,16 +2,12 @@
 
 use crate::machine::Picoseconds;
 
-/// Bits of a key that hold the thread's number.
 const THREAD_BITS: u32 = 13;
 
-/// How many threads there can be at a time.
 pub(crate) const MOST_THREADS: usize = 1 << THREAD_BITS;
 
-/// The key of a thread that is not in the tournament.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// The latest clock that a key holds.
 pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
 /// The clock is in the upper bits, so that ties go to the smaller number.
@@ -23,7 +19,6 @@ pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
     clock << THREAD_BITS | thread as u64
 }
 
-/// The thread of a key.
 pub(crate) fn thread_of(key: u64) -> usize {
     (key & ((1 << THREAD_BITS) - 1)) as usize
 }
@@ -38,7 +33,6 @@ pub(crate) struct Earliest {
 }
 
 impl Earliest {
-    /// A tournament for at least `threads` threads, none of them in it.
     pub(crate) fn new(threads: usize) -> Self {
         let leaves = threads.next_power_of_two().max(2);
         Self {
@@ -47,13 +41,11 @@ impl Earliest {
         }
     }
 
-    /// The smallest key; [`NEVER`] if there is none.
     #[inline]
     pub(crate) fn min(&self) -> u64 {
         self.nodes[1]
     }
 
-    /// Gives `thread` a key, or removes it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, thread: usize, key: u64) {
         if thread >= self.leaves {
@@ -90,7 +82,6 @@ mod tests {
         fn the_root_is_the_smallest_key(
             steps in prop::collection::vec((0..37_usize, prop::option::of(0..1000_u64)), 1..200)
         ) {
-            // The tree grows as far as necessary.
             let mut tournament = Earliest::new(5);
             let mut keys = [NEVER; 37];
             for (thread, clock) in steps {

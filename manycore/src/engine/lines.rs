@@ -7,13 +7,10 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::{Distance, Picoseconds, Topology};
 
-/// Bytes of a line.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// No core.
 const NOBODY: u32 = u32::MAX;
 
-/// A core's access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -21,13 +18,10 @@ pub(crate) enum Access {
     ReadModifyWrite,
 }
 
-/// A core's turn at a line that several cores want.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     core: usize,
-    /// When the core has the line.
     done: Picoseconds,
-    /// When the next core can have it.
     free_at: Picoseconds,
     ticket: u64,
 }
@@ -39,20 +33,15 @@ impl Turn {
     }
 }
 
-/// One line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// The core that has it alone, or [`NOBODY`] if it is shared or in no cache.
     owner: u32,
-    /// Whether any core has it.
-    is_cached: bool,
     /// The time at which a core at the end of the queue can have it.
     pub(crate) free_at: Picoseconds,
-    /// The source line that last wrote it.
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns in the order in which cores get the line. First come the core that has it and
-    /// earlier ones in its cluster, then all cores that wait for it. Empty if that is the order of
-    /// the requests.
+    /// The turns in the order in which cores get the line: the core that has it and earlier ones in
+    /// its cluster, then all that wait. Empty if cores get it in the order of their requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
@@ -62,29 +51,24 @@ pub(crate) struct Line {
 pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
-    /// Number of other cores that lose it.
     pub(crate) losers: u64,
     /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
     /// one another.
     pub(crate) is_exclusive: bool,
 }
 
-/// All lines that were touched.
 #[derive(Debug)]
 pub(crate) struct Lines {
     numbers: FxHashMap<usize, u32>,
     all: Vec<Line>,
-    /// Sharers of each line, a bit for each core.
-    sharers: Vec<u64>,
-    /// Words of bits for a line.
+    /// The cores that have each line, a bit for each core.
+    holders: Vec<u64>,
     words: usize,
     /// For each core, the cores of its cluster, and those of its socket.
     neighbours: Vec<[Vec<u64>; 2]>,
 }
 
 impl Lines {
-    /// Lines of a machine with these cores, none touched yet. Hardware threads of one core share
-    /// its lines.
     pub(crate) fn new(topology: &Topology) -> Self {
         let cores = topology.cores();
         let words = cores.div_ceil(64);
@@ -100,32 +84,29 @@ impl Lines {
         Self {
             numbers: FxHashMap::default(),
             all: Vec::new(),
-            sharers: Vec::new(),
+            holders: Vec::new(),
             words,
             neighbours: neighbours.collect(),
         }
     }
 
-    /// The number of the line at `address`.
     #[inline]
     pub(crate) fn number(&mut self, address: usize) -> usize {
         let next = self.all.len();
         let number = *self.numbers.entry(address / LINE_BYTES).or_insert_with(|| {
             self.all.push(Line {
                 owner: NOBODY,
-                is_cached: false,
                 free_at: 0,
                 written_at: None,
                 turns: VecDeque::new(),
                 tickets: 0,
             });
-            self.sharers.resize((next + 1) * self.words, 0);
+            self.holders.resize((next + 1) * self.words, 0);
             u32::try_from(next).expect("fewer than 2^32 lines")
         });
         number as usize
     }
 
-    /// Line `number`.
     #[inline]
     pub(crate) fn line(&mut self, number: usize) -> &mut Line {
         &mut self.all[number]
@@ -135,61 +116,51 @@ impl Lines {
     /// that it needs.
     #[inline]
     pub(crate) fn miss(&self, number: usize, core: usize, access: Access) -> Option<Miss> {
-        let line = &self.all[number];
-        if line.owner as usize == core {
+        let owner = self.all[number].owner;
+        let holders = &self.holders[number * self.words..][..self.words];
+        let is_holder = has(holders, core);
+        let is_load = access == Access::Load;
+        if owner as usize == core || (is_load && is_holder) {
             return None;
         }
-        if line.owner != NOBODY {
-            let owner = [line.owner as usize];
-            let from = self.farthest(core, |word| {
-                if owner[0] / 64 == word {
-                    1 << (owner[0] % 64)
-                } else {
-                    0
-                }
-            });
-            let losers = u64::from(access != Access::Load);
-            return Some(Miss {
-                from: Some(from),
-                losers,
-                is_exclusive: true,
-            });
-        }
-        let sharers = &self.sharers[number * self.words..][..self.words];
-        let is_sharer = sharers[core / 64] >> (core % 64) & 1 == 1;
-        if access == Access::Load {
-            if is_sharer {
-                return None;
-            }
-            let from = line.is_cached.then(|| self.nearest(core, sharers));
-            return Some(Miss {
-                from,
-                losers: 0,
-                is_exclusive: false,
-            });
-        }
-        if !line.is_cached {
-            return Some(Miss {
-                from: None,
-                losers: 0,
-                is_exclusive: true,
-            });
-        }
-        let holders: u64 = sharers
-            .iter()
-            .map(|word| u64::from(word.count_ones()))
-            .sum();
-        let losers = holders - u64::from(is_sharer);
-        let from = self.farthest(core, |word| sharers[word]);
+        let ones = holders.iter().map(|word| u64::from(word.count_ones()));
+        let others = ones.sum::<u64>() - u64::from(is_holder);
+        let is_cached = others > 0 || is_holder;
+        let from = is_cached.then(|| self.distance(core, holders, is_load));
         Some(Miss {
-            from: Some(from),
-            losers,
-            is_exclusive: true,
+            from,
+            losers: if is_load { 0 } else { others },
+            is_exclusive: !is_load || owner != NOBODY,
         })
     }
 
+    fn distance(&self, core: usize, holders: &[u64], is_nearest: bool) -> Distance {
+        let [cluster, socket] = &self.neighbours[core];
+        let pairs = |mask| holders.iter().zip::<&Vec<u64>>(mask);
+        let are_in = |mask| {
+            if is_nearest {
+                pairs(mask).any(|(holders, mask)| holders & mask != 0)
+            } else {
+                pairs(mask).all(|(holders, mask)| holders & !mask == 0)
+            }
+        };
+        let is_own = || {
+            let mut words = holders.iter().enumerate();
+            words.all(|(i, word)| *word == if core / 64 == i { 1 << (core % 64) } else { 0 })
+        };
+        if !are_in(socket) {
+            Distance::Far
+        } else if !are_in(cluster) {
+            Distance::Socket
+        } else if is_nearest || !is_own() {
+            Distance::Cluster
+        } else {
+            Distance::Own
+        }
+    }
+
     fn are_near(&self, one: usize, other: usize) -> bool {
-        self.neighbours[one][0][other / 64] >> (other % 64) & 1 == 1
+        has(&self.neighbours[one][0], other)
     }
 
     /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
@@ -236,7 +207,6 @@ impl Lines {
             return;
         };
         let over = if holder + 1 == turns.len() {
-            // No core waited.
             holder
         } else {
             let is_near = |i: &usize| self.are_near(turns[*i].core, turns[holder].core);
@@ -312,7 +282,6 @@ impl Lines {
         (last.core == core && last.done > now).then_some((last.done, last.ticket))
     }
 
-    /// Its core keeps line `number` until `free_at`.
     #[inline]
     pub(crate) fn keep(&mut self, number: usize, free_at: Picoseconds) {
         let line = &mut self.all[number];
@@ -331,62 +300,22 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
-    fn farthest(&self, core: usize, holders: impl Fn(usize) -> u64) -> Distance {
-        let [cluster, socket] = &self.neighbours[core];
-        let is_beyond = |mask: &[u64]| (0..self.words).any(|word| holders(word) & !mask[word] != 0);
-        if is_beyond(socket) {
-            Distance::Far
-        } else if is_beyond(cluster) {
-            Distance::Socket
-        } else if (0..self.words).any(|word| {
-            let own = if core / 64 == word {
-                1 << (core % 64)
-            } else {
-                0
-            };
-            holders(word) & !own != 0
-        }) {
-            Distance::Cluster
-        } else {
-            Distance::Own
-        }
-    }
-
-    fn nearest(&self, core: usize, holders: &[u64]) -> Distance {
-        let [cluster, socket] = &self.neighbours[core];
-        let meets = |mask: &[u64]| {
-            holders
-                .iter()
-                .zip(mask)
-                .any(|(holders, mask)| holders & mask != 0)
-        };
-        if meets(cluster) {
-            Distance::Cluster
-        } else if meets(socket) {
-            Distance::Socket
-        } else {
-            Distance::Far
-        }
-    }
-
     /// From now on `core` has the line: alone if it writes, together with the others if it reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
-        let line = &mut self.all[number];
-        let sharers = &mut self.sharers[number * self.words..][..self.words];
-        if access == Access::Load {
-            if line.owner != NOBODY {
-                let owner = line.owner as usize;
-                sharers[owner / 64] |= 1 << (owner % 64);
-                line.owner = NOBODY;
-            }
-            sharers[core / 64] |= 1 << (core % 64);
+        let holders = &mut self.holders[number * self.words..][..self.words];
+        self.all[number].owner = if access == Access::Load {
+            NOBODY
         } else {
-            sharers.fill(0);
-            line.owner = u32::try_from(core).expect("a core's number is small");
-        }
-        line.is_cached = true;
+            holders.fill(0);
+            u32::try_from(core).expect("a core's number is small")
+        };
+        holders[core / 64] |= 1 << (core % 64);
     }
+}
+
+fn has(bits: &[u64], i: usize) -> bool {
+    bits[i / 64] >> (i % 64) & 1 == 1
 }
 
 #[cfg(test)]
@@ -411,15 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_no_cache_comes_from_memory_and_is_then_the_readers() {
-        let mut lines = lines();
-        let line = lines.number(640);
-        assert_eq!(from(&lines, 3, Access::Load), None);
-        lines.give(line, 3, Access::Load);
-        assert_eq!(lines.miss(line, 3, Access::Load), None);
-    }
-
-    #[test]
     fn a_reader_gets_it_from_the_nearest_holder_and_a_writer_waits_for_the_farthest() {
         let mut lines = lines();
         let line = lines.number(0);
@@ -436,12 +356,5 @@ mod tests {
         // A sharer that writes must still invalidate the others.
         let miss = lines.miss(line, 4, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 1));
-    }
-
-    #[test]
-    fn two_addresses_share_a_line_if_they_are_within_64_bytes_from_its_beginning() {
-        let mut lines = lines();
-        assert_eq!(lines.number(128), lines.number(191));
-        assert_ne!(lines.number(128), lines.number(192));
     }
 }

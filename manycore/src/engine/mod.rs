@@ -1,8 +1,8 @@
 //! The simulation itself: threads take turns in the order of their clocks, and each operation adds
 //! its cost to a clock.
 //!
-//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. The
-//! state is reached by a raw pointer: a reference to it must not live while another thread runs.
+//! Everything runs on one thread of the host. The engine is reached by a raw pointer: a reference
+//! to it must not live while another thread runs.
 
 pub(crate) mod attribution;
 mod earliest;
@@ -10,8 +10,7 @@ mod lines;
 mod schedule;
 mod steps;
 
-pub use steps::PIECE_BYTES;
-pub(crate) use steps::*;
+pub use steps::*;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -40,41 +39,34 @@ const STACK_BYTES: usize = 2 << 20;
 type Step = Coroutine<(), (), (), DefaultStack>;
 
 thread_local! {
-    /// The engine that runs on this thread of the host.
     static RUNNING: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
     /// Whether the code of a thread runs, and not the engine's.
     static IS_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The engine whose code is running; null outside a simulation.
+/// The engine that runs; null outside a simulation.
 #[inline]
 pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
 }
 
-/// The state of a thread, for other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// There is no thread: its place is free for a new one.
     Free,
-    /// It has a core, and takes turns.
     Awake,
     /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
     /// blocked for a limited time.
     Blocked,
-    /// Sleeping for a given time.
     Sleeping,
     /// It has a core, and takes a turn when its clock is reached.
     Waking,
-    /// It waits for a core.
     Queued,
 }
 
-/// A blocked thread's queue and time.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     since: Picoseconds,
-    /// The address at which it waits to be woken.
     address: usize,
     at: &'static Location<'static>,
 }
@@ -82,20 +74,16 @@ struct Blocked {
 /// A thread-local value, and whether it has a destructor.
 pub(crate) type Value = (Box<dyn Any>, bool);
 
-/// The state of a thread-local value in one thread.
 #[derive(Default)]
 enum Local {
     #[default]
     Missing,
     There(Value),
-    /// The thread is about to end.
     Dropped,
 }
 
-/// A thread.
 struct Thread {
     state: State,
-    /// The core where it runs, or ran last.
     core: usize,
     /// Its clock while it does not run. If it waits for a core, the start of that wait.
     clock: Picoseconds,
@@ -112,7 +100,6 @@ struct Thread {
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
-    /// Its number, which no other thread gets.
     number: u64,
 }
 
@@ -140,19 +127,15 @@ impl Thread {
 /// own number.
 #[derive(Default)]
 struct Core {
-    /// The thread that runs on it.
     thread: Option<usize>,
-    /// Threads that wait for it, first come, first served.
     queue: VecDeque<usize>,
     /// The time since its thread has it, or since it is free.
     since: Picoseconds,
-    /// Whether it counts among the running cores of its socket.
     is_counted: bool,
     /// The times at which buffered stores will be done, oldest first.
     stores: VecDeque<Picoseconds>,
 }
 
-/// A core's costs at the current frequency and with the current state of its sibling.
 #[derive(Clone, Copy, Debug, Default)]
 struct CoreCosts {
     hit: Picoseconds,
@@ -160,7 +143,6 @@ struct CoreCosts {
     fence: Picoseconds,
     pause: Picoseconds,
     allocation: Picoseconds,
-    /// The frequency divided by the reference frequency.
     speed: f64,
     /// The time of a byte to or from memory. It depends on the sibling, but not on the frequency.
     byte: f64,
@@ -174,22 +156,18 @@ struct Socket {
     memory_free_at: Picoseconds,
 }
 
-/// A line for which a thread waits.
 struct Transfer {
     number: usize,
     /// Its turn, if other cores may still go first.
     ticket: Option<u64>,
-    /// The time when it has the line.
     done: Picoseconds,
     at: &'static Location<'static>,
     on: WaitedFor,
 }
 
-/// A simulated machine while it runs.
 pub(crate) struct Engine {
     machine: Machine,
     mode: FrequencyMode,
-    /// The thread whose code runs, its core, and its clock.
     current: usize,
     core: usize,
     /// The core whose cache that core uses: siblings share one.
@@ -200,21 +178,17 @@ pub(crate) struct Engine {
     cores: Vec<Core>,
     threads: Vec<Thread>,
     coroutines: Vec<Option<Box<Step>>>,
-    /// Number of threads that wait for a core, and number of all threads.
     queued: usize,
     alive: usize,
     /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
     /// at a time.
     heavy_fence_free_at: Picoseconds,
-    /// The range of each thread's stack, by its upper end.
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
     lines: Lines,
     pub(crate) heap: RunHeap,
     waits: Waits,
-    /// The threads that wait at each address, first come, first served.
     queues: FxHashMap<usize, VecDeque<usize>>,
-    /// The values of the program's statics in this run, by number.
     statics: FxHashMap<usize, &'static dyn Any>,
     seed: u64,
     random: fastrand::Rng,
@@ -269,7 +243,6 @@ impl Engine {
         engine
     }
 
-    /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
         assert!(running().is_null(), "this thread already runs a simulation");
         self.begin_thread(Some("main".to_owned()), main);
@@ -309,13 +282,11 @@ impl Engine {
         Ok(self)
     }
 
-    /// The clock at the end, the number of accesses with a cost, and the number of turns.
     pub(crate) fn totals(&self) -> (Picoseconds, u64, u64) {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The costs of a socket's cores while so many of them run: for a core whose sibling is idle,
-    /// and for one whose sibling runs.
+    /// The values for [`Socket::costs`] while so many cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;
@@ -349,23 +320,19 @@ impl Engine {
         let overlapped = thread.overlapped.min(time);
         thread.overlapped -= overlapped;
         let time = time - overlapped;
-        self.charge(
-            if is_searching {
-                Spending::Search
-            } else {
-                Spending::Jobs
-            },
-            time,
-        );
+        let spending = if is_searching {
+            Spending::Search
+        } else {
+            Spending::Jobs
+        };
+        self.charge(spending, time);
     }
 
-    /// Waits until the clock is `until`, for a line or a buffer.
     #[inline]
     fn wait_until(&mut self, until: Picoseconds) {
         self.charge(Spending::Lines, until.saturating_sub(self.clock));
     }
 
-    /// How long `miss` takes once the line is available.
     fn transfer_time(&self, miss: Miss) -> Picoseconds {
         let costs = &self.machine.costs;
         let from = miss
@@ -469,7 +436,6 @@ impl Engine {
         let on = WaitedFor::Line(self.lines.line(number).written_at);
         let turn = match miss {
             Some(miss) => Some(self.fetch(number, access, miss, begins)),
-            // A sibling has already requested it.
             None => self
                 .lines
                 .on_its_way(number, self.cache, begins)
@@ -509,7 +475,6 @@ impl Engine {
         transfer
     }
 
-    /// The core of the thread whose stack has the object at `address`.
     fn stack_of(&self, address: usize) -> Option<usize> {
         let (_, (limit, thread)) = self.stacks.range(address + 1..).next()?;
         (*limit <= address).then(|| self.threads[*thread].core)
@@ -528,7 +493,7 @@ impl Drop for Engine {
     }
 }
 
-/// Removes the engine from this thread of the host, however its run ends.
+/// Removes the engine from this thread of the host, also if its run panics.
 struct Reset;
 
 impl Drop for Reset {
@@ -537,7 +502,6 @@ impl Drop for Reset {
     }
 }
 
-/// `cost` at `speed` times the reference frequency.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -3,11 +3,11 @@
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
 //! free core. Otherwise it waits for its previous core. A core that loses its thread takes the
 //! first thread of its own queue, otherwise the first of the longest queue. A thread gives up its
-//! core when it blocks, sleeps or ends. It also gives it up if another thread waits for the core,
-//! and it yields or has used its time slice. So no core is idle while a thread waits.
+//! core when it blocks, sleeps or ends. It also gives its core to a waiting thread if it yields or
+//! has used its time slice.
 //!
-//! If a core has two hardware threads, each counts as a core in this file. A thread that must move
-//! prefers one whose sibling is free. No thread is moved away from a busy sibling afterwards.
+//! Each hardware thread counts as a core in this file. A thread that must move prefers one whose
+//! sibling is free. No thread is moved away from a busy sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 
@@ -15,10 +15,9 @@ use super::attribution::Spending;
 use super::earliest::{MOST_THREADS, NEVER, key};
 use super::{Blocked, Engine, STACK_BYTES, State, Step, Thread, running, scaled};
 use crate::machine::{FrequencyMode, Picoseconds};
-use crate::stuck::{Stuck, StuckThread};
+use crate::stuck::Stuck;
 
 impl Engine {
-    /// Counts one more running core of a socket, or one less.
     fn count_running(&mut self, core: usize, is_running: bool) {
         if self.cores[core].is_counted == is_running {
             return;
@@ -41,7 +40,6 @@ impl Engine {
         }
     }
 
-    /// Starts a thread; returns its number, or `None` if there are too many.
     pub(super) fn begin_thread(
         &mut self,
         name: Option<String>,
@@ -91,7 +89,6 @@ impl Engine {
         Some(number)
     }
 
-    /// The first free core, otherwise the first of those with the shortest queue.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
         let fewest = cores.min_by_key(|(number, core)| {
@@ -104,7 +101,6 @@ impl Engine {
         fewest.map_or(0, |(number, _)| number)
     }
 
-    /// Whether the sibling of `core` has a thread.
     fn is_sibling_taken(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
@@ -135,7 +131,6 @@ impl Engine {
         self.give(core, thread, until);
     }
 
-    /// The core on which `thread` runs next, or for which it waits.
     fn core_for(&self, thread: usize) -> usize {
         let last = self.threads[thread].core;
         if self.cores[last].thread.is_none() {
@@ -151,7 +146,6 @@ impl Engine {
         nearest.unwrap_or(last)
     }
 
-    /// `core` is `thread`'s, which runs from `until` on.
     fn give(&mut self, core: usize, thread: usize, until: Picoseconds) {
         self.cores[core].thread = Some(thread);
         self.cores[core].since = until;
@@ -165,8 +159,6 @@ impl Engine {
         self.earliest.set(thread, key(until, thread));
     }
 
-    /// Takes the core from the current thread and gives it to the next thread that waits, if there
-    /// is one.
     fn release(&mut self) {
         let core = self.core;
         self.cores[core].thread = None;
@@ -186,8 +178,6 @@ impl Engine {
         self.earliest.set(next, key);
     }
 
-    /// Finds the next thread for `core`: the first in its queue, otherwise the first in the longest
-    /// queue.
     fn next_for(&mut self, core: usize) -> Option<usize> {
         if self.queued == 0 {
             return None;
@@ -246,7 +236,6 @@ impl Engine {
         self.leave(State::Free);
     }
 
-    /// The current thread gives up its core, and its state becomes `state`.
     pub(super) fn leave(&mut self, state: State) {
         self.threads[self.current].state = state;
         self.threads[self.current].clock = self.clock;
@@ -268,7 +257,6 @@ impl Engine {
         true
     }
 
-    /// Waits for the stores of a core that switches to another thread.
     fn empty_buffer(&mut self) {
         let last = self.cores[self.core].stores.drain(..).next_back();
         if let Some(until) = last {
@@ -276,20 +264,17 @@ impl Engine {
         }
     }
 
-    /// Lists what each thread waits for, when no thread can continue.
     pub(super) fn stuck(&self) -> Stuck {
-        let threads = self.threads.iter().filter_map(|thread| {
+        let line = |thread: &Thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
-            Some(StuckThread {
-                core: thread.core,
-                thread: thread.name.clone(),
-                at: blocked.at,
-                since: blocked.since,
-            })
-        });
-        Stuck {
-            threads: threads.collect(),
-        }
+            let name = thread.name.as_deref().unwrap_or("unnamed");
+            let since = blocked.since as f64 / 1e6;
+            let (core, at) = (thread.core, blocked.at);
+            Some(format!(
+                "\n  core {core:>4}  {name:<20} since {since:.3} µs at {at}"
+            ))
+        };
+        Stuck(self.threads.iter().filter_map(line).collect())
     }
 
     /// How long `core`, which is free, takes to run a thread, if that begins at `begins`.
@@ -326,7 +311,6 @@ impl Engine {
         }
     }
 
-    /// Wakes `thread`, which is blocked.
     pub(super) fn wake_thread(&mut self, thread: usize) {
         let blocked = self.threads[thread].blocked.take();
         let since = blocked.expect("only a blocked thread is in a queue").since;

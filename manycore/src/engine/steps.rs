@@ -1,5 +1,5 @@
-//! The operations that a thread's code can call. Outside a simulation each of them does nothing and
-//! takes no time.
+//! The operations that a thread's code can call. Outside a simulation, an operation does nothing
+//! and takes no time.
 
 use std::any::Any;
 use std::panic::Location;
@@ -11,9 +11,8 @@ use super::{Access, Blocked, Engine, IS_THREAD, LINE_BYTES, Local, State, Value,
 use crate::heap::{self, RunHeap};
 use crate::machine::{Call, Picoseconds};
 
-/// Runs `step` on the engine, if there is one.
-///
-/// `step` must not run code from outside this crate: that code could call this function again.
+/// Runs `step` on the engine, if there is one. `step` must not run code from outside this crate:
+/// that code could call this function again.
 #[inline]
 fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     let engine = running();
@@ -51,7 +50,6 @@ pub(crate) fn turn() {
     }
 }
 
-/// Leaves the current thread until the engine's loop resumes it.
 fn suspend() {
     if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
         // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long
@@ -60,7 +58,6 @@ fn suspend() {
     }
 }
 
-/// Makes an access to shared memory, which takes effect when this returns.
 #[inline]
 pub(crate) fn access(address: usize, access: Access, at: &'static Location<'static>) {
     turn();
@@ -73,13 +70,9 @@ pub(crate) fn access(address: usize, access: Access, at: &'static Location<'stat
     }
 }
 
-/// Reads or writes `bytes` of plain memory from `address` on: each line of it once.
-pub(crate) fn touch(
-    address: usize,
-    bytes: usize,
-    is_written: bool,
-    at: &'static Location<'static>,
-) {
+/// Adds the cost of reading or writing `bytes` of plain memory from `address` on: each line once.
+#[track_caller]
+pub fn touch(address: usize, bytes: usize, is_written: bool) {
     if running().is_null() || bytes == 0 {
         return;
     }
@@ -89,18 +82,21 @@ pub(crate) fn touch(
         Access::Load
     };
     for line in address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES {
-        access(line * LINE_BYTES, kind, at);
+        access(line * LINE_BYTES, kind, Location::caller());
     }
 }
 
-/// Reads `bytes` of plain memory from `address` on, unless this core wrote them. The writer is the
-/// core whose stack has them, or if `is_boxed`, the core whose arena has them.
-pub(crate) fn take_over(
-    address: usize,
-    bytes: usize,
-    is_boxed: bool,
-    at: &'static Location<'static>,
-) {
+/// Adds the cost of reading and writing the word at `address` in one step.
+#[track_caller]
+pub fn read_modify_write(address: usize) {
+    access(address, Access::ReadModifyWrite, Location::caller());
+}
+
+/// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
+/// did not report. They come from the core whose stack they are in, or if they are a box, from the
+/// core that allocated it.
+#[track_caller]
+pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     on_engine(|engine| {
         let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
         let core_of = |thread: usize| engine.threads.get(thread).map(|thread| thread.core);
@@ -116,20 +112,23 @@ pub(crate) fn take_over(
             engine.lines.give(number, home, Access::Store);
         }
     });
-    touch(address, bytes, false, at);
+    touch(address, bytes, false);
 }
 
-/// A sequentially consistent fence: waits until the store buffer is empty.
-pub(crate) fn fence(at: &'static Location<'static>) {
+#[track_caller]
+pub(crate) fn fence() {
+    let at = Location::caller();
     on_engine(|engine| {
         engine.drain(0, at);
         engine.charge_own(engine.costs.fence);
     });
 }
 
-/// The heavy side of an asymmetric fence, for this core and for all running cores; the kernel
-/// executes one at a time.
-pub(crate) fn heavy_fence(at: &'static Location<'static>) {
+/// The heavy side of an asymmetric fence: a fence for this core and for all running cores, as
+/// `membarrier` makes. The kernel executes one at a time.
+#[track_caller]
+pub fn heavy_fence() {
+    let at = Location::caller();
     turn();
     on_engine(|engine| {
         engine.drain(0, at);
@@ -156,11 +155,12 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     });
 }
 
-/// The scheduler's own instructions of a call. Discards the overlap that an earlier call left.
+/// Adds the cost of the own instructions of `call`, which a pool begins. Discards the overlap that
+/// an earlier call left.
 #[inline]
-pub(crate) fn own_instructions(call: Call) {
+pub fn own_instructions(call: Call) {
     on_engine(|engine| {
-        let time = engine.machine.own_instructions.time(call);
+        let time = engine.machine.own_instructions[call as usize];
         let magnitude = scaled(time.unsigned_abs(), engine.costs.speed);
         let is_overlap = time < 0;
         engine.threads[engine.current].overlapped = if is_overlap { magnitude } else { 0 };
@@ -170,12 +170,16 @@ pub(crate) fn own_instructions(call: Call) {
     });
 }
 
-/// A hint that the core spins.
 pub(crate) fn pause() {
     on_engine(|engine| engine.charge_own(engine.costs.pause));
 }
 
-/// A yield: threads that wait for this core go first.
+/// A hint that the core spins. Until the thread adds the cost of work, its time counts as search.
+pub fn spin_loop() {
+    begin_search();
+    pause();
+}
+
 pub(crate) fn yield_now() {
     let charge = |engine: &mut Engine| {
         engine.charge(Spending::System, engine.machine.costs.yielding);
@@ -189,35 +193,25 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether a thread's code runs, so that its allocations use the simulated heap.
+/// Whether a thread's code runs: then allocations use the simulated heap.
 #[inline]
 pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
 }
 
-/// Calls `step` as a part of the host: its allocations are the system's and cost nothing.
-pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
+/// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
+/// nothing. It must not access memory that cores share, and must not panic.
+pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
     IS_THREAD.set(was_thread);
     result
 }
 
-/// Calls `step` with the heap of the run and the index of the thread.
-///
-/// # Panics
-/// Outside a thread's code.
 pub(crate) fn on_heap<R>(step: impl FnOnce(&mut RunHeap, usize) -> R) -> R {
     on_engine(|engine| step(&mut engine.heap, engine.current)).expect("a thread's code runs")
 }
 
-/// Takes the lock of an arena and frees it again; the operation under the lock takes no time.
-#[track_caller]
-pub(crate) fn lock_line(address: usize) {
-    access(address, Access::ReadModifyWrite, Location::caller());
-}
-
-/// An allocation, or freeing an object.
 pub(crate) fn allocation() {
     on_engine(|engine| engine.charge_own(engine.costs.allocation));
 }
@@ -225,30 +219,24 @@ pub(crate) fn allocation() {
 /// Number of pieces of work in a time slice. After each piece another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads, at the reference frequency. Its cost
-/// depends on whether the sibling runs at its beginning. A guess, small compared with the time of a
-/// wake-up.
+/// A piece of work on a core with two hardware threads. Its cost depends on whether the sibling
+/// runs at its beginning. A guess, small compared with the time of a wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
-/// Work of `time` at the reference frequency.
-pub(crate) fn work(time: Picoseconds) {
+/// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
+/// reference frequency, alone on its core.
+pub fn work(time: Picoseconds) {
     let mut left = time;
     loop {
         let is_done = on_engine(|engine| {
             engine.threads[engine.current].is_searching = false;
-            let is_crowded = engine.alive > engine.cores.len();
-            let piece = engine.machine.costs.slice / PIECES;
-            let now = if is_crowded {
-                left.min(piece.max(1))
-            } else {
-                left
-            };
-            let is_shared = engine.machine.topology.hardware_threads > 1;
-            let now = if is_shared {
-                now.min(SHARED_PIECE)
-            } else {
-                now
-            };
+            let mut now = left;
+            if engine.alive > engine.cores.len() {
+                now = now.min((engine.machine.costs.slice / PIECES).max(1));
+            }
+            if engine.machine.topology.hardware_threads > 1 {
+                now = now.min(SHARED_PIECE);
+            }
             left -= now;
             let speed = engine.costs.speed;
             engine.charge(Spending::Work, scaled(now, speed));
@@ -264,8 +252,10 @@ pub(crate) fn work(time: Picoseconds) {
 /// Bytes that are moved in one piece.
 pub const PIECE_BYTES: u64 = 4_096;
 
-/// Work of `time` that meanwhile moves `bytes` between the core and its socket's memory.
-pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
+/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. It
+/// takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
+/// longest. Bytes are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
+pub fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
         let thread = &mut engine.threads[engine.current];
         thread.is_searching = false;
@@ -292,12 +282,8 @@ pub(crate) fn work_moving(time: Picoseconds, bytes: u64) {
 }
 
 /// Blocks until woken at `address`, unless `is_due` returns false when the core's turn has come.
-pub(crate) fn block(address: usize, is_due: impl FnOnce() -> bool, at: &'static Location<'static>) {
-    block_for(address, None, is_due, at);
-}
-
-/// [`block`] with a time limit; `false` if the time was up.
-pub(crate) fn block_for(
+/// Returns `false` if the time was up.
+pub(crate) fn block(
     address: usize,
     time: Option<Duration>,
     is_due: impl FnOnce() -> bool,
@@ -332,22 +318,13 @@ pub(crate) fn block_for(
     on_engine(|engine| !std::mem::take(&mut engine.threads[engine.current].is_late)).unwrap_or(true)
 }
 
-/// [`block`] for a lock: its time is reported as a wait of the line of source.
-pub(crate) fn block_for_a_lock(
-    address: usize,
-    is_due: impl FnOnce() -> bool,
-    at: &'static Location<'static>,
-) {
-    let before = clock();
-    block(address, is_due, at);
+pub(crate) fn waited_for_a_lock(before: Picoseconds, at: &'static Location<'static>) {
     on_engine(|engine| {
         let waited = engine.clock - before;
         engine.waits.add(at, WaitedFor::Lock, waited);
     });
 }
 
-/// Wakes up to `most` of the threads that are blocked at `address`, in the order in which they
-/// came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
     on_engine(|engine| engine.charge(Spending::System, engine.machine.costs.call));
@@ -399,7 +376,6 @@ pub(crate) fn sleep(time: Duration) -> bool {
     is_simulated.is_some()
 }
 
-/// Starts a thread; `None` if the machine has no room for another.
 pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
     turn();
     let started = on_engine(|engine| {
@@ -409,48 +385,50 @@ pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64
     started.flatten()
 }
 
-/// The number of the thread that runs; 0 is never used.
-pub(crate) fn thread_number() -> u64 {
-    on_engine(|engine| engine.threads[engine.current].number).unwrap_or(0)
+/// The number and the name of the thread that runs; no thread has the number 0.
+pub(crate) fn thread_identity() -> (u64, Option<String>) {
+    let identity = |engine: &mut Engine| {
+        let thread = &engine.threads[engine.current];
+        (thread.number, thread.name.clone())
+    };
+    on_engine(identity).unwrap_or_default()
 }
 
-/// The name of the thread that runs.
-pub(crate) fn thread_name() -> Option<String> {
-    on_engine(|engine| engine.threads[engine.current].name.clone()).flatten()
-}
-
-/// The core on which this runs.
-pub(crate) fn current_core() -> Option<usize> {
+/// The number of the core on which this runs; `None` outside a simulation.
+#[must_use]
+pub fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
 }
 
-/// Cores of the machine, as the operating system counts them.
-pub(crate) fn cores() -> Option<usize> {
+/// Cores of the machine, as the operating system counts them; `None` outside a simulation.
+#[must_use]
+pub fn cores() -> Option<usize> {
     on_engine(|engine| engine.cores.len())
 }
 
-/// The current thread's clock.
 pub(crate) fn clock() -> Picoseconds {
     on_engine(|engine| engine.clock).unwrap_or(0)
 }
 
-/// A number from the run's seed, different at each call.
-pub(crate) fn random() -> u64 {
+/// A number from the run's seed, different at each call; 0 outside a simulation.
+#[must_use]
+pub fn random() -> u64 {
     on_engine(|engine| engine.random.u64(..)).unwrap_or(0)
 }
 
-/// The run's seed.
-pub(crate) fn seed() -> u64 {
+/// The run's seed; 0 outside a simulation.
+#[must_use]
+pub fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// Counts the current thread's time as a search for work, until it adds the cost of work.
 pub(crate) fn begin_search() {
     on_engine(|engine| engine.threads[engine.current].is_searching = true);
 }
 
-/// Threads that have not ended.
-pub(crate) fn threads() -> Option<usize> {
+/// Threads that have not ended; `None` outside a simulation.
+#[must_use]
+pub fn threads() -> Option<usize> {
     on_engine(|engine| engine.alive)
 }
 
@@ -504,14 +482,16 @@ pub(crate) fn of_run(
     on_engine(|engine| *engine.statics.entry(number).or_insert_with(make))
 }
 
-/// Number of accesses so far.
-pub(crate) fn accesses() -> u64 {
+/// Number of accesses to shared memory with a cost so far; 0 outside a simulation.
+#[must_use]
+pub fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// Returns the time that each thread spent so far; a thread's entry includes earlier threads with
-/// the same index.
-pub(crate) fn spent() -> Vec<Spent> {
+/// Returns the time that each thread spent so far; empty outside a simulation. A thread's entry
+/// includes earlier threads with the same index.
+#[must_use]
+pub fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
         let clock = engine.clock;
         let of = |thread: &super::Thread| {
@@ -529,13 +509,15 @@ pub(crate) fn spent() -> Vec<Spent> {
     spent.unwrap_or_default()
 }
 
-/// Waits since the beginning, or since [`forget_waits`].
-pub(crate) fn waits() -> Vec<Wait> {
+/// Lines of source that waited since the beginning or [`forget_waits`], the longest wait first;
+/// empty outside a simulation.
+#[must_use]
+pub fn waits() -> Vec<Wait> {
     on_engine(|engine| engine.waits.sorted()).unwrap_or_default()
 }
 
-/// Forgets waits.
-pub(crate) fn forget_waits() {
+/// Forgets earlier [`waits`].
+pub fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 

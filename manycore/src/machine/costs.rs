@@ -1,10 +1,5 @@
 //! The cost parameters of a machine: one table of all of them, and how a machine's file gives them.
 
-use serde::Deserialize;
-use serde_spanned::Spanned;
-
-use super::fault::{MachineError, sourced};
-
 /// Time on a simulated machine, in picoseconds.
 pub type Picoseconds = u64;
 
@@ -15,26 +10,13 @@ pub const NANOSECOND: Picoseconds = 1_000;
 /// guesses depend on each other, as all are paths through one scheduler.
 pub const SYSTEM: &str = "system";
 
-/// The largest cost in nanoseconds, a second: a longer one means a wrong unit, and sums stay far
-/// from overflow.
-const MOST_NS: f64 = 1e9;
-
-/// One cost parameter as written: its value and its source.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Price {
-    pub(super) value: Spanned<f64>,
-    source: Spanned<String>,
-}
-
-/// Declares [`Costs`] and the table `[price]` of a machine's file from one list. A row has the
-/// parameter's documentation, its name and type, and its key (with the unit). Then come the method
-/// of [`Reader`] that reads a written value, and the value on a machine where everything is free.
-/// `system` marks a parameter that is part of [`SYSTEM`].
+/// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
+/// the function that converts a written value, and the value where everything is free. The word
+/// `system` marks the parameters that [`SYSTEM`] scales.
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
-        $name:ident: $type:ty = $key:literal, $read:ident, $free:expr $(, $system:ident)?;
+        $name:ident: $type:ty = $key:literal, $convert:ident, $free:expr $(, $system:ident)?;
     )*) => {
         /// The cost parameters, in picoseconds if no other unit is named.
         ///
@@ -44,7 +26,7 @@ macro_rules! costs {
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
             /// Of a core: the speed of each of its two hardware threads while both run, as a part
-            /// of its speed alone. It is not a parameter of `[price]` in a machine's file.
+            /// of its speed alone. `[hardware-threads]` in a machine's file has it.
             pub shared_speed: f64,
         }
 
@@ -54,59 +36,17 @@ macro_rules! costs {
             pub fn free() -> Self {
                 Self { $($name: $free,)* shared_speed: 1.0 }
             }
-        }
 
-        /// Every cost parameter as written. A machine's file has all of them: a default would be a
-        /// guess without a source.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub(super) struct CostTables {
-            $(#[serde(rename = $key)] pub(super) $name: Price,)*
-        }
-
-        /// The own cost parameters of a machine that is based on another one.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub(super) struct OwnCosts {
-            $(#[serde(rename = $key)] $name: Option<Price>,)*
-        }
-
-        impl OwnCosts {
-            /// Replaces those in `costs` by these, after a check.
-            pub(super) fn replace(
-                &self,
-                costs: &mut Costs,
-                scaled: Option<(&str, f64)>,
-                fault: &impl Fn(usize, String) -> MachineError,
-            ) -> Result<(), MachineError> {
-                let reader = Reader { scaled, fault };
-                $(if let Some(own) = &self.$name {
-                    costs.$name = reader.$read($key, own)?;
-                })*
+            pub(super) fn set(&mut self, key: &str, value: f64, factor: f64) -> Result<(), String> {
+                match key {
+                    $($key => self.$name = $convert(value, factor)?,)*
+                    _ => return Err(unknown()),
+                }
                 Ok(())
             }
         }
 
-        /// Each parameter's key, and whether it is part of [`SYSTEM`].
-        const KEYS: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
-
-        impl CostTables {
-            /// The cost parameters, checked.
-            pub(super) fn read(
-                &self,
-                scaled: Option<(&str, f64)>,
-                fault: &impl Fn(usize, String) -> MachineError,
-            ) -> Result<Costs, MachineError> {
-                if let Some((wanted, _)) = scaled {
-                    known(wanted).map_err(|message| fault(0, message))?;
-                }
-                let reader = Reader { scaled, fault };
-                Ok(Costs {
-                    $($name: reader.$read($key, &self.$name)?,)*
-                    shared_speed: 1.0,
-                })
-            }
-        }
+        const ALL: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
     };
     (@is_system system) => { true };
     (@is_system) => { false };
@@ -121,7 +61,7 @@ costs! {
     fence: Picoseconds = "fence-ns", time, 0;
     /// Of a core: the factor of a branch's own instructions, relative to the cycles on the host
     /// that measured them.
-    own_instructions: f64 = "own-instructions", factor, 1.0;
+    own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
     /// Of a core: an allocation, or freeing what it allocated itself.
@@ -186,6 +126,14 @@ costs! {
 }
 
 impl Costs {
+    /// The keys of all parameters, in alphabetical order.
+    #[must_use]
+    pub fn keys() -> Vec<&'static str> {
+        let mut keys: Vec<_> = ALL.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// Makes a line from every other core cost the same.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
@@ -194,91 +142,57 @@ impl Costs {
     }
 }
 
-/// Refuses a key that does not name a cost parameter or a group of them.
-fn known(wanted: &str) -> Result<(), String> {
-    if wanted == SYSTEM || KEYS.iter().any(|(key, _)| *key == wanted) {
-        return Ok(());
-    }
-    let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
-    Err(format!(
-        "{wanted}: unknown cost parameter; known: {}",
-        known.join(", ")
-    ))
+pub(super) fn is_meant(name: &str, key: &str) -> bool {
+    name == key || (name == SYSTEM && ALL.contains(&(key, true)))
 }
 
-/// Reads written values, and scales the selected ones.
-struct Reader<'a, F> {
-    scaled: Option<(&'a str, f64)>,
-    fault: &'a F,
+pub(super) fn unknown() -> String {
+    let known = Costs::keys().join(", ");
+    format!("unknown cost parameter; known: {known}")
 }
 
-impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
-    /// A number from 0 to `most`, scaled up to that limit.
-    fn within(&self, key: &str, price: &Price, most: f64) -> Result<f64, MachineError> {
-        sourced(&price.source, key, self.fault)?;
-        let value = *price.value.get_ref();
-        if !(0.0..=most).contains(&value) {
-            return Err((self.fault)(
-                price.value.span().start,
-                format!("{key} = {value}: write a number from 0 to {most}"),
-            ));
-        }
-        let is_meant =
-            |wanted: &str| wanted == key || (wanted == SYSTEM && KEYS.contains(&(key, true)));
-        let factor = self
-            .scaled
-            .filter(|(wanted, _)| is_meant(wanted))
-            .map_or(1.0, |(_, factor)| factor);
+fn within(value: f64, factor: f64, most: f64) -> Result<f64, String> {
+    if (0.0..=most).contains(&value) {
         Ok((value * factor).min(most))
+    } else {
+        Err(format!("write a number from 0 to {most}"))
     }
+}
 
-    /// Nanoseconds, as picoseconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and a second"
-    )]
-    fn time(&self, key: &str, price: &Price) -> Result<Picoseconds, MachineError> {
-        let ns = self.within(key, price, MOST_NS)?;
-        Ok((ns * NANOSECOND as f64).round() as Picoseconds)
+/// Nanoseconds, as picoseconds: at most a second, because more means a wrong unit.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "within 0 and a second"
+)]
+fn time(value: f64, factor: f64) -> Result<Picoseconds, String> {
+    Ok((within(value, factor, 1e9)? * NANOSECOND as f64).round() as Picoseconds)
+}
+
+fn share(value: f64, factor: f64) -> Result<f64, String> {
+    within(value, factor, 1.0)
+}
+
+fn ratio(value: f64, factor: f64) -> Result<f64, String> {
+    within(value, factor, 100.0)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "within 1 and 1000"
+)]
+fn count(value: f64, factor: f64) -> Result<usize, String> {
+    match within(value, factor, 1_000.0) {
+        Ok(scaled) if value >= 1.0 && value.fract() == 0.0 => Ok(scaled.round().max(1.0) as usize),
+        _ => Err("write a whole number, 1 to 1000".to_owned()),
     }
+}
 
-    /// A share, from 0 to 1.
-    fn share(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
-        self.within(key, price, 1.0)
-    }
-
-    /// A whole number, at least 1.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and 1000"
-    )]
-    fn count(&self, key: &str, price: &Price) -> Result<usize, MachineError> {
-        let value = *price.value.get_ref();
-        if value.fract() != 0.0 || value < 1.0 {
-            return Err((self.fault)(
-                price.value.span().start,
-                format!("{key} = {value}: write a whole number, 1 to 1000"),
-            ));
-        }
-        Ok(self.within(key, price, 1_000.0)?.round().max(1.0) as usize)
-    }
-
-    /// A factor.
-    fn factor(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
-        self.within(key, price, 100.0)
-    }
-
-    /// Gigabytes a second, as picoseconds for a byte.
-    fn picoseconds_per_byte(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
-        let rate = self.within(key, price, 1e6)?;
-        if rate == 0.0 {
-            return Err((self.fault)(
-                price.value.span().start,
-                format!("{key} = 0: no access to memory would ever end; write more"),
-            ));
-        }
-        Ok(1e3 / rate)
+/// Gigabytes a second, as picoseconds for a byte.
+fn picoseconds_per_byte(value: f64, factor: f64) -> Result<f64, String> {
+    match within(value, factor, 1e6)? {
+        0.0 => Err("no access to memory would ever end; write more".to_owned()),
+        rate => Ok(1e3 / rate),
     }
 }

@@ -1,16 +1,11 @@
-//! The description of a machine: the arrangement of its cores, their costs, and their frequencies.
-//!
-//! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
+//! The description of a machine: the arrangement of its cores, their costs in picoseconds, and
+//! their frequencies.
 
 mod costs;
-mod fault;
 mod file;
-mod hardware_threads;
-mod own;
 
 pub use costs::{Costs, NANOSECOND, Picoseconds, SYSTEM};
-pub use fault::MachineError;
-pub use own::{Call, OwnInstructions};
+pub use file::MachineError;
 
 /// Maximum number of CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
@@ -28,14 +23,46 @@ pub struct Machine {
     pub costs: Costs,
     /// The frequencies of its cores.
     pub frequency: Frequency,
-    /// The time of a pool's own instructions on it, in addition to accesses.
-    pub own_instructions: OwnInstructions,
+    /// The time of the own instructions of each [`Call`] of the pool that runs, in picoseconds at
+    /// the reference frequency. It is negative if the core overlaps accesses of the call whose
+    /// costs are added one after the other.
+    pub own_instructions: [i64; 2],
+}
+
+/// A call of a pool's interface whose own instructions have a cost: those that access no shared
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `join` and `join_context`, with the execution of both closures.
+    Join,
+    /// The methods and functions called `spawn` and `spawn_fifo`, with the execution of the job.
+    Spawn,
+}
+
+impl Call {
+    /// All calls.
+    pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
+
+    /// The call with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|call| call.name() == name)
+    }
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Spawn => "spawn",
+        }
+    }
 }
 
 /// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
-/// sockets, from the first cluster of the first socket on. The operating system runs threads on
-/// CPUs: the hardware threads of the cores. Their numbers are those that Linux gives on x86: first
-/// one CPU of each core, then, in the same order, its sibling.
+/// sockets, from the first cluster of the first socket on. CPUs are the hardware threads of the
+/// cores, numbered as by Linux on x86: first one of each core, then, in the same order, its
+/// sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -134,8 +161,8 @@ pub struct Frequency {
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// The frequencies of the mode `dynamic`: the largest number of running cores of a socket, and
-    /// their frequency in MHz; ascending in cores. More cores have the frequency of the last row.
+    /// The mode `dynamic`: numbers of running cores of a socket, ascending, each with the frequency
+    /// in MHz up to that number. More cores have the frequency of the last row.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 
@@ -183,8 +210,17 @@ impl Machine {
                 fixed_mhz: 1_000,
                 dynamic_mhz: Vec::new(),
             },
-            own_instructions: OwnInstructions::default(),
+            own_instructions: [0; 2],
         }
+    }
+
+    /// Sets the cycles of a `call` of the branch that runs, times the cost parameter
+    /// `own-instructions`.
+    #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
+    pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
+        let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);
+        self.own_instructions[call as usize] =
+            (picoseconds * self.costs.own_instructions).round() as i64;
     }
 }
 
@@ -193,44 +229,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distance_follows_clusters_and_sockets() {
+    fn distance_follows_clusters_and_sockets_and_siblings_are_numbered_after_all_cores() {
         let topology = Topology {
             sockets: 2,
             clusters_per_socket: 2,
             cores_per_cluster: 4,
-            hardware_threads: 1,
-        };
-        assert_eq!([topology.cores(), topology.cpus()], [16, 16]);
-        assert_eq!(topology.sibling_of(3), None);
-        let from_zero = [0, 3, 4, 8].map(|core| topology.distance(0, core));
-        assert_eq!(
-            from_zero,
-            [
-                Distance::Own,
-                Distance::Cluster,
-                Distance::Socket,
-                Distance::Far
-            ]
-        );
-        assert_eq!(topology.distance(15, 12), Distance::Cluster);
-    }
-
-    #[test]
-    fn of_two_hardware_threads_the_second_of_each_core_is_numbered_after_all_first_ones() {
-        let topology = Topology {
-            sockets: 2,
-            clusters_per_socket: 1,
-            cores_per_cluster: 4,
             hardware_threads: 2,
         };
-        assert_eq!([topology.cores(), topology.cpus()], [8, 16]);
-        assert_eq!(
-            [2, 10].map(|cpu| topology.sibling_of(cpu)),
-            [Some(10), Some(2)]
-        );
-        assert_eq!([2, 10, 15].map(|cpu| topology.socket_of(cpu)), [0, 0, 1]);
-        let from_two = [10, 11, 15].map(|cpu| topology.distance(2, cpu));
-        assert_eq!(from_two, [Distance::Own, Distance::Cluster, Distance::Far]);
+        assert_eq!([topology.cores(), topology.cpus()], [16, 32]);
+        let siblings = [2, 18].map(|cpu| topology.sibling_of(cpu));
+        assert_eq!(siblings, [Some(18), Some(2)]);
+        assert_eq!([2, 18, 31].map(|cpu| topology.socket_of(cpu)), [0, 0, 1]);
+        let from_zero = [16, 3, 4, 24].map(|cpu| topology.distance(0, cpu));
+        let all = [
+            Distance::Own,
+            Distance::Cluster,
+            Distance::Socket,
+            Distance::Far,
+        ];
+        assert_eq!(from_zero, all);
+        assert_eq!(topology.distance(15, 12), Distance::Cluster);
     }
 
     #[test]
@@ -240,11 +258,8 @@ mod tests {
             fixed_mhz: 2_000,
             dynamic_mhz: vec![(2, 3_500), (8, 3_000)],
         };
-        let at = |running| frequency.mhz(FrequencyMode::Dynamic, running);
-        assert_eq!(
-            [at(1), at(2), at(3), at(8), at(60)],
-            [3_500, 3_500, 3_000, 3_000, 3_000]
-        );
+        let dynamic = [1, 2, 3, 60].map(|cores| frequency.mhz(FrequencyMode::Dynamic, cores));
+        assert_eq!(dynamic, [3_500, 3_500, 3_000, 3_000]);
         assert_eq!(frequency.mhz(FrequencyMode::Fixed, 1), 2_000);
     }
 }

@@ -1,17 +1,15 @@
 //! Shared ownership whose counts are words that cores share.
 
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// Like the standard library's, but each change of the count has a cost. It has no weak pointers.
-/// It cannot be a method's receiver or become an `Arc` of a trait, which are privileges of the
-/// standard library.
+/// Like the standard library's, but each change of the count has a cost. It has no weak pointers,
+/// and cannot be a method's receiver or become an `Arc` of a trait.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 
 /// Adds the cost of a change of the counts, which are before the value.
@@ -22,47 +20,30 @@ fn change_counts<T: ?Sized>(value: *const T, align: usize) {
 }
 
 impl<T> Arc<T> {
-    /// The first owner of `value`.
     pub fn new(value: T) -> Self {
         Self(sync::Arc::new(value))
     }
 
-    /// The value, if there is no other owner.
-    ///
-    /// # Errors
-    /// `this`, if there is.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         change_counts(this.as_value(), align_of::<T>());
         sync::Arc::try_unwrap(this.into_std()).map_err(Self)
     }
 
-    /// The value, if there is no other owner.
-    #[must_use]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         Self::try_unwrap(this).ok()
     }
 
-    /// The owner as a pointer to its value.
-    #[must_use]
     pub fn into_raw(this: Self) -> *const T {
         sync::Arc::into_raw(this.into_std())
     }
 
-    /// The owner that [`Self::into_raw`] made a pointer.
-    ///
-    /// # Safety
-    /// As of the standard library's.
     pub unsafe fn from_raw(value: *const T) -> Self {
         // SAFETY: the caller's promise, passed on.
         Self(unsafe { sync::Arc::from_raw(value) })
     }
 
-    /// Adds an owner of the value to which [`Self::into_raw`] made a pointer.
-    ///
-    /// # Safety
-    /// As of the standard library's.
     #[track_caller]
     pub unsafe fn increment_strong_count(value: *const T) {
         change_counts(value, align_of::<T>());
@@ -70,10 +51,6 @@ impl<T> Arc<T> {
         unsafe { sync::Arc::increment_strong_count(value) };
     }
 
-    /// Removes an owner of that value.
-    ///
-    /// # Safety
-    /// As of the standard library's.
     #[track_caller]
     pub unsafe fn decrement_strong_count(value: *const T) {
         // SAFETY: the caller's promise, passed on.
@@ -92,25 +69,18 @@ impl<T: ?Sized> Arc<T> {
         unsafe { ptr::read(&raw const this.0) }
     }
 
-    /// The value's address.
-    #[must_use]
     pub fn as_ptr(this: &Self) -> *const T {
         this.as_value()
     }
 
-    /// Whether both own the same value.
-    #[must_use]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
-    /// How many owners there are.
-    #[must_use]
     pub fn strong_count(this: &Self) -> usize {
         sync::Arc::strong_count(&this.0)
     }
 
-    /// The value, if there is no other owner.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         change_counts(this.as_value(), align_of_val(&*this.0));
@@ -160,38 +130,6 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
 impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<T: ?Sized + Eq> Eq for Arc<T> {}
-
-impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.0.partial_cmp(&other.0)
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for Arc<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.cmp(&other.0)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for Arc<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl<T: Default> Default for Arc<T> {
-    fn default() -> Self {
-        Self::new(T::default())
     }
 }
 

@@ -1,7 +1,14 @@
-//! The names of the standard library. Those that threads share lead to a simulated machine.
-//! Rewritten crates use this crate instead of `std`, `core` and `alloc`.
-//!
-//! Missing parts are not simulated: files, sockets, other processes, the time of day, assembler.
+//! The names of the standard library, for rewritten crates. Those that threads share lead to a
+//! simulated machine. Files, sockets, other processes, the time of day and assembler are missing,
+//! since they are not simulated.
+
+#![expect(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::missing_errors_doc,
+    clippy::missing_safety_doc,
+    reason = "the standard library documents these names"
+)]
 
 mod arc;
 
@@ -14,14 +21,10 @@ pub mod fs {
     use std::io;
     use std::path::Path;
 
-    /// Facts about the folder.
     #[derive(Debug)]
     pub struct Metadata(pub(crate) u64);
 
     /// `/proc/self/task`, which has a folder for each thread of the process.
-    ///
-    /// # Errors
-    /// There is no other file.
     pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
         let threads = if path.as_ref() == "/proc/self/task" {
             manycore::threads()
@@ -36,12 +39,9 @@ pub mod fs {
 
 /// The part of the crate `rustix` that a simulated machine implements.
 pub mod rustix {
-    /// System calls about threads.
     pub mod thread {
-        use std::convert::Infallible;
         use std::io;
 
-        /// A command for [`membarrier`].
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum MembarrierCommand {
@@ -51,45 +51,12 @@ pub mod rustix {
             PrivateExpedited,
         }
 
-        /// Registers the process for that.
-        ///
-        /// # Errors
-        /// Never.
         #[track_caller]
         pub fn membarrier(command: MembarrierCommand) -> io::Result<()> {
             if let MembarrierCommand::PrivateExpedited = command {
                 manycore::heavy_fence();
             }
             Ok(())
-        }
-
-        /// The core on which this runs.
-        #[must_use]
-        pub fn sched_getcpu() -> usize {
-            manycore::current_core().unwrap_or(0)
-        }
-
-        /// All cores of the machine.
-        #[derive(Clone, Copy, Debug)]
-        pub struct CpuSet(());
-
-        impl CpuSet {
-            /// More than any machine has.
-            pub const MAX_CPU: usize = 1024;
-
-            /// Whether the machine has the core.
-            #[must_use]
-            pub fn is_set(&self, cpu: usize) -> bool {
-                manycore::cores().is_some_and(|cores| cpu < cores)
-            }
-        }
-
-        /// Cores that this thread may use, which are all.
-        ///
-        /// # Errors
-        /// Never.
-        pub fn sched_getaffinity(_of_this_thread: Option<Infallible>) -> io::Result<CpuSet> {
-            Ok(CpuSet(()))
         }
     }
 }
@@ -114,9 +81,6 @@ pub mod boxed {
     pub use std::boxed::*;
 
     /// Like `Box::from_raw`, but adds the cost of the value's lines.
-    ///
-    /// # Safety
-    /// As there.
     #[inline]
     #[track_caller]
     pub unsafe fn from_raw<T: ?Sized>(place: *mut T) -> Box<T> {
@@ -139,19 +103,16 @@ pub mod cell {
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
 
     impl<T> UnsafeCell<T> {
-        /// A cell that holds `value`.
         pub const fn new(value: T) -> Self {
             Self(std::cell::UnsafeCell::new(value))
         }
 
-        /// The value.
         pub fn into_inner(self) -> T {
             self.0.into_inner()
         }
     }
 
     impl<T: ?Sized> UnsafeCell<T> {
-        /// The value's address, for reads and writes.
         #[inline]
         #[track_caller]
         pub fn get(&self) -> *mut T {
@@ -161,12 +122,10 @@ pub mod cell {
             place
         }
 
-        /// The value, by exclusive access, which costs nothing.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut()
         }
 
-        /// The address of the value of an existing cell.
         pub const fn raw_get(cell: *const Self) -> *mut T {
             cell as *mut T
         }
@@ -179,14 +138,10 @@ pub mod cell {
     }
 }
 
-/// Pointers. Other threads may also follow volatile ones.
 pub mod ptr {
     pub use std::ptr::*;
 
     /// Like the standard library's, but adds the cost of the lines that are read.
-    ///
-    /// # Safety
-    /// As there.
     #[inline]
     #[track_caller]
     pub unsafe fn read_volatile<T>(place: *const T) -> T {
@@ -196,9 +151,6 @@ pub mod ptr {
     }
 
     /// Like the standard library's, but adds the cost of the lines that are written.
-    ///
-    /// # Safety
-    /// As there.
     #[inline]
     #[track_caller]
     pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
@@ -217,8 +169,6 @@ pub mod hash {
     pub struct DefaultHasher(std::hash::DefaultHasher);
 
     impl DefaultHasher {
-        /// A hasher without input.
-        #[must_use]
         pub fn new() -> Self {
             let mut hasher = std::hash::DefaultHasher::new();
             hasher.write_u64(manycore::seed());
@@ -250,7 +200,6 @@ pub mod hint {
     pub use manycore::spin_loop;
 }
 
-/// Primitives that threads share.
 pub mod sync {
     pub use std::sync::*;
 
@@ -261,7 +210,6 @@ pub mod sync {
 
     pub use crate::arc::Arc;
 
-    /// Words that threads share.
     pub mod atomic {
         pub use std::sync::atomic::*;
 
@@ -283,10 +231,6 @@ pub mod thread {
     };
     pub use std::thread::panicking;
 
-    /// Cores of the machine.
-    ///
-    /// # Errors
-    /// Outside a simulation.
     pub fn available_parallelism() -> io::Result<NonZeroUsize> {
         let cores = manycore::cores().and_then(NonZeroUsize::new);
         cores.ok_or_else(|| io::Error::other("no simulation runs"))
@@ -295,11 +239,8 @@ pub mod thread {
 
 /// Extensions for this system; threads have no system handles.
 pub mod os {
-    /// Those of Unix.
     pub mod unix {
-        /// Facts about files.
         pub mod fs {
-            /// By numbers.
             pub trait MetadataExt {
                 /// Number of links to the folder: its own, the one from above, and one from each
                 /// folder in it.
@@ -318,33 +259,24 @@ pub mod os {
             /// The type of a handle; it has no values.
             pub type RawPthread = std::convert::Infallible;
 
-            /// Types with a handle.
             pub trait JoinHandleExt {
-                /// The number.
-                ///
-                /// # Panics
-                /// Always.
                 fn as_pthread_t(&self) -> RawPthread {
                     panic!("a simulated thread has no handle of the system")
                 }
 
-                /// The number.
-                ///
-                /// # Panics
-                /// Always.
-                fn into_pthread_t(self) -> RawPthread;
-            }
-
-            impl<T> JoinHandleExt for manycore::thread::JoinHandle<T> {
-                fn into_pthread_t(self) -> RawPthread {
+                fn into_pthread_t(self) -> RawPthread
+                where
+                    Self: Sized,
+                {
                     self.as_pthread_t()
                 }
             }
+
+            impl<T> JoinHandleExt for manycore::thread::JoinHandle<T> {}
         }
     }
 }
 
-/// The machine's time.
 pub mod time {
     pub use std::time::{Duration, TryFromFloatSecsError};
 

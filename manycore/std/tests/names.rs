@@ -41,23 +41,6 @@ fn a_parked_thread_goes_on_by_leave_or_when_its_time_is_up() {
 }
 
 #[test]
-fn a_wait_for_a_message_ends_when_its_time_is_up() {
-    let (late, there, over) = on_four(|| {
-        let (sender, receiver) = mpsc::channel();
-        let late = receiver.recv_timeout(Duration::from_micros(4));
-        let other = thread::spawn(move || sender.send(1).unwrap());
-        let there = receiver.recv_timeout(Duration::from_secs(1));
-        other.join().unwrap();
-        (late, there, receiver.recv_timeout(Duration::from_secs(1)))
-    });
-    assert_eq!(late, Err(mpsc::RecvTimeoutError::Timeout));
-    assert_eq!(
-        (there, over),
-        (Ok(1), Err(mpsc::RecvTimeoutError::Disconnected))
-    );
-}
-
-#[test]
 fn a_barrier_of_all_cores_costs_what_the_machine_says_and_threads_are_folders() {
     let mut machine = Machine::free(2);
     machine.costs.heavy_fence = 7_000_000;

@@ -7,47 +7,13 @@ use std::time::Duration;
 use manycore::atomic::{AtomicBool, AtomicUsize, Ordering};
 use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 
-const NS: Picoseconds = 1_000;
-const US: Picoseconds = 1_000 * NS;
+use crate::{NS, US, on_threads, simulate, time_of, timed};
 
-/// A machine of so many cores with two hardware threads, each of which is half as fast while both
-/// run.
 fn machine(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.topology.hardware_threads = 2;
     machine.costs.shared_speed = 0.5;
     machine
-}
-
-fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -> (R, Picoseconds) {
-    let finished = run(machine, FrequencyMode::Fixed, 1, main).unwrap();
-    (finished.result, finished.elapsed)
-}
-
-/// How long 300 µs of work take beside a thread that does `other`, on a machine of one core.
-fn beside(other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
-    beside_from(0, other)
-}
-
-/// The same on a machine where each thread takes so long until it runs.
-fn beside_from(wake: Picoseconds, other: impl FnOnce(Arc<AtomicBool>) + 'static) -> Picoseconds {
-    let mut machine = machine(1);
-    machine.costs.pause = 40 * NS;
-    machine.costs.resume_polling = wake;
-    machine.costs.resume = wake;
-    let (worked, _) = simulate(&machine, || {
-        let is_done = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_done);
-        let sibling = thread::spawn(move || other(told));
-        let begun = manycore::time::Instant::now();
-        manycore::work(300 * US);
-        let worked = manycore::time::Instant::now().duration_since(begun);
-        is_done.store(true, Ordering::Release);
-        sibling.thread().unpark();
-        sibling.join().unwrap();
-        worked
-    });
-    Picoseconds::try_from(worked.as_nanos()).unwrap() * NS
 }
 
 /// Work is simulated in pieces of a microsecond, so the start and end of a sibling have that
@@ -56,54 +22,61 @@ fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
 
-#[test]
-fn two_siblings_that_work_take_longer_by_the_speed_that_they_share() {
-    let elapsed = beside(|_| manycore::work(300 * US));
-    assert!(is_about(elapsed, 600 * US), "{elapsed}");
+/// How long 300 µs of work take beside a thread that does `other`, on a machine of one core where
+/// each thread takes `wake` until it runs.
+fn beside(wake: Picoseconds, other: fn(Arc<AtomicBool>)) -> Picoseconds {
+    let mut machine = machine(1);
+    machine.costs.pause = 40 * NS;
+    machine.costs.resume_polling = wake;
+    machine.costs.resume = wake;
+    let main = move || {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_done);
+        let sibling = thread::spawn(move || other(told));
+        let worked = timed(|| manycore::work(300 * US));
+        is_done.store(true, Ordering::Release);
+        sibling.thread().unpark();
+        sibling.join().unwrap();
+        worked
+    };
+    simulate(&machine, main).0
 }
 
 #[test]
-fn a_sibling_that_sleeps_costs_nothing() {
-    assert_eq!(beside(|_| thread::park()), 300 * US);
-    assert_eq!(
-        beside(|_| thread::sleep(Duration::from_millis(1))),
-        300 * US
-    );
-}
-
-#[test]
-fn a_sibling_that_spins_costs_what_one_that_works_does() {
-    let elapsed = beside(|is_done| {
+fn work_takes_longer_by_the_shared_speed_exactly_while_a_sibling_runs() {
+    let works = |_| manycore::work(300 * US);
+    let spins = |is_done: Arc<AtomicBool>| {
         while !is_done.load(Ordering::Acquire) {
             manycore::spin_loop();
         }
-    });
-    assert!(is_about(elapsed, 600 * US), "{elapsed}");
-}
-
-#[test]
-fn long_work_goes_on_alone_when_the_sibling_falls_asleep() {
-    let elapsed = beside(|_| {
+    };
+    let falls_asleep = |_| {
         manycore::work(10 * US);
         thread::park();
-    });
-    assert!(is_about(elapsed, 310 * US), "{elapsed}");
-}
-
-#[test]
-fn long_work_is_slowed_from_when_the_sibling_wakes() {
-    let elapsed = beside(|_| {
+    };
+    let wakes = |_| {
         thread::sleep(Duration::from_micros(200));
         manycore::work(1_000 * US);
-    });
-    assert!(is_about(elapsed, 400 * US), "{elapsed}");
-}
-
-#[test]
-fn a_sibling_that_is_being_woken_costs_nothing_before_it_runs() {
-    // It starts after 200 µs, sleeps for 50, and starts again when the work is done.
-    let elapsed = beside_from(200 * US, |_| thread::sleep(Duration::from_micros(50)));
-    assert_eq!(elapsed, 300 * US);
+    };
+    let sleeps = |_| thread::sleep(Duration::from_micros(50));
+    for (what, wake, other, expected) in [
+        ("it works", 0, works as fn(Arc<AtomicBool>), 600 * US),
+        ("it spins", 0, spins, 600 * US),
+        ("it falls asleep", 0, falls_asleep, 310 * US),
+        ("it wakes", 0, wakes, 400 * US),
+        ("it is parked", 0, |_| thread::park(), 300 * US),
+        (
+            "it sleeps",
+            0,
+            |_| thread::sleep(Duration::from_millis(1)),
+            300 * US,
+        ),
+        // It starts after 200 µs, sleeps for 50, and starts again when the work is done.
+        ("it is being woken", 200 * US, sleeps, 300 * US),
+    ] {
+        let elapsed = beside(wake, other);
+        assert!(is_about(elapsed, expected), "{what}: {elapsed}");
+    }
 }
 
 #[test]
@@ -111,19 +84,17 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
     let elapsed = |mut machine: Machine| {
         machine.costs.set_transfers(50 * NS);
         machine.costs.hit = NS;
-        let body = || {
+        time_of(&machine, || {
             #[repr(align(128))]
             struct Word(AtomicUsize);
             let word = Arc::new(Word(AtomicUsize::new(0)));
-            let other = Arc::clone(&word);
             let count = |word: Arc<Word>| {
                 move || (0..100).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed))
             };
-            let thread = thread::spawn(count(other));
+            let thread = thread::spawn(count(Arc::clone(&word)));
             count(word)();
             thread.join().unwrap();
-        };
-        simulate(&machine, body).1
+        })
     };
     let siblings = elapsed(machine(1));
     // Each access of the two takes twice as long as alone.
@@ -136,36 +107,30 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
 fn siblings_share_what_their_core_may_read_from_memory() {
     let mut machine = machine(1);
     machine.costs.byte = 100.0;
-    let read = || (0..1_000).for_each(|_| manycore::work_moving(0, 4_096));
-    let ((), alone) = simulate(&machine, read);
-    let ((), both) = simulate(&machine, move || {
-        let sibling = thread::spawn(read);
-        read();
-        sibling.join().unwrap();
-    });
+    let read = |_| (0..1_000).for_each(|_| manycore::work_moving(0, 4_096));
+    let alone = time_of(&machine, move || read(0));
+    let both = time_of(&machine, move || on_threads(2, read));
     assert!(is_about(both, 2 * alone), "{both}, {alone} alone");
 }
 
-/// The cores of threads that all run at once, the first thread's first.
-fn places(cores: usize, threads: usize) -> Vec<usize> {
-    let body = move || {
+#[test]
+fn new_threads_get_cores_of_their_own_before_they_get_siblings() {
+    let places = |threads: usize| {
         let place = || {
             let core = manycore::current_core().unwrap();
             manycore::work(100 * US);
             core
         };
-        let others: Vec<_> = (1..threads).map(|_| thread::spawn(place)).collect();
-        let first = place();
-        let others = others.into_iter().map(|thread| thread.join().unwrap());
-        std::iter::once(first).chain(others).collect()
+        let main = move || {
+            let others: Vec<_> = (1..threads).map(|_| thread::spawn(place)).collect();
+            let first = place();
+            let others = others.into_iter().map(|thread| thread.join().unwrap());
+            std::iter::once(first).chain(others).collect::<Vec<_>>()
+        };
+        simulate(&machine(3), main).0
     };
-    simulate(&machine(cores), body).0
-}
-
-#[test]
-fn new_threads_get_cores_of_their_own_before_they_get_siblings() {
-    assert_eq!(places(3, 3), [0, 1, 2]);
-    assert_eq!(places(3, 6), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(places(3), [0, 1, 2]);
+    assert_eq!(places(6), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]
@@ -187,12 +152,8 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
         (other.join().unwrap(), woken)
     };
     assert_eq!(simulate(&machine(3), place).0, (Some(1), Some(2)));
-    let siblings = simulate(&machine(2), place).0;
-    assert_eq!(
-        siblings,
-        (Some(1), Some(3)),
-        "both cores run: the nearest sibling"
-    );
+    // Both cores run: the nearest sibling.
+    assert_eq!(simulate(&machine(2), place).0, (Some(1), Some(3)));
 }
 
 #[test]
@@ -201,7 +162,7 @@ fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
     machine.costs.resume = 3 * US;
     machine.costs.deep_after = 100 * US;
     machine.costs.deep_resume = 70 * US;
-    let ((), elapsed) = simulate(&machine, || {
+    let elapsed = time_of(&machine, || {
         let sleeper = thread::spawn(thread::park);
         manycore::work(1_000 * US);
         sleeper.thread().unpark();
@@ -222,9 +183,8 @@ fn two_siblings_that_run_are_one_running_core_of_the_socket() {
             manycore::work(300 * US);
             sibling.join().unwrap();
         };
-        run(&machine, FrequencyMode::Dynamic, 1, body)
-            .unwrap()
-            .elapsed
+        let finished = run(&machine, FrequencyMode::Dynamic, 1, body);
+        finished.unwrap().elapsed
     };
     assert!(is_about(elapsed(1), 150 * US));
     assert!(is_about(elapsed(2), 300 * US));

@@ -8,56 +8,34 @@ use manycore::lock::{Condvar, Mutex};
 use manycore::{FrequencyMode, Machine, Picoseconds, Spending, run, thread};
 use proptest::prelude::*;
 
-const NS: Picoseconds = 1_000;
+use crate::{NS, on_threads, simulate, time_of, timed};
 
-/// A word on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-fn machine(cores: usize) -> Machine {
-    Machine::free(cores)
-}
-
-fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -> (R, Picoseconds) {
-    let finished = run(machine, FrequencyMode::Fixed, 1, main).unwrap();
-    (finished.result, finished.elapsed)
-}
-
-/// Runs `body` on `threads` threads, each with its number, and waits for all.
-fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
-    let start = |i| {
-        let body = body.clone();
-        thread::spawn(move || body(i))
-    };
-    let handles: Vec<_> = (0..threads).map(start).collect();
-    for handle in handles {
-        handle.join().unwrap();
-    }
-}
-
-#[test]
-fn work_alone_takes_the_reported_cost() {
-    let ((), elapsed) = simulate(&machine(1), || manycore::work(5_000 * NS));
-    assert_eq!(elapsed, 5_000 * NS);
+/// A machine on which a transfer takes 50 ns and a hit 1.
+fn with_lines(cores: usize) -> Machine {
+    let mut machine = Machine::free(cores);
+    machine.costs.set_transfers(50 * NS);
+    machine.costs.hit = NS;
+    machine
 }
 
 #[test]
 fn threads_on_cores_of_their_own_work_at_the_same_time() {
-    let ((), elapsed) = simulate(&machine(8), || {
-        on_threads(8, |_| manycore::work(1_000 * NS));
-    });
-    assert_eq!(elapsed, 1_000 * NS);
+    for threads in [1, 8] {
+        let work = move || on_threads(threads, |_| manycore::work(1_000 * NS));
+        assert_eq!(time_of(&Machine::free(threads), work), 1_000 * NS);
+    }
 }
 
 /// Number of accesses that `threads` threads make to one word, in the time of a transfer of its
 /// line.
 fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
-    let mut machine = machine(threads);
-    machine.costs.set_transfers(50 * NS);
-    machine.costs.hit = NS;
+    let mut machine = with_lines(threads);
     machine.costs.occupancy = occupancy;
-    let ((), elapsed) = simulate(&machine, move || {
+    let elapsed = time_of(&machine, move || {
         let word = Arc::new(Padded::default());
         on_threads(threads, move |_| {
             for _ in 0..100 {
@@ -69,9 +47,9 @@ fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
 }
 
 #[test]
-fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
-    for threads in [2, 4, 16] {
-        let accesses = accesses_per_transfer(threads, 1.0);
+fn a_hot_line_gives_one_access_for_the_occupied_part_of_each_transfer() {
+    for (threads, occupancy) in [(2, 1.0), (4, 1.0), (16, 1.0), (16, 0.5)] {
+        let accesses = accesses_per_transfer(threads, occupancy) * occupancy;
         assert!(
             (accesses - 1.0).abs() < 0.05,
             "{threads} threads: {accesses}"
@@ -80,44 +58,27 @@ fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
 }
 
 #[test]
-fn a_line_whose_transfer_overlaps_the_next_by_half_serves_twice_as_often() {
-    let accesses = accesses_per_transfer(16, 0.5);
-    assert!((accesses / 2.0 - 1.0).abs() < 0.05, "{accesses} a transfer");
-}
-
-/// Two threads that each write a word of their own.
-fn two_words(machine: &Machine, are_apart: bool) -> Picoseconds {
+fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
     #[repr(align(128))]
     struct Words([AtomicUsize; 32]);
-    let other = if are_apart { 16 } else { 1 };
-    let body = move || {
-        let words = Arc::new(Words([const { AtomicUsize::new(0) }; 32]));
-        on_threads(2, move |i| {
-            for _ in 0..100 {
-                words.0[i * other].fetch_add(1, Ordering::Relaxed);
-            }
-        });
+    let elapsed = |other: usize| {
+        time_of(&with_lines(2), move || {
+            let words = Arc::new(Words([const { AtomicUsize::new(0) }; 32]));
+            on_threads(2, move |i| {
+                for _ in 0..100 {
+                    words.0[i * other].fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        })
     };
-    simulate(machine, body).1
-}
-
-#[test]
-fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
-    let mut machine = machine(2);
-    machine.costs.set_transfers(50 * NS);
-    machine.costs.hit = NS;
-    let together = two_words(&machine, false);
-    let apart = two_words(&machine, true);
+    let (together, apart) = (elapsed(1), elapsed(16));
     assert!(together > 190 * 50 * NS, "{together}");
     assert!(apart < 10 * 50 * NS, "{apart}");
 }
 
 #[test]
 fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
-    let mut machine = machine(4);
-    machine.costs.set_transfers(50 * NS);
-    machine.costs.hit = NS;
-    let ((), elapsed) = simulate(&machine, || {
+    let elapsed = time_of(&with_lines(4), || {
         let word = Arc::new(Padded::default());
         on_threads(4, move |_| {
             for _ in 0..1000 {
@@ -130,82 +91,68 @@ fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
 
 #[test]
 fn a_store_is_buffered_and_a_fence_waits_for_it() {
-    let mut machine = machine(2);
+    let mut machine = Machine::free(2);
     machine.costs.set_transfers(80 * NS);
     let ((store, with_fence), _) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         let write = |with_fence: bool| {
             let word = Arc::clone(&word);
-            move || {
-                let started = manycore::time::Instant::now();
+            let write = move || {
                 word.0.store(1, Ordering::Release);
                 if with_fence {
                     fence(Ordering::SeqCst);
                 }
-                manycore::time::Instant::now().picoseconds() - started.picoseconds()
-            }
+            };
+            thread::spawn(|| timed(write)).join().unwrap()
         };
         // Each time on another core than the one that has the line.
         word.0.store(0, Ordering::Relaxed);
-        let store = thread::spawn(write(false)).join().unwrap();
+        let store = write(false);
         word.0.fetch_add(1, Ordering::Relaxed);
-        (store, thread::spawn(write(true)).join().unwrap())
+        (store, write(true))
     });
-    assert_eq!(store, 0);
-    assert_eq!(with_fence, 80 * NS);
+    assert_eq!((store, with_fence), (0, 80 * NS));
 }
 
 #[test]
 fn a_buffer_that_is_full_makes_stores_wait() {
-    let mut machine = machine(1);
+    let mut machine = Machine::free(1);
     machine.costs.memory = 80 * NS;
     machine.costs.store_buffer = 4;
     let (waited, _) = simulate(&machine, || {
         let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
-        let started = manycore::time::Instant::now();
-        for word in &words {
-            word.0.store(1, Ordering::Relaxed);
-        }
-        manycore::time::Instant::now().picoseconds() - started.picoseconds()
+        timed(|| {
+            words
+                .iter()
+                .for_each(|word| word.0.store(1, Ordering::Relaxed))
+        })
     });
     assert_eq!(waited, 96 * 80 * NS);
 }
 
 #[test]
-fn cores_share_the_memory_of_their_socket() {
-    let mut machine = machine(8);
+fn work_that_moves_bytes_takes_as_long_as_the_slowest_of_work_core_and_socket() {
+    let mut machine = Machine::free(8);
     machine.costs.byte = 100.0;
     machine.costs.socket_byte = 25.0;
-    for (threads, expected) in [(1, 409.6), (4, 409.6), (8, 819.2)] {
-        let ((), elapsed) = simulate(&machine, move || {
-            on_threads(threads, |_| {
-                (0..1000).for_each(|_| manycore::work_moving(0, 4_096));
-            });
+    for (threads, work_ns, expected_ns) in [
+        (1, 1, 409.6),
+        (4, 1, 409.6),
+        (8, 1, 819.2),
+        (1, 1_000, 1_000.0),
+    ] {
+        let elapsed = time_of(&machine, move || {
+            let work = move |_| manycore::work_moving(work_ns * NS, 4_096);
+            on_threads(threads, move |_| (0..1000).for_each(work));
         });
-        let nanoseconds = elapsed as f64 / 1e3;
-        let expected = expected * 1e3;
-        assert!(
-            (nanoseconds / expected - 1.0).abs() < 0.02,
-            "{threads}: {nanoseconds} ns"
-        );
-    }
-}
-
-#[test]
-fn work_that_moves_bytes_takes_as_long_as_the_slower_of_the_two() {
-    let mut machine = machine(1);
-    machine.costs.byte = 100.0;
-    for (work_ns, expected_ns) in [(1, 409), (1_000, 1_000)] {
-        let ((), elapsed) = simulate(&machine, move || {
-            on_threads(1, move |_| manycore::work_moving(work_ns * NS, 4_096));
-        });
-        assert_eq!(elapsed / NS, expected_ns);
+        let ns = elapsed as f64 / 1e6;
+        assert!((ns / expected_ns - 1.0).abs() < 0.02, "{threads}: {ns} ns");
     }
 }
 
 #[test]
 fn cores_slow_down_as_more_of_them_run() {
-    let mut machine = machine(4);
+    let mut machine = Machine::free(4);
     machine.frequency.dynamic_mhz = vec![(2, 2_000), (4, 1_000)];
     let elapsed = |mode| {
         let body = || {
@@ -221,7 +168,7 @@ fn cores_slow_down_as_more_of_them_run() {
 
 #[test]
 fn time_is_accounted_for_to_the_last_picosecond() {
-    let mut machine = machine(3);
+    let mut machine = Machine::free(3);
     machine.costs.resume = 3_000 * NS;
     machine.costs.hit = NS;
     machine.costs.set_transfers(20 * NS);
@@ -241,7 +188,6 @@ fn time_is_accounted_for_to_the_last_picosecond() {
     assert_eq!(spent[3].on(Spending::Asleep), 5_000 * NS);
 }
 
-/// A tree of tasks: a task does its own work, and then its children run in any order.
 #[derive(Clone, Debug)]
 struct Task {
     work: Picoseconds,
@@ -250,22 +196,13 @@ struct Task {
 
 impl Task {
     fn all_work(&self) -> Picoseconds {
-        self.work
-            + self
-                .children
-                .iter()
-                .map(Self::all_work)
-                .sum::<Picoseconds>()
+        let children = self.children.iter().map(Self::all_work);
+        self.work + children.sum::<Picoseconds>()
     }
 
     fn longest_path(&self) -> Picoseconds {
-        self.work
-            + self
-                .children
-                .iter()
-                .map(Self::longest_path)
-                .max()
-                .unwrap_or(0)
+        let children = self.children.iter().map(Self::longest_path);
+        self.work + children.max().unwrap_or(0)
     }
 }
 
@@ -283,7 +220,6 @@ fn tasks() -> impl Strategy<Value = Task> {
     })
 }
 
-/// Runs a tree greedily: no core is idle while a task is ready.
 fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
     struct Ready {
         tasks: VecDeque<Task>,
@@ -297,7 +233,7 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
         }),
         Condvar::new(),
     ));
-    simulate(&machine(threads), move || {
+    simulate(&Machine::free(threads), move || {
         on_threads(threads, move |_| {
             let (ready, changed) = &*shared;
             let mut guard = ready.lock().unwrap();
@@ -333,7 +269,7 @@ proptest! {
 }
 
 /// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
-/// each addition. Returns the threads in the order of the word's values, and the whole time.
+/// each addition. Returns the threads in the order of their additions, and the whole time.
 fn additions(
     machine: &Machine,
     each: usize,
@@ -355,7 +291,6 @@ fn additions(
     })
 }
 
-/// How long a group of threads has the word in a row, in the middle of the additions.
 fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);
@@ -367,9 +302,7 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
 }
 
 fn with_run(cores: usize, run: usize) -> Machine {
-    let mut machine = machine(cores);
-    machine.costs.set_transfers(50 * NS);
-    machine.costs.hit = NS;
+    let mut machine = with_lines(cores);
     machine.costs.run = run;
     machine
 }
@@ -390,17 +323,13 @@ fn a_core_does_as_many_operations_in_a_row_on_a_hot_line_as_the_run_allows() {
 }
 
 #[test]
-fn a_core_that_comes_back_after_the_line_left_waits_for_it() {
-    let (adders, _) = additions(&with_run(2, 4), 200, || 60 * NS);
-    let streaks = streaks(&adders, |it| it);
-    assert!(streaks.iter().all(|it| *it == 1), "{streaks:?}");
-}
-
-#[test]
-fn a_core_that_works_as_long_as_half_a_transfer_does_two_operations_before_the_line_leaves() {
-    let (adders, _) = additions(&with_run(2, 8), 200, || 30 * NS);
-    let streaks = streaks(&adders, |it| it);
-    assert!(streaks.iter().all(|it| *it == 2), "{streaks:?}");
+fn a_core_does_those_operations_in_a_row_that_begin_before_the_line_leaves() {
+    // A transfer takes 50 ns.
+    for (run, gap, expected) in [(4, (|| 60 * NS) as fn() -> u64, 1), (8, || 30 * NS, 2)] {
+        let (adders, _) = additions(&with_run(2, run), 200, gap);
+        let streaks = streaks(&adders, |it| it);
+        assert!(streaks.iter().all(|it| *it == expected), "{streaks:?}");
+    }
 }
 
 #[test]
@@ -432,17 +361,8 @@ fn no_core_starves_at_a_hot_line() {
 }
 
 #[test]
-fn siblings_have_a_hot_line_as_one_core() {
-    let mut machine = with_run(2, 2);
-    machine.topology.hardware_threads = 2;
-    let (adders, _) = additions(&machine, 200, || 0);
-    let streaks = streaks(&adders, |it| it % 2);
-    assert!(streaks.iter().all(|it| (2..=4).contains(it)), "{streaks:?}");
-}
-
-#[test]
 fn a_call_takes_the_cycles_of_its_own_instructions() {
-    let mut machine = machine(1);
+    let mut machine = Machine::free(1);
     machine.frequency.reference_mhz = 2_000;
     machine.frequency.fixed_mhz = 1_000;
     machine.costs.own_instructions = 1.5;
@@ -457,7 +377,7 @@ fn a_call_takes_the_cycles_of_its_own_instructions() {
 
 #[test]
 fn a_call_whose_cycles_are_negative_overlaps_its_own_accesses_and_no_later_call() {
-    let mut machine = machine(1);
+    let mut machine = Machine::free(1);
     machine.costs.hit = 2 * NS;
     machine.set_own_cycles(manycore::Call::Join, -3.0);
     let ((), elapsed) = simulate(&machine, || {

@@ -5,30 +5,16 @@ use std::time::Duration;
 
 use manycore::atomic::{AtomicBool, Ordering};
 use manycore::lock::Mutex;
-use manycore::{FrequencyMode, Machine, Picoseconds, Spending, WaitedFor, run, thread};
+use manycore::{Machine, Picoseconds, Spending, WaitedFor, thread};
 
-const NS: Picoseconds = 1_000;
-const US: Picoseconds = 1_000 * NS;
-
-fn simulate<R: 'static>(machine: &Machine, main: impl FnOnce() -> R + 'static) -> (R, Picoseconds) {
-    let finished = run(machine, FrequencyMode::Fixed, 1, main).unwrap();
-    (finished.result, finished.elapsed)
-}
-
-fn work_on_threads(threads: usize, each: Picoseconds) {
-    let work = || thread::spawn(move || manycore::work(each));
-    let threads: Vec<_> = (0..threads).map(|_| work()).collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
-}
+use crate::{NS, US, on_threads, simulate, time_of};
 
 #[test]
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
     machine.costs.slice = 10 * US;
     // The ends of slices differ by a quarter of a slice.
-    let ((), elapsed) = simulate(&machine, || work_on_threads(12, 100 * US));
+    let elapsed = time_of(&machine, || on_threads(12, |_| manycore::work(100 * US)));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }
 
@@ -38,14 +24,11 @@ fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
     machine.costs.slice = 10 * US;
     machine.costs.switch = US;
     let (spent, elapsed) = simulate(&machine, || {
-        work_on_threads(2, 50 * US);
+        on_threads(2, |_| manycore::work(50 * US));
         manycore::spent()
     });
-    let switches = spent
-        .iter()
-        .map(|it| it.on(Spending::System))
-        .sum::<Picoseconds>()
-        / US;
+    let system = spent.iter().map(|it| it.on(Spending::System));
+    let switches = system.sum::<Picoseconds>() / US;
     assert!((9..=13).contains(&switches), "{switches}");
     assert_eq!(elapsed, 100 * US + switches * US);
     // The second waited for the core as long as the first had it.
@@ -59,7 +42,7 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     machine.costs.slice = 1_000 * US;
     machine.costs.hit = NS;
     let waiting = |yields: bool| {
-        let ((), elapsed) = simulate(&machine, move || {
+        time_of(&machine, move || {
             let word = Arc::new(AtomicBool::new(false));
             let writer = Arc::clone(&word);
             let other = thread::spawn(move || writer.store(true, Ordering::Release));
@@ -69,8 +52,7 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
                 }
             }
             other.join().unwrap();
-        });
-        elapsed
+        })
     };
     assert!(waiting(true) < US);
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
@@ -121,8 +103,8 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
     // Parking is a call, too; joining wakes no waiting thread.
     let system = |slept| woken_after(&machine, slept).1;
     assert_eq!(system(50 * US) - system(US), 90 * NS);
-    let ((), alone) = simulate(&machine, || manycore::lock::Condvar::new().notify_all());
-    assert_eq!(alone, NS);
+    let notify = || manycore::lock::Condvar::new().notify_all();
+    assert_eq!(time_of(&machine, notify), NS);
 }
 
 #[test]
@@ -157,14 +139,7 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
 fn heavy_fences_wait_for_each_other() {
     let mut machine = Machine::free(4);
     machine.costs.heavy_fence = US;
-    let ((), elapsed) = simulate(&machine, || {
-        let threads: Vec<_> = (0..3)
-            .map(|_| thread::spawn(manycore::heavy_fence))
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
+    let elapsed = time_of(&machine, || on_threads(3, |_| manycore::heavy_fence()));
     assert_eq!(elapsed, 3 * US);
 }
 

@@ -12,10 +12,10 @@ use crate::config::checkout::Checkout;
 use crate::record::Ending;
 use crate::system::subprocess::{self, Limit, ProcessExit};
 
-/// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
 
-/// The same for one that hung: a line for each of its threads, and the pool's state.
+/// Lines of standard error kept for a trial that hung: one for each thread, and the state of the
+/// pool.
 const HANG_LINES: usize = 200;
 
 /// How one trial ended, as the runner sees it.
@@ -47,15 +47,13 @@ pub trait RunTrial {
 
 /// Starts the branches' binaries.
 #[derive(Clone, Debug)]
-pub struct Subprocesses {
+pub(crate) struct Subprocesses {
     binaries: BTreeMap<String, Vec<PathBuf>>,
     limit: Duration,
     checkout: Checkout,
 }
 
 impl Subprocesses {
-    /// The binaries by branch and link order, and the longest time a trial may take. The checkout's
-    /// path is removed from the output of failing processes.
     pub(crate) fn new(
         binaries: BTreeMap<String, Vec<PathBuf>>,
         limit: Duration,
@@ -76,16 +74,8 @@ impl RunTrial for Subprocesses {
             .get(branch)
             .and_then(|binaries| binaries.get(layout))
         else {
-            let reason = "the branch could not be built; see the manifest".to_owned();
-            let failure = TrialFailure {
-                ending: Ending::BuildFailed,
-                reason,
-                stderr_tail: None,
-            };
-            return Some(TrialExit {
-                process: Duration::ZERO,
-                result: Err(failure),
-            });
+            let reason = "the branch could not be built; see the manifest";
+            return Some(not_started(Ending::BuildFailed, reason.to_owned()));
         };
         let mut ended = ask(binary, request, self.limit)?;
         if let Err(failure) = &mut ended.result {
@@ -114,14 +104,10 @@ const NOT_INHERITED: [&str; 10] = [
 /// Starts `binary`, sends `request` and reads the outcome; `None` after an interrupt. `limit` is
 /// wall time, but CPU time for a build that runs on a simulated machine.
 ///
-/// If the request sets no time after which an iteration counts as hung, half the limit is taken. A
-/// trial has at least two iterations, counting untimed ones, so such an iteration would exceed the
-/// limit. The process reports what its threads do before the runner kills it.
-///
-/// # Panics
-/// Never: a request always has a JSON form.
+/// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
+/// trial has at least two. The process then reports what its threads do before the runner kills it.
 #[must_use]
-pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
+pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
     ask_by(Command::new(binary), request, limit)
 }
 
@@ -151,15 +137,7 @@ fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<Tr
         Ok(finished) => finished,
         Err(error) => {
             let reason = format!("the process cannot be started: {error}");
-            let failure = TrialFailure {
-                ending: Ending::Crash,
-                reason,
-                stderr_tail: None,
-            };
-            return Some(TrialExit {
-                process: Duration::ZERO,
-                result: Err(failure),
-            });
+            return Some(not_started(Ending::Crash, reason));
         }
     };
     if finished.is_interrupted {
@@ -171,18 +149,30 @@ fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<Tr
     })
 }
 
-fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> {
-    let failure = |ending, reason| TrialFailure {
+fn not_started(ending: Ending, reason: String) -> TrialExit {
+    let failure = TrialFailure {
         ending,
         reason,
-        stderr_tail: subprocess::last_lines(
-            &finished.stderr,
-            if ending == Ending::Hang {
-                HANG_LINES
-            } else {
-                STDERR_LINES
-            },
-        ),
+        stderr_tail: None,
+    };
+    TrialExit {
+        process: Duration::ZERO,
+        result: Err(failure),
+    }
+}
+
+fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> {
+    let failure = |ending, reason| {
+        let lines = if ending == Ending::Hang {
+            HANG_LINES
+        } else {
+            STDERR_LINES
+        };
+        TrialFailure {
+            ending,
+            reason,
+            stderr_tail: subprocess::last_lines(&finished.stderr, lines),
+        }
     };
     if finished.is_timed_out {
         let (limit, of) = match limit {
@@ -193,10 +183,8 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
         return Err(failure(Ending::Timeout, reason));
     }
     let printed = String::from_utf8_lossy(&finished.stdout);
-    let last_line = printed
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or_default();
+    let is_written = |line: &&str| !line.trim().is_empty();
+    let last_line = printed.lines().rfind(is_written).unwrap_or_default();
     if finished.status.success() {
         let outcome: Outcome = serde_json::from_str(last_line).map_err(|error| {
             let shown: String = last_line.chars().take(200).collect();
@@ -216,61 +204,50 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
             iteration,
             expected,
             actual,
-        }) => failure(
-            Ending::WrongAnswer,
-            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
-        ),
+        }) => {
+            let why =
+                format!("iteration {iteration} gave {actual}, the known answer is {expected}");
+            failure(Ending::WrongAnswer, why)
+        }
         Ok(Failure::Hang {
             iteration,
             waited_ms,
-        }) => failure(
-            Ending::Hang,
-            format!(
-                "iteration {iteration} got no further for {:.1} s",
-                waited_ms as f64 / 1e3
-            ),
-        ),
+        }) => {
+            let waited = waited_ms as f64 / 1e3;
+            let why = format!("iteration {iteration} got no further for {waited:.1} s");
+            failure(Ending::Hang, why)
+        }
         Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
         Err(_) => failure(Ending::Crash, how_it_ended(finished)),
     })
 }
 
 fn how_it_ended(finished: &ProcessExit) -> String {
-    match (finished.status.code(), finished.status.signal()) {
-        (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
-        (Some(code), _) => {
-            format!("ended with exit code {code} without a message of the protocol")
-        }
-        (None, Some(signal)) => {
-            let name = match signal {
-                4 => " (SIGILL)",
-                6 => " (SIGABRT)",
-                7 => " (SIGBUS)",
-                8 => " (SIGFPE)",
-                9 => " (SIGKILL; the kernel does this when memory runs out)",
-                11 => " (SIGSEGV)",
-                _ => "",
-            };
-            format!("killed by signal {signal}{name}")
-        }
-        (None, None) => "ended in an unknown way".to_owned(),
+    let is_stalled = finished.status.code() == Some(manycore::STALLED);
+    if let Some(said) = error_of(&finished.stderr).filter(|_| is_stalled) {
+        return said;
     }
+    let hint = if finished.status.signal() == Some(9) {
+        "; the kernel does this when memory runs out"
+    } else {
+        ""
+    };
+    format!(
+        "ended without a message of the protocol: {}{hint}",
+        finished.status
+    )
 }
 
-/// Returns the last error that a process printed.
 fn error_of(stderr: &str) -> Option<String> {
-    stderr
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("error: "))
-        .map(str::to_owned)
+    let mut lines = stderr.lines().rev();
+    let error = lines.find_map(|line| line.strip_prefix("error: "))?;
+    Some(error.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Asks a shell script that takes the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::system::testing::script(folder.path(), script);
@@ -297,6 +274,11 @@ mod tests {
             "usage": protocol::Usage::default(),
         });
         let stands_still = "echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4";
+        let said = "error: it stands still at x.rs:1\nAdvice.";
+        let wrong =
+            r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'"#;
+        let refused = r#"echo '{"failure":"refused","message":"no such size"}'"#;
+        let other = format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1);
         for (script, ending, reason, tail) in [
             (
                 "echo busy >&2; sleep 60",
@@ -306,26 +288,26 @@ mod tests {
             ),
             ("kill -SEGV $$", Ending::Crash, "SIGSEGV", ""),
             (
-                "echo 'thread main panicked' >&2; exit 101",
+                "echo panicked >&2; exit 101",
                 Ending::Crash,
-                "exit code 101",
-                "thread main panicked",
+                "exit status: 101",
+                "panicked",
             ),
             (
                 stands_still,
                 Ending::Crash,
                 "it stands still at x.rs:1",
-                "error: it stands still at x.rs:1\nAdvice.",
+                said,
             ),
-            ("exit 4", Ending::Crash, "exit code 4", ""),
+            ("exit 4", Ending::Crash, "exit status: 4", ""),
             (
-                r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'; exit 1"#,
+                &format!("{wrong}; exit 1"),
                 Ending::WrongAnswer,
                 "iteration 3 gave 2, the known answer is 1",
                 "",
             ),
             (
-                r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#,
+                &format!("{refused}; exit 2"),
                 Ending::Refused,
                 "no such size",
                 "",
@@ -334,7 +316,7 @@ mod tests {
             (
                 &format!("echo '{other_schema}'"),
                 Ending::BadOutput,
-                &format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1),
+                &other,
                 "",
             ),
         ] {
@@ -355,14 +337,8 @@ mod tests {
     fn a_simulation_may_take_so_much_cpu_time_however_long_the_host_takes_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut request = crate::build::variant::smallest_request();
-        request.machine = Some(protocol::MachineRequest {
-            file: "machines/zen4-64.toml".into(),
-            is_fixed: true,
-            seed: 1,
-            charge_ns: 1.0,
-            own_cycles: BTreeMap::new(),
-            scaled: None,
-        });
+        let machine = crate::plan::machines::plain_request("machines/zen4-64.toml".into());
+        request.machine = Some(machine);
         let end_of = |script| {
             let binary = crate::system::testing::script(folder.path(), script);
             ask(&binary, &request, Duration::from_millis(500))

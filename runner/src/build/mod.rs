@@ -21,7 +21,7 @@ use protocol::MachineRequest;
 
 use crate::build::edits::Edits;
 use crate::build::rewriting::places;
-use crate::build::variant::{which_workloads, who_are_you};
+use crate::build::variant::who_are_you;
 use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, cargo_settings, commit_of};
@@ -34,40 +34,32 @@ use crate::system::lock;
 use crate::system::subprocess;
 use crate::system::whole_file::write_if_changed;
 
-/// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;
 
-/// Builds that run at the same time: each takes some hundred megabytes on disk and in memory.
 const MOST_AT_ONCE: usize = 4;
 
 /// A binary whose variant was checked.
 #[derive(Clone, Debug)]
-pub struct BranchBuild {
-    /// Copies that later builds do not touch. There is one copy for each shuffled link order, by
-    /// seed from 1 on. If no shuffled order was requested, the only copy has the linker's own
-    /// order.
-    pub binaries: Vec<PathBuf>,
+pub(crate) struct BranchBuild {
+    /// Copies that later builds do not touch: one for each shuffled link order, by seed from 1 on,
+    /// or one with the linker's own order.
+    pub(crate) binaries: Vec<PathBuf>,
     /// How it was built.
-    pub receipt: Provenance,
+    pub(crate) receipt: Provenance,
 }
 
-/// A branch whose workspace is written, and the packages that cargo resolved there.
 #[derive(Debug)]
-pub struct BuildPlan {
+pub(crate) struct BuildPlan {
     package: Package,
     features: Vec<String>,
-    /// Folders of the whole programs' packages.
     whole: Vec<PathBuf>,
 }
 
 /// Builds branches in shared target folders, so that each folder compiles common dependencies once.
-///
-/// Cargo locks a target folder while it builds there. Most of a build's time goes into one crate in
-/// one codegen unit, so a second folder lets a second CPU work.
+/// Cargo locks a target folder while it builds there, so a second folder lets a second CPU work.
 #[derive(Debug)]
-pub struct Builder<'a> {
+pub(crate) struct Builder<'a> {
     recipe: Recipe<'a>,
-    /// `target/branches`.
     folder: PathBuf,
     host_triple: String,
     rustc: Vec<String>,
@@ -76,30 +68,37 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
     /// means the linker's own order.
-    ///
-    /// # Errors
-    /// If `cargo` or `rustc` cannot be run.
-    pub fn new(checkout: &'a Checkout, config_folder: &'a Path, layouts: u32) -> Result<Self> {
-        let output = Command::new("rustc").arg("-vV").current_dir(checkout.root()).output().map_err(|error| {
+    pub(crate) fn new(
+        checkout: &'a Checkout,
+        config_folder: &'a Path,
+        layouts: u32,
+    ) -> Result<Self> {
+        let unfit = |why: String| {
             Stop::HostNotFit(format!(
+                "{why}. Nothing was built or measured, and no sweep was changed"
+            ))
+        };
+        let output = Command::new("rustc")
+            .arg("-vV")
+            .current_dir(checkout.root())
+            .output();
+        let output = output.map_err(|error| {
+            unfit(format!(
                 "`rustc` cannot be run: {error}; install Rust by rustup, which reads rust-toolchain.toml, and put \
-                     ~/.cargo/bin into PATH. Nothing was built or measured, and no sweep was changed"
+                 ~/.cargo/bin into PATH"
             ))
         })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let rustc: Vec<String> = text.lines().map(str::to_owned).collect();
-        let host_triple = rustc
-            .iter()
-            .find_map(|line| line.strip_prefix("host: "))
-            .ok_or_else(|| {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or(text.clone());
-                Stop::HostNotFit(format!(
-                    "`rustc -vV` names no host; it printed:\n{said}\nRun `rustup toolchain install` in this folder, which \
-                     installs the one of rust-toolchain.toml. Nothing was built or measured, and no sweep was changed"
-                ))
-            })?
-            .to_owned();
+        let host = rustc.iter().find_map(|line| line.strip_prefix("host: "));
+        let host_triple = host.map(str::to_owned).ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or(text);
+            unfit(format!(
+                "`rustc -vV` names no host; it printed:\n{said}\nRun `rustup toolchain install` in this folder, which \
+                 installs the one of rust-toolchain.toml"
+            ))
+        })?;
         let folder = folder(checkout.root());
         let layouts = if layouts > 1 { layouts } else { 0 };
         let recipe = Recipe {
@@ -118,14 +117,11 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The same builder for another set of programs; by default, all workloads without the
-    /// services.
     pub(crate) fn with(mut self, programs: Programs) -> Self {
         self.recipe.programs = programs;
         self
     }
 
-    /// The same builder for simulated machines; each build must name its variant on `machine`.
     pub(crate) fn simulated(mut self, machine: Option<MachineRequest>) -> Self {
         if machine.is_some() {
             self.folder = simulated_folder(self.recipe.checkout.root());
@@ -135,10 +131,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Compiler and flags, for the manifest.
-    ///
-    /// # Errors
-    /// If the checkout's `Cargo.toml` or `Cargo.lock` cannot be read.
-    pub fn toolchain(&self) -> Result<Toolchain> {
+    pub(crate) fn toolchain(&self) -> Result<Toolchain> {
+        let checkout = self.recipe.checkout;
         let changes_code = |name: &str| {
             name.contains("RUSTFLAGS")
                 || name.starts_with("CARGO_PROFILE_")
@@ -148,7 +142,7 @@ impl<'a> Builder<'a> {
         };
         let flags: BTreeMap<String, String> = std::env::vars()
             .filter(|(name, _)| changes_code(name))
-            .map(|(name, value)| (name, self.recipe.checkout.without_folders(&value)))
+            .map(|(name, value)| (name, checkout.without_folders(&value)))
             .collect();
         Ok(Toolchain {
             rustc: self.rustc.clone(),
@@ -156,22 +150,21 @@ impl<'a> Builder<'a> {
                 .trim_end()
                 .to_owned(),
             flags,
-            cargo_config: cargo_settings(self.recipe.checkout.root())
+            cargo_config: cargo_settings(checkout.root())
                 .into_iter()
-                .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
+                .map(|(file, said)| (file, checkout.without_folders(&said)))
                 .collect(),
             lock_sha256: digest::of_bytes(self.recipe.lock()?.as_bytes()),
         })
     }
 
     /// How many of so many builds run at the same time. Each has a target folder of its own, which
-    /// compiles the common dependencies again; that pays from two builds in every folder on.
+    /// pays from two builds in every folder on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
-    /// The number of the target folder in which the branch was built before.
     pub(crate) fn built_in(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }
@@ -190,79 +183,53 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Digest of the sources that branches share and that a user may be editing, including working
-    /// trees.
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
-        let [protocol, workloads, services, fork] = [
-            "protocol/src",
-            "workloads/src",
-            "workloads/services/src",
-            "rayon-fork/src",
-        ]
-        .map(|folder| root.join(folder));
-        let [manycore, facade, whole] =
-            ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
-        let mut folders = vec![protocol.as_path(), &workloads];
-        if self.recipe.is_simulated() {
-            folders.extend([manycore.as_path(), &facade]);
-        }
-        if self.recipe.programs == Programs::Services {
-            folders.push(&services);
-        }
-        if let Programs::Whole(_) = self.recipe.programs {
-            folders.push(&whole);
-        }
-        let of_user = self.recipe.programs.whole();
-        folders.extend(of_user.filter_map(|it| it.folder.as_deref()));
-        if branches
+        let programs = self.recipe.programs;
+        let is_simulated = self.recipe.is_simulated();
+        let has_fork = branches
             .iter()
-            .any(|branch| matches!(branch.source, Source::Fork { .. }))
-        {
-            folders.push(&fork);
-        }
+            .any(|branch| matches!(branch.source, Source::Fork { .. }));
+        let mut folders: Vec<PathBuf> = [
+            ("protocol/src", true),
+            ("workloads/src", true),
+            ("manycore/src", is_simulated),
+            ("manycore/std/src", is_simulated),
+            ("workloads/services/src", programs == Programs::Services),
+            (WHOLE, matches!(programs, Programs::Whole(_))),
+            ("rayon-fork/src", has_fork),
+        ]
+        .into_iter()
+        .filter(|(_, is_used)| *is_used)
+        .map(|(folder, _)| root.join(folder))
+        .collect();
+        folders.extend(programs.whole().filter_map(|it| it.folder.clone()));
+        let shared = folders.iter().map(|folder| digest::of_tree(folder));
         let contents = branches.iter().filter_map(|branch| self.content(branch));
-        let contents = contents.collect::<std::io::Result<Vec<_>>>();
-        let shared = folders
-            .into_iter()
-            .map(digest::of_tree)
-            .collect::<std::io::Result<Vec<_>>>();
-        let shared = shared
-            .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?;
-        let contents = contents.context("a branch's working tree or its edits cannot be read")?;
-        Ok(Id::of(&(shared, contents)).to_string())
+        let all: std::io::Result<Vec<String>> = shared.chain(contents).collect();
+        let all = all.context("the sources of the branches and their programs cannot be read")?;
+        Ok(Id::of(&all).to_string())
     }
 
     /// Keeps other runners from writing the same workspaces until it is dropped: shards on several
     /// machines may share one checkout.
-    ///
-    /// # Errors
-    /// If the lock cannot be made; [`Stop::Interrupted`].
-    pub fn lock(&self) -> Result<fs::File> {
+    pub(crate) fn lock(&self) -> Result<fs::File> {
         let does = format!("builds in {}", self.folder.display());
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves. That takes a moment, and comes
-    /// before the minutes of compiling any branch.
-    ///
-    /// # Errors
-    /// [`Stop::BadInput`] for a source that does not exist; [`Stop::BuildFailed`] with cargo's
-    /// message if cargo does not use the source; [`Stop::Interrupted`].
-    pub fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
+    /// Writes a branch's workspace and checks what cargo resolves, before the minutes of compiling
+    /// any branch.
+    pub(crate) fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
         let is_rewritten = self.recipe.is_simulated();
-        let original = if is_rewritten {
-            workspace.join("original")
-        } else {
-            workspace.clone()
-        };
+        let original = workspace.join(if is_rewritten { "original" } else { "" });
         self.recipe.write(branch, &original, &[])?;
         let metadata = self.metadata(branch, &original)?;
         let package = self.resolved(branch, &metadata)?;
         self.check_versions(branch, &original)?;
-        let features = features_on(branch, &metadata, &package)?;
+        let features = features_on(&metadata, &package);
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
         }
@@ -273,8 +240,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that uses
-    /// them.
     fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
         let facade = self.recipe.checkout.root().join("manycore/std");
         let below = self.folder.join(rewriting::FOLDER);
@@ -286,10 +251,8 @@ impl<'a> Builder<'a> {
         self.recipe.write(branch, workspace, &rewritten)?;
         let taken = self.metadata(branch, workspace)?;
         let is_left = |name: &str| {
-            taken
-                .packages
-                .iter()
-                .any(|it| it.name == name && it.source.is_some())
+            let mut packages = taken.packages.iter();
+            packages.any(|it| it.name == name && it.source.is_some())
         };
         if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
             bail!(Stop::BuildFailed(format!(
@@ -302,8 +265,6 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// For a branch that is a release with edits: copies the release and applies the edits to the
-    /// copy.
     fn edit(&self, branch: &Branch) -> Result<()> {
         let (Source::Edited { version, edits }, Some(to)) =
             (&branch.source, self.recipe.folder(&branch.source))
@@ -336,24 +297,19 @@ impl<'a> Builder<'a> {
         );
         write_if_changed(&probe.join("Cargo.toml"), manifest)?;
         let metadata = self.metadata(branch, &probe)?;
-        let library = metadata
-            .packages
-            .iter()
-            .find(|package| package.name == "rayon-core");
-        let library = library.and_then(|it| it.manifest_path.as_std_path().parent()?.parent());
-        let folder = library.map(|beside| beside.join(format!("{name}-{version}")));
+        let mut packages = metadata.packages.iter();
+        let library = packages.find(|package| package.name == "rayon-core");
+        let folder = library.and_then(|it| folder_of(it).parent());
+        let folder = folder.map(|beside| beside.join(format!("{name}-{version}")));
         folder
             .filter(|it| it.is_dir())
             .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
     /// Builds a branch and checks that the result matches its row in `branches.toml`. A branch that
-    /// was never built is built in target folder `number`; every folder gives the same binary.
-    ///
-    /// # Errors
-    /// [`Stop::BuildFailed`] with the end of the compiler's output, or with what differs from the
-    /// request; [`Stop::Interrupted`].
-    pub fn build(
+    /// was never built is built in the numbered `target` folder; every folder gives the same
+    /// binary.
+    pub(crate) fn build(
         &self,
         branch: &Branch,
         prepared: BuildPlan,
@@ -372,8 +328,7 @@ impl<'a> Builder<'a> {
         }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
         if let Source::Path { .. } = branch.source {
-            // Its dependencies may declare a younger compiler than the pinned one. Whether the
-            // pinned one compiles them, cargo shows.
+            // Its dependencies may declare a younger compiler than the pinned one.
             arguments.insert(1, "--ignore-rust-version");
         }
         self.cargo(
@@ -385,7 +340,6 @@ impl<'a> Builder<'a> {
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
-        which_workloads(branch, &binary, self.recipe.programs)?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {
@@ -424,7 +378,6 @@ impl<'a> Builder<'a> {
         Ok(BranchBuild { binaries, receipt })
     }
 
-    /// [`check_folder`] for the folder of branches.toml.
     pub(crate) fn check_folder(&self, branch: &Branch) -> Result<()> {
         check_folder(self.recipe.config_folder, branch)
     }
@@ -436,7 +389,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The path of a binary in cargo's target folder.
     fn made(&self, target: usize, branch: &Branch, layout: u32) -> PathBuf {
         self.target(target)
             .join("release")
@@ -520,23 +472,19 @@ impl<'a> Builder<'a> {
     /// Returns the rayon-core that was linked, if it is the requested one. This finds a patch that
     /// Cargo ignored (wrong version, wrong name), about which Cargo only warns.
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
-        let mut found: Vec<&Package> = metadata
-            .packages
-            .iter()
-            .filter(|package| package.name.as_str() == "rayon-core")
-            .collect();
-        let (Some(package), true) = (found.pop(), found.is_empty()) else {
+        let packages = metadata.packages.iter();
+        let found: Vec<&Package> = packages.filter(|it| it.name == "rayon-core").collect();
+        let [package] = found[..] else {
             bail!(Stop::BuildFailed(format!(
                 "branch `{}`: cargo resolved {} rayon-cores, expected one",
                 branch.name,
-                found.len() + 1
+                found.len()
             )));
         };
         self.check_origin(branch, package)?;
         Ok(package.clone())
     }
 
-    /// Checks that cargo took the versions of the checkout's lock file.
     fn check_versions(&self, branch: &Branch, workspace: &Path) -> Result<()> {
         let lock = self.recipe.lock()?;
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
@@ -553,32 +501,20 @@ impl<'a> Builder<'a> {
     }
 
     fn check_origin(&self, branch: &Branch, package: &Package) -> Result<()> {
-        let manifest_folder = package
-            .manifest_path
-            .as_std_path()
-            .parent()
-            .unwrap_or(Path::new(""));
+        let folder = folder_of(package);
+        let source = package.source.as_ref();
         let is_as_asked = match &branch.source {
             Source::Published { version } => {
-                package
-                    .source
-                    .as_ref()
-                    .is_some_and(cargo_metadata::Source::is_crates_io)
+                source.is_some_and(cargo_metadata::Source::is_crates_io)
                     && package.version.to_string() == *version
             }
             Source::Edited { .. } | Source::Fork { .. } | Source::Path { .. } => {
                 let asked = self.recipe.folder(&branch.source).unwrap_or_default();
-                package.source.is_none()
-                    && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
+                source.is_none() && asked.canonicalize().ok() == folder.canonicalize().ok()
             }
             Source::Git { subdirectory, .. } => {
-                package
-                    .source
-                    .as_ref()
-                    .is_some_and(|source| source.repr.starts_with("git+"))
-                    && subdirectory
-                        .as_ref()
-                        .is_none_or(|folder| manifest_folder.ends_with(folder))
+                source.is_some_and(|it| it.repr.starts_with("git+"))
+                    && subdirectory.iter().all(|inner| folder.ends_with(inner))
             }
         };
         if is_as_asked {
@@ -586,12 +522,12 @@ impl<'a> Builder<'a> {
         }
         let remedy = match &branch.source {
             Source::Git {
-                subdirectory: Some(folder),
+                subdirectory: Some(inner),
                 ..
-            } if package.source.is_some() => {
+            } if source.is_some() => {
                 format!(
-                    "the crate lies in {}, `subdirectory` says `{folder}`",
-                    manifest_folder.display()
+                    "the crate lies in {}, `subdirectory` says `{inner}`",
+                    folder.display()
                 )
             }
             _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
@@ -609,12 +545,8 @@ impl<'a> Builder<'a> {
     fn origin(&self, package: &Package) -> String {
         match &package.source {
             None => {
-                let folder = package
-                    .manifest_path
-                    .as_std_path()
-                    .parent()
-                    .unwrap_or(Path::new(""));
-                self.recipe.checkout.shown_without_folders(folder)
+                let checkout = self.recipe.checkout;
+                checkout.shown_without_folders(folder_of(package))
             }
             Some(source) if source.is_crates_io() => "registry".to_owned(),
             Some(source) => source.repr.clone(),
@@ -669,13 +601,16 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Folder of the builds of a checkout.
+fn folder_of(package: &Package) -> &Path {
+    let folder = package.manifest_path.as_std_path().parent();
+    folder.unwrap_or(Path::new(""))
+}
+
 fn folder(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     root.join(target).join("branches")
 }
 
-/// Folder of its builds for simulated machines.
 pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
@@ -688,13 +623,8 @@ fn missing(branch: &Branch, output: &str) -> Option<String> {
                 "failed to select a version for the requirement `rayon-core",
                 "didn't match: ",
             ];
-            let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
-                let listed = output
-                    .split(marks[1])
-                    .nth(1)
-                    .and_then(|rest| rest.lines().next());
-                listed.unwrap_or_default().to_owned()
-            })?;
+            let (_, rest) = output.split_once(marks[0])?;
+            let known = rest.split_once(marks[1])?.1.lines().next()?;
             Some(format!(
                 "{}: the registry has no rayon-core {version}; the newest are {known}",
                 branch.called()
@@ -711,15 +641,14 @@ fn missing(branch: &Branch, output: &str) -> Option<String> {
     }
 }
 
-/// Reads the edits in a file, seen from `config_folder`, if they support this release.
 fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> {
     let read = Edits::read(&config_folder.join(edits), &edits.display().to_string())?;
     read.expect(version)?;
     Ok(read)
 }
 
-/// Checks that a `path` source exists and is rayon-core, with clearer messages than cargo's, and
-/// that edits are well formed. Both paths start from `config_folder`.
+/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. Both paths
+/// start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.
@@ -765,52 +694,16 @@ pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
-/// `features`, and those of the package that they switch on.
-fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<String> {
-    let mut all = features.clone();
-    loop {
-        let known = all.len();
-        let implied = all
-            .iter()
-            .filter_map(|feature| package.features.get(feature))
-            .flatten();
-        let implied: Vec<String> = implied
-            .filter(|it| package.features.contains_key(*it))
-            .cloned()
-            .collect();
-        all.extend(implied);
-        if all.len() == known {
-            return all;
-        }
-    }
-}
-
-/// The features of rayon-core that are on, which must be the requested ones.
-fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
-    let nodes = metadata
-        .resolve
-        .as_ref()
-        .map(|resolve| resolve.nodes.as_slice());
-    let on: BTreeSet<String> = nodes
-        .unwrap_or_default()
-        .iter()
-        .find(|node| node.id == package.id)
-        .map(|node| node.features.iter().map(ToString::to_string).collect())
-        .unwrap_or_default();
-    let asked = branch.source.features();
-    let is_as_asked = match &branch.source {
-        // Each feature changes the scheduler, so a build with one more feature would be another
-        // branch.
-        Source::Fork { .. } => on == with_implied(&asked, package),
-        _ => on.is_superset(&asked),
-    };
-    if is_as_asked {
-        return Ok(on.into_iter().collect());
-    }
-    bail!(Stop::BuildFailed(format!(
-        "branch `{}` asks for the features {asked:?}, but cargo switched on {on:?}",
-        branch.name
-    )))
+/// The features of a package that are on. A binary names its variant, which shows whether they are
+/// the requested ones.
+fn features_on(metadata: &Metadata, package: &Package) -> Vec<String> {
+    let nodes = metadata.resolve.iter().flat_map(|it| &it.nodes);
+    let own = nodes.into_iter().find(|node| node.id == package.id);
+    let on = own.iter().flat_map(|node| &node.features);
+    on.map(ToString::to_string)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,35 +1,30 @@
-//! The package of a whole program: finds the one that `compare --program` names, and makes a copy
-//! for each branch, with the branch's rayon-core. Nothing is written into the package's own folder.
+//! The package of a whole program: finds the one that `compare --program` names, and copies it for
+//! each branch, with the branch's rayon-core.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use cargo_metadata::{Metadata, Node, Package};
 use protocol::WholeProgram;
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, freed};
-use crate::config::{Branch, Features, Source, catalogue};
+use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
 /// In the folder of a branch: the folder of the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
-/// The same for the packages that the checkout lists.
 const LISTED: &str = "programs";
 
-/// Lines of cargo's output shown when it does not understand a package.
 const STDERR_LINES: usize = 10;
 
-/// Finds the program that `--program`, `--bin` and the words after `--` name.
-///
-/// # Errors
-/// [`Stop::BadInput`] that describes the wrong content of the folder.
+/// Finds the program that `--program`, `--bin` and the words after `--` name; otherwise describes
+/// the wrong content of the folder.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -77,8 +72,8 @@ fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package,
         targets.map(move |it| (package, it.name.clone()))
     };
     let all: Vec<(&Package, String)> = among.iter().copied().flat_map(binaries).collect();
-    let names: Vec<String> = all.iter().map(|(_, name)| format!("`{name}`")).collect();
-    let names = names.join(", ");
+    let names = all.iter().map(|(_, name)| format!("`{name}`"));
+    let names = names.collect::<Vec<_>>().join(", ");
     if all.is_empty() {
         return Err("no package there has a binary".to_owned());
     }
@@ -118,9 +113,7 @@ fn described(folder: &Path) -> Result<Metadata> {
 /// it.
 #[derive(Debug, PartialEq, Eq)]
 struct Tree {
-    /// The deepest folder that holds them all.
     base: PathBuf,
-    /// The program's workspace, seen from `base`.
     workspace: PathBuf,
     /// All workspaces, seen from `base`, outer ones before inner ones.
     parts: Vec<PathBuf>,
@@ -158,54 +151,9 @@ impl Tree {
     }
 }
 
-/// A copy of a package.
 pub(super) struct Copied {
-    /// The package's folder.
     pub(super) folder: PathBuf,
-    /// Whether the package itself depends on rayon-core.
     pub(super) is_direct: bool,
-    /// The rayon-core with which the user builds it, if a lock file says so.
-    pub(super) own: Option<OwnCore>,
-}
-
-/// The rayon-core of a package's lock file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct OwnCore {
-    version: String,
-    /// Whether the package replaces the published rayon-core by another.
-    is_patched: bool,
-}
-
-impl OwnCore {
-    /// The note for a user whose `program` is compared as built with `taken` by `branch`; `None` if
-    /// the user builds it so.
-    pub(super) fn note(&self, program: &str, branch: &Branch, taken: &str) -> Option<String> {
-        let Self {
-            version,
-            is_patched,
-        } = self;
-        if version == taken && !is_patched {
-            return None;
-        }
-        let name = &branch.name;
-        if *is_patched {
-            return Some(format!(
-                "note: `{program}` patches rayon-core; each branch replaces that patch, and `{name}` has rayon-core \
-                 {taken}. To compare the patched one, name it as a branch: path:DIR"
-            ));
-        }
-        let remedy = match &branch.source {
-            Source::Published { .. } => {
-                format!(
-                    "; to build it so, run `cargo update -p rayon-core --precise {taken}` there"
-                )
-            }
-            _ => String::new(),
-        };
-        Some(format!(
-            "note: the Cargo.lock of `{program}` has rayon-core {version}, and `{name}` has {taken}{remedy}"
-        ))
-    }
 }
 
 /// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
@@ -233,7 +181,7 @@ pub(super) fn copy(
     manifests.dedup();
     let ours: Table = recipe.manifest(branch, &[])?.parse()?;
     let mut texts: Vec<(PathBuf, String)> = Vec::new();
-    let (mut is_direct, mut is_patched) = (false, false);
+    let mut is_direct = false;
     for place in manifests {
         let file = tree.base.join(&place);
         let text = fs::read_to_string(&file)
@@ -243,7 +191,7 @@ pub(super) fn copy(
             is_direct = depend(&ours, &mut manifest);
         }
         if place == workspace {
-            is_patched = patch(&ours, &mut manifest);
+            patch(&ours, &mut manifest);
             // A copy of a package that is in no workspace would be in this checkout's.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
@@ -277,14 +225,12 @@ pub(super) fn copy(
     Ok(Copied {
         folder: copy.join(package.parent().unwrap_or(Path::new(""))),
         is_direct,
-        own: lock.as_deref().and_then(|lock| own_core(lock, is_patched)),
     })
 }
 
-/// Makes a package depend on the rayon-core of `ours`, the manifest of a branch, with its features.
-/// Returns whether the package did so before. Removes the package's own features of rayon-core that
-/// choose a variant of the fork, since a program that uses `champion` is compared with other pools,
-/// too.
+/// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
+/// of rayon-core that choose a variant of the fork, since the program is compared with other pools,
+/// too. Returns whether the package depended on rayon-core.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest
@@ -315,72 +261,34 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own;
-/// whether it had one.
-fn patch(ours: &Table, manifest: &mut Table) -> bool {
+/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
+fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
-    let mut patches = Table::new();
-    if let Some(Value::Table(own)) = manifest.remove("patch") {
-        patches = own;
-    }
-    let mut of_registry = match patches.remove("crates-io") {
+    let take = |from: &mut Table, key: &str| match from.remove(key) {
         Some(Value::Table(own)) => own,
         _ => Table::new(),
     };
-    let own = of_registry.remove("rayon-core");
+    let mut patches = take(manifest, "patch");
+    let mut of_registry = take(&mut patches, "crates-io");
+    of_registry.remove("rayon-core");
     of_registry.extend(ours);
     patches.insert("crates-io".to_owned(), of_registry.into());
     manifest.insert("patch".to_owned(), patches.into());
-    own.is_some()
 }
 
-/// Whether the program is linked with rayon-core, apart from the dependency that this runner adds.
+/// Whether a crate depends on rayon-core, apart from the dependency that this runner adds.
 pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
-    let is_root = |it: &&Package| it.source.is_none() && *it.name == program.package;
-    let Some(root) = metadata.packages.iter().find(is_root) else {
-        return false;
+    let depends = |node: &&Node| {
+        let mut dependencies = node.deps.iter();
+        dependencies.any(|it| metadata[&it.pkg].name == "rayon-core")
     };
-    let is_core = |id: &PackageId| {
-        let package = metadata.packages.iter().find(|it| it.id == *id);
-        package.is_some_and(|it| *it.name == "rayon-core")
+    let is_added = |node: &Node| {
+        let package = &metadata[&node.id];
+        package.source.is_none() && *package.name == program.package && !is_direct
     };
-    let (mut seen, mut left) = (BTreeSet::new(), vec![&root.id]);
-    while let Some(id) = left.pop() {
-        let own = nodes
-            .iter()
-            .filter(|it| it.id == *id)
-            .flat_map(|it| &it.deps);
-        let linked = own.filter(|dependency| {
-            let mut kinds = dependency.dep_kinds.iter();
-            kinds.any(|it| it.kind == DependencyKind::Normal)
-        });
-        for dependency in linked.map(|it| &it.pkg) {
-            if is_core(dependency) && (is_direct || *id != root.id) {
-                return true;
-            }
-            if seen.insert(dependency) {
-                left.push(dependency);
-            }
-        }
-    }
-    false
-}
-
-/// The rayon-core that a lock file has; `is_patched` says whether the workspace's manifest has a
-/// patch of it. Settings of cargo may have one, too: then the lock file names no registry.
-fn own_core(lock: &str, is_patched: bool) -> Option<OwnCore> {
-    let lock: Table = lock.parse().ok()?;
-    let packages = lock.get("package")?.as_array()?;
-    let is_it = |it: &&Value| it.get("name").and_then(Value::as_str) == Some("rayon-core");
-    let package = packages.iter().find(is_it)?;
-    let source = package.get("source").and_then(Value::as_str);
-    let is_of_registry = source.is_some_and(|it| it.starts_with("registry+"));
-    Some(OwnCore {
-        version: package.get("version")?.as_str()?.to_owned(),
-        is_patched: is_patched || !is_of_registry,
-    })
+    nodes.iter().filter(depends).any(|node| !is_added(node))
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! Tests which program is meant, and which folders it is built from.
 
-use serde_json::json;
-
 use super::*;
+use crate::config::Source;
 
-/// Writes files below a folder.
 fn write(folder: &Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let file = folder.join(name);
@@ -13,7 +11,6 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The manifest of a package without dependencies, followed by `more`.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
 }
@@ -34,46 +31,30 @@ fn found(folder: &Path, binary: Option<&str>) -> Result<String, String> {
 #[test]
 fn the_only_binary_is_meant_or_the_default_one_or_that_which_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let found_as = |binary| found(folder.path(), binary);
-    assert!(
-        found_as(None)
-            .unwrap_err()
-            .contains("there is no Cargo.toml")
-    );
+    let folder = folder.path();
+    let refused = |binary, part| {
+        let message = found(folder, binary).unwrap_err();
+        assert!(message.contains(part), "{message}");
+    };
+    refused(None, "there is no Cargo.toml");
     write(
-        folder.path(),
+        folder,
         &[("Cargo.toml", &manifest("mine", "")), ("src/lib.rs", "")],
     );
-    assert!(
-        found_as(None)
-            .unwrap_err()
-            .contains("no package there has a binary")
-    );
-    write(folder.path(), &[("src/main.rs", "fn main() {}")]);
-    assert_eq!(found_as(None).unwrap(), "mine of mine");
+    refused(None, "no package there has a binary");
+    write(folder, &[("src/main.rs", "fn main() {}")]);
+    assert_eq!(found(folder, None).unwrap(), "mine of mine");
     // A workload is also called `tsp`.
-    write(folder.path(), &[("src/bin/tsp.rs", "fn main() {}")]);
-    assert!(
-        found_as(None)
-            .unwrap_err()
-            .ends_with("several binaries; name one by --bin: `mine`, `tsp`")
-    );
-    assert_eq!(found_as(Some("tsp")).unwrap(), "my-tsp of mine");
-    assert!(
-        found_as(Some("tps"))
-            .unwrap_err()
-            .contains("no binary `tps`; known: `mine`, `tsp`")
-    );
+    write(folder, &[("src/bin/tsp.rs", "fn main() {}")]);
+    refused(None, "several binaries; name one by --bin: `mine`, `tsp`");
+    refused(Some("tps"), "no binary `tps`; known: `mine`, `tsp`");
+    assert_eq!(found(folder, Some("tsp")).unwrap(), "my-tsp of mine");
     let default = manifest("mine", "default-run = \"tsp\"\n");
-    write(folder.path(), &[("Cargo.toml", &default)]);
-    assert_eq!(found_as(None).unwrap(), "my-tsp of mine");
-    write(folder.path(), &[("Cargo.toml", "[package]\nname = 1\n")]);
-    assert!(
-        found_as(None)
-            .unwrap_err()
-            .contains("cargo cannot read the package")
-    );
-    let nowhere = found(&folder.path().join("nowhere"), None).unwrap_err();
+    write(folder, &[("Cargo.toml", &default)]);
+    assert_eq!(found(folder, None).unwrap(), "my-tsp of mine");
+    write(folder, &[("Cargo.toml", "[package]\nname = 1\n")]);
+    refused(None, "cargo cannot read the package");
+    let nowhere = found(&folder.join("nowhere"), None).unwrap_err();
     assert!(
         nowhere.contains("name the folder of a Cargo package"),
         "{nowhere}"
@@ -100,67 +81,13 @@ fn path_dependencies_beside_the_workspace_are_copied_with_it_and_nothing_is_writ
     );
     assert_eq!(found(&base.join("own"), None).unwrap(), "member of member");
     let tree = Tree::of(&base.join("own/member")).unwrap();
-    assert_eq!(
-        tree,
-        Tree {
-            base: base.clone(),
-            workspace: "own".into(),
-            parts: vec!["lib".into(), "own".into()],
-        }
-    );
+    let expected = Tree {
+        base: base.clone(),
+        workspace: "own".into(),
+        parts: vec!["lib".into(), "own".into()],
+    };
+    assert_eq!(tree, expected);
     assert!(!base.join("own/Cargo.lock").exists() && !base.join("lib/Cargo.lock").exists());
-    let alone = Tree::of(&base.join("lib")).unwrap();
-    assert_eq!(
-        (alone.workspace, alone.base),
-        (PathBuf::new(), base.join("lib"))
-    );
-}
-
-/// Whether a program is linked with rayon-core, for a graph of edges from package to package with
-/// their kinds.
-fn is_used(is_direct: bool, edges: &[(&str, &str, Option<&str>)]) -> bool {
-    let names = ["mine", "rayon", "rayon-core"];
-    let package = |name: &&str| {
-        json!({
-            "name": name, "version": "1.0.0", "id": name, "dependencies": [], "targets": [], "features": {},
-            "manifest_path": format!("/{name}/Cargo.toml"),
-            "source": (*name != "mine").then_some("registry+https://github.com/rust-lang/crates.io-index"),
-        })
-    };
-    let node = |name: &&str| {
-        let own = edges.iter().filter(|(from, _, _)| from == name);
-        let deps = own.map(|(_, to, kind)| {
-            json!({ "name": to, "pkg": to, "dep_kinds": [{ "kind": kind, "target": null }] })
-        });
-        json!({ "id": name, "deps": deps.collect::<Vec<_>>(), "dependencies": [], "features": [] })
-    };
-    let metadata = serde_json::from_value(json!({
-        "packages": names.iter().map(package).collect::<Vec<_>>(), "workspace_members": ["mine"],
-        "workspace_root": "/mine", "target_directory": "/mine/target", "version": 1,
-        "resolve": { "nodes": names.iter().map(node).collect::<Vec<_>>(), "root": "mine" },
-    }))
-    .unwrap();
-    let program = WholeProgram::of_user(
-        "mine".to_owned(),
-        "mine".to_owned(),
-        "mine".to_owned(),
-        "/mine".into(),
-        vec![],
-    );
-    uses_rayon(&program, is_direct, &metadata)
-}
-
-#[test]
-fn a_program_uses_rayon_if_what_it_is_linked_with_does_and_not_because_the_runner_adds_it() {
-    let added = ("mine", "rayon-core", None);
-    let below = ("rayon", "rayon-core", None);
-    assert!(!is_used(false, &[added]));
-    assert!(is_used(true, &[added]));
-    assert!(is_used(false, &[added, ("mine", "rayon", None), below]));
-    assert!(!is_used(
-        false,
-        &[added, ("mine", "rayon", Some("dev")), below]
-    ));
 }
 
 #[test]
@@ -168,91 +95,39 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let checkout = crate::config::checkout::Checkout::find(root).unwrap();
     let builder = crate::build::Builder::new(&checkout, checkout.root(), 1).unwrap();
-    let of = |branch| -> Table {
+    let of = |branch: &Branch| -> Table {
         let manifest = builder.recipe.manifest(branch, &[]).unwrap();
         manifest.parse().unwrap()
     };
-    let fork = Branch::new(
-        "champion".to_owned(),
-        Source::Fork {
-            features: ["champion".to_owned()].into(),
-        },
-    );
+    let branch = |source| of(&Branch::new("it".to_owned(), source));
+    let fork = branch(Source::Fork {
+        features: ["champion".to_owned()].into(),
+    });
+    let published = branch(Source::Published {
+        version: "1.13.0".to_owned(),
+    });
     let mut own: Table = "[dependencies.rayon-core]\nversion = \"1.9\"\nfeatures = [\"web_spin_lock\"]\n\
                           [patch.crates-io]\nrayon-core = { path = \"x\" }\nother = { path = \"y\" }"
         .parse()
         .unwrap();
-    assert!(depend(&of(&fork), &mut own));
-    assert!(patch(&of(&fork), &mut own));
-    assert!(!patch(&of(&fork), &mut Table::new()));
-    let dependency = &own["dependencies"]["rayon-core"];
-    assert_eq!(dependency["version"].as_str(), Some("1"));
-    assert_eq!(
-        dependency["features"].to_string(),
-        "[\"champion\", \"web_spin_lock\"]"
-    );
-    let patch = &own["patch"]["crates-io"];
-    assert!(
-        patch["rayon-core"]["path"]
-            .as_str()
-            .unwrap()
-            .ends_with("rayon-fork")
-    );
-    assert_eq!(patch["other"]["path"].as_str(), Some("y"));
+    assert!(depend(&fork, &mut own));
+    patch(&fork, &mut own);
+    let of_core = |own: &Table| own["dependencies"]["rayon-core"].clone();
+    assert_eq!(of_core(&own)["version"].as_str(), Some("1"));
+    let features = of_core(&own)["features"].to_string();
+    assert_eq!(features, "[\"champion\", \"web_spin_lock\"]");
+    let patches = &own["patch"]["crates-io"];
+    let path = patches["rayon-core"]["path"].as_str().unwrap();
+    assert!(path.ends_with("rayon-fork"), "{path}");
+    assert_eq!(patches["other"]["path"].as_str(), Some("y"));
 
-    let published = Branch::new(
-        "master".to_owned(),
-        Source::Published {
-            version: "1.13.0".to_owned(),
-        },
-    );
-    assert!(depend(&of(&published), &mut own));
+    assert!(depend(&published, &mut own));
+    patch(&published, &mut own);
     // The program already asked for `champion`, which the published crate does not have.
-    let features = own["dependencies"]["rayon-core"]["features"].to_string();
-    assert_eq!(features, "[\"web_spin_lock\"]");
-    super::patch(&of(&published), &mut own);
+    assert_eq!(of_core(&own)["features"].to_string(), "[\"web_spin_lock\"]");
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),
         "{own}"
     );
-    assert!(!depend(&of(&published), &mut Table::new()));
-}
-
-#[test]
-fn the_note_on_a_programs_own_rayon_core_has_a_remedy_that_works_there() {
-    let branch = |source| Branch::new("it".to_owned(), source);
-    let published = branch(Source::Published {
-        version: "1.13.0".to_owned(),
-    });
-    let tree = branch(Source::Path {
-        path: "../rayon/rayon-core".into(),
-        features: BTreeSet::new(),
-    });
-    let note = |version: &str, source: &str, is_patched, branch| {
-        let lock = format!(
-            "version = 4\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\n\
-             [[package]]\nname = \"rayon-core\"\nversion = \"{version}\"\n{source}"
-        );
-        own_core(&lock, is_patched)
-            .unwrap()
-            .note("mine", branch, "1.13.0")
-    };
-    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
-    assert_eq!(note("1.13.0", registry, false, &published), None);
-    let older = note("1.12.1", registry, false, &published).unwrap();
-    assert!(
-        older.contains("has rayon-core 1.12.1, and `it` has 1.13.0; to build it so, run `cargo update -p rayon-core --precise 1.13.0`"),
-        "{older}"
-    );
-    let no_release = note("1.12.1", registry, false, &tree).unwrap();
-    assert!(!no_release.contains("cargo update"), "{no_release}");
-    // By its Cargo.toml, or by settings of cargo; or a patch that cargo does not use yet.
-    for (source, is_patched) in [("", true), ("", false), (registry, true)] {
-        for version in ["1.13.0", "1.13.90"] {
-            let patched = note(version, source, is_patched, &published).unwrap();
-            assert!(patched.contains("To compare the patched one"), "{patched}");
-            assert!(!patched.contains("cargo update"), "{patched}");
-        }
-    }
-    assert_eq!(own_core("version = 4\n", true), None);
+    assert!(!depend(&published, &mut Table::new()));
 }

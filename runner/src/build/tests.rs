@@ -1,25 +1,6 @@
 //! Tests of the checks on what cargo resolved.
 
-use serde_json::json;
-
 use super::*;
-
-/// Returns the output of `cargo metadata` for a rayon-core with these features on.
-fn metadata(on: &[&str]) -> (Metadata, Package) {
-    let package = json!({
-        "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],
-        "features": { "demand": ["membarrier"], "membarrier": ["dep:rustix"] },
-        "manifest_path": "/lab/rayon-fork/Cargo.toml", "source": null,
-    });
-    let node = json!({ "id": "it", "deps": [], "dependencies": [], "features": on });
-    let metadata: Metadata = serde_json::from_value(json!({
-        "packages": [package], "workspace_members": ["it"], "workspace_root": "/lab",
-        "target_directory": "/lab/target", "version": 1, "resolve": { "nodes": [node], "root": null },
-    }))
-    .unwrap();
-    let package = metadata.packages[0].clone();
-    (metadata, package)
-}
 
 fn checkout() -> Checkout {
     Checkout::find(Path::new(env!("CARGO_MANIFEST_DIR")).parent()).unwrap()
@@ -27,43 +8,6 @@ fn checkout() -> Checkout {
 
 fn branch(source: Source) -> Branch {
     Branch::new("mine".to_owned(), source)
-}
-
-#[test]
-fn features_that_cargo_switched_on_unasked_are_a_failed_build() {
-    let fork = branch(Source::Fork {
-        features: ["split".to_owned()].into(),
-    });
-    let (as_asked, package) = metadata(&["split"]);
-    assert_eq!(features_on(&fork, &as_asked, &package).unwrap(), ["split"]);
-    for on in [vec!["split", "no-jec"], vec![]] {
-        let (other, package) = metadata(&on);
-        let error = features_on(&fork, &other, &package).unwrap_err();
-        assert!(
-            matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))),
-            "{error}"
-        );
-        assert!(
-            error
-                .to_string()
-                .contains("branch `mine` asks for the features"),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn features_may_switch_on_what_they_are_built_on() {
-    let fork = branch(Source::Fork {
-        features: ["demand".to_owned()].into(),
-    });
-    let (as_asked, package) = metadata(&["demand", "membarrier"]);
-    assert_eq!(
-        features_on(&fork, &as_asked, &package).unwrap(),
-        ["demand", "membarrier"]
-    );
-    let (too_few, package) = metadata(&["demand"]);
-    assert!(features_on(&fork, &too_few, &package).is_err());
 }
 
 #[test]
@@ -98,22 +42,18 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let fork = branch(Source::Fork {
         features: BTreeSet::new(),
     });
+    let builder = Builder::new(&checkout, checkout.root(), 1).unwrap();
     let linked = |programs| {
         let recipe = Recipe {
-            checkout: &checkout,
-            config_folder: checkout.root(),
-            layouts: 0,
             programs,
             edited: PathBuf::new(),
             machine: None,
+            ..builder.recipe
         };
         let manifest: toml::Table = recipe.manifest(&fork, &[]).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];
-        format!(
-            "{} {}",
-            dependency["package"].as_str().unwrap(),
-            dependency["features"]
-        )
+        let package = dependency["package"].as_str().unwrap();
+        format!("{package} {}", dependency["features"])
     };
     let all = [Programs::Study, Programs::Workloads, Programs::Services].map(linked);
     assert_eq!(

@@ -1,25 +1,19 @@
 //! Checks the variant that a freshly built binary names, before the runner trusts its output.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use protocol::{MachineRequest, Request};
 
 use crate::build::binary;
-use crate::config::catalogue::Programs;
 use crate::config::{Branch, Features, Source};
 use crate::stop::Stop;
 use crate::system::interrupt;
-use crate::system::subprocess;
-use crate::system::subprocess::Limit;
 
-/// Time limit for the tiny request.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Returns the words with which a branch's binary must name its variant.
 pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else {
         return ["upstream".to_owned()].into();
@@ -27,7 +21,6 @@ pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     Features::of_the_fork().words(features)
 }
 
-/// A request that any workload binary answers at once.
 pub(crate) fn smallest_request() -> Request {
     Request {
         threads: 2,
@@ -35,7 +28,6 @@ pub(crate) fn smallest_request() -> Request {
     }
 }
 
-/// Gives a binary a tiny request and compares the variant it names with its row.
 pub(crate) fn who_are_you(
     branch: &Branch,
     binary: &Path,
@@ -51,10 +43,8 @@ pub(crate) fn who_are_you(
     let ended = binary::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
     let ended = ended.ok_or_else(interrupt::while_building)?;
     let outcome = ended.result.map_err(|failure| {
-        let tail = failure
-            .stderr_tail
-            .map(|tail| format!(":\n{tail}"))
-            .unwrap_or_default();
+        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}"));
+        let tail = tail.unwrap_or_default();
         Stop::BuildFailed(format!(
             "branch `{}` was built, but does not name its variant: {}: {}{tail}",
             branch.name, failure.ending, failure.reason
@@ -86,49 +76,8 @@ pub(crate) fn who_are_you(
     Ok(outcome.variant)
 }
 
-/// Reads the list of workloads from a binary. The list must equal that of the files that plans are
-/// made from, for the workloads that the binary is built with.
-pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs) -> Result<()> {
-    let ended = subprocess::run(
-        Command::new(binary).args(["list", "--json"]),
-        b"",
-        Some(Limit::Wall(LIMIT)),
-    )
-    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
-    if ended.is_interrupted {
-        bail!(interrupt::while_building())
-    }
-    let mut ours = BTreeMap::new();
-    for workload in programs.descriptions() {
-        ours.insert(workload.name.clone(), serde_json::to_value(workload)?);
-    }
-    let theirs = by_name(&ended.stdout);
-    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let differing = names
-        .into_iter()
-        .filter(|name| ours.get(*name) != theirs.get(*name));
-    let differing: Vec<String> = differing.map(|name| format!("`{name}`")).collect();
-    if differing.is_empty() {
-        return Ok(());
-    }
-    bail!(Stop::BuildFailed(format!(
-        "branch `{}`: its workloads are not those of this runner; different: {}. Build both from one \
-         checkout: start the runner by `cargo runner` there",
-        branch.name,
-        differing.join(", "),
-    )))
-}
-
-/// Descriptions as they are written, by name; empty if the text is not a catalogue.
-fn by_name(text: &[u8]) -> BTreeMap<String, serde_json::Value> {
-    let all: Vec<serde_json::Value> = serde_json::from_slice(text).unwrap_or_default();
-    let named = |it: serde_json::Value| Some((it.get("name")?.as_str()?.to_owned(), it));
-    all.into_iter().filter_map(named).collect()
-}
-
 #[cfg(test)]
 mod tests {
-
     use protocol::SCHEMA;
 
     use super::*;
@@ -164,13 +113,9 @@ mod tests {
         Branch::new("mine".to_owned(), source)
     }
 
-    /// Asks a script that answers like a workload binary of the given variant.
-    fn ask(said: &str, source: Source) -> Result<String> {
-        ask_counting(said, "", source)
-    }
-
-    /// [`ask`], with more fields in the answer.
-    fn ask_counting(said: &str, more: &str, source: Source) -> Result<String> {
+    /// Asks a script that answers like a workload binary of the given variant, with `more` fields
+    /// in the answer.
+    fn ask(said: &str, more: &str, source: Source) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         let answer = format!(
             r#"{{"schema":{SCHEMA},"variant":"{said}","parameters":{{}},"answer":"","work_unit":"","warmup":[],
@@ -179,23 +124,39 @@ mod tests {
         )
         .replace('\n', "");
         let binary = crate::system::testing::script(folder.path(), &format!("echo '{answer}'"));
-        who_are_you(&mine(source), &binary, None)
+        who_are_you(&mine(source), &binary, None).map_err(|error| {
+            assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
+            error.to_string()
+        })
     }
 
     #[test]
-    fn a_binary_that_counts_is_trusted_only_where_counting_was_asked_for() {
+    fn a_binary_is_trusted_if_it_names_its_variant_and_counts_only_where_that_was_asked_for() {
         let events = r#","events":{"iterations":1,"work_units":1,"workers":[],"outside":{}}"#;
-        let counting = fork(&["split", "instrument"]);
-        assert_eq!(
-            ask_counting("split", events, counting.clone()).unwrap(),
-            "split"
-        );
-        let silent = ask("split", counting).unwrap_err().to_string();
-        assert!(silent.contains("counted nothing"), "{silent}");
-        let timed = ask_counting("split", events, fork(&["split"]))
-            .unwrap_err()
-            .to_string();
-        assert!(timed.contains("counts events"), "{timed}");
+        let counting = || fork(&["split", "instrument"]);
+        for (said, more, source, expected) in [
+            (
+                "split+no-jec",
+                "",
+                fork(&["no-jec", "split"]),
+                Ok("split+no-jec"),
+            ),
+            ("split", events, counting(), Ok("split")),
+            ("split", "", counting(), Err("counted nothing")),
+            ("split", events, fork(&["split"]), Err("counts events")),
+            (
+                "split",
+                "",
+                fork(&["no-jec", "split"]),
+                Err("says it is `split`, but its row requests no-jec+split"),
+            ),
+        ] {
+            match (ask(said, more, source), expected) {
+                (Ok(variant), Ok(expected)) => assert_eq!(variant, expected),
+                (Err(message), Err(part)) => assert!(message.contains(part), "{message}"),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]
@@ -206,51 +167,6 @@ mod tests {
         let error = who_are_you(&mine(fork(&[])), &binary, None)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("exit code 7"), "{error}");
-    }
-
-    #[test]
-    fn a_binary_that_names_its_variant_is_trusted_and_another_is_not() {
-        assert_eq!(
-            ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(),
-            "split+no-jec"
-        );
-        let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
-        let message = error.to_string();
-        assert!(
-            message.contains("says it is `split`") && message.contains("no-jec+split"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn a_binary_with_other_workloads_than_the_catalogue_is_refused_with_the_remedy() {
-        let folder = tempfile::tempdir().unwrap();
-        let branch = mine(fork(&[]));
-        let asked = |told: &serde_json::Value, programs| {
-            // Descriptions have quotes, which the shell would read.
-            let file = folder.path().join("told.json");
-            std::fs::write(&file, told.to_string()).unwrap();
-            let script = format!("cat {}", file.display());
-            let binary = crate::system::testing::script(folder.path(), &script);
-            which_workloads(&branch, &binary, programs)
-        };
-        let told = |programs: Programs| {
-            let all = programs.descriptions().collect::<Vec<_>>();
-            serde_json::to_value(all).unwrap()
-        };
-        let study = told(Programs::Study);
-        asked(&study, Programs::Study).unwrap();
-        asked(&study, Programs::Workloads).unwrap_err();
-        let mut other = study;
-        other[0]["summary"] = "another".into();
-        other[1]["name"] = "new".into();
-        let error = asked(&other, Programs::Study).unwrap_err().to_string();
-        assert!(error.contains("branch `mine`"), "{error}");
-        assert!(
-            error.contains("different: `new`, `quicksort`, `tsp`. Build both"),
-            "{error}"
-        );
+        assert!(error.contains("exit status: 7"), "{error}");
     }
 }

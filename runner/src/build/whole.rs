@@ -11,11 +11,10 @@ use protocol::{WholeBuilds, WholeProgram};
 
 use crate::build::package;
 use crate::build::workspace::{Recipe, WHOLE, shuffling};
-use crate::build::{Builder, features_on, write_if_changed};
+use crate::build::{Builder, write_if_changed};
 use crate::config::Branch;
 use crate::stop::Stop;
 
-/// The linker program that links every link order.
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
@@ -40,20 +39,12 @@ impl Builder<'_> {
                         program.binary
                     )));
                 }
-                let taken = self.resolved(branch, &metadata)?;
-                features_on(branch, &metadata, &taken)?;
-                let own = copied.own.filter(|_| branch.baseline && program.folder.is_some());
-                let taken = taken.version.to_string();
-                if let Some(note) = own.and_then(|it| it.note(&program.binary, branch, &taken)) {
-                    tell!("{note}");
-                }
+                self.resolved(branch, &metadata)?;
                 Ok(copied.folder)
             })
             .collect()
     }
 
-    /// The folder of a program's package: the user's, cargo's folder of a release, or the
-    /// checkout's.
     fn home(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
         match (&program.folder, &program.version) {
             (Some(folder), _) => Ok(folder.clone()),
@@ -76,31 +67,27 @@ impl Builder<'_> {
         let mut built = WholeBuilds::default();
         let layouts = *self.recipe.layouts_of(&branch.source).end();
         for (program, folder) in self.recipe.programs.whole().zip(folders) {
-            built.user = program
-                .folder
-                .as_ref()
-                .map(|_| program.clone())
-                .or(built.user);
+            if program.folder.is_some() {
+                built.user = Some(program.clone());
+            }
             let all = program.x86_64_features.join(",+");
-            let has_features = cfg!(target_arch = "x86_64") && !all.is_empty();
-            let features = has_features
-                .then(|| format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
-            let shuffled = self.folder_of_layouts(branch, program, layouts);
+            let features = format!("--config=build.rustflags=['-Ctarget-feature=+{all}']");
+            // Cargo links again if the linker's path changes, so the number is in its name.
+            let shuffled = self.folder.join(&branch.name).join(&program.name);
+            let shuffled = shuffled.with_extension(format!("{layouts}-layouts"));
             let linker = format!("-Clinker={}", shuffled.join(LINKER).display());
-            let mut to_link = vec![];
+            let mut more = vec![
+                target.as_os_str(),
+                "--bin".as_ref(),
+                program.binary.as_ref(),
+            ];
+            if cfg!(target_arch = "x86_64") && !all.is_empty() {
+                more.push(features.as_ref());
+            }
             if layouts > 0 {
                 write_linker(&shuffled, layouts)?;
-                to_link.extend(["--", &linker]);
+                more.extend(["--", &linker].map(OsStr::new));
             }
-            let options = features.iter().map(String::as_str);
-            let options = ["--bin", &program.binary]
-                .into_iter()
-                .chain(options)
-                .chain(to_link);
-            let more: Vec<&OsStr> = [target.as_os_str()]
-                .into_iter()
-                .chain(options.map(OsStr::new))
-                .collect();
             let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
             self.cargo(branch, folder, &rustc, &more)?;
             for layout in 0..=layouts {
@@ -116,19 +103,10 @@ impl Builder<'_> {
         }
         Ok(serde_json::to_string(&built)?)
     }
-
-    /// The folder of the linker that makes so many link orders of a program, and of the shuffled
-    /// binaries by their seeds. The number is in its name: cargo links again if the linker's path
-    /// changes.
-    fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
-        let folder = self.folder.join(&branch.name).join(&program.name);
-        folder.with_extension(format!("{layouts}-layouts"))
-    }
 }
 
-/// Writes a linker into `folder` that links the compiled program once for each link order.
-/// Compiling the program again for each, with whole-program optimization, would take most of the
-/// time.
+/// Writes a linker into `folder` that links the compiled program once for each link order, because
+/// compiling it again for each would take most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

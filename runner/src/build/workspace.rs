@@ -1,13 +1,9 @@
-//! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
-//!
-//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace. So each branch
-//! has its own workspace. The runner writes it anew from `branches.toml`, the checkout's release
-//! profile and its lock file.
+//! The tiny Cargo workspace that links the workloads to one branch's rayon-core: two rayon-cores
+//! cannot share a binary, and a patch is a property of a workspace. The runner writes it from
+//! `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -27,39 +23,30 @@ use crate::system::whole_file::{self, write_if_changed};
 /// machine.
 pub(super) const SHUFFLE: &str = "--shuffle-sections";
 
-/// Folders of the crates that provide the programs.
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
 pub(super) const WHOLE: &str = "workloads/programs";
 
-/// File beside the program of a branch that lists its whole programs.
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
-/// Inputs of a branch's workspace.
 #[derive(Debug)]
 pub(super) struct Recipe<'a> {
-    /// The checkout that holds `workloads/` and `rayon-fork/`.
     pub checkout: &'a Checkout,
-    /// Folder that relative `path` sources start from.
     pub config_folder: &'a Path,
     /// Number of shuffled link orders of each binary, beside the one that the linker gives by
     /// itself.
     pub layouts: u32,
-    /// The programs that it is built with.
     pub programs: Programs,
-    /// Folder for published crates with edits.
     pub edited: PathBuf,
     /// The simulated machine on which builds name their variant, if they are for such machines.
     pub machine: Option<MachineRequest>,
 }
 
 impl Recipe<'_> {
-    /// Whether it is built for simulated machines.
     pub(super) fn is_simulated(&self) -> bool {
         self.machine.is_some()
     }
 
-    /// The package, and so the binary, of a branch.
     pub(super) fn package(branch: &str) -> String {
         format!("branch-{branch}")
     }
@@ -97,12 +84,9 @@ impl Recipe<'_> {
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`, which uses the `rewritten` crates in place of
-    /// their originals. A file that already has the right content keeps its time stamp, so that
-    /// cargo rebuilds only what changed.
-    ///
-    /// # Errors
-    /// If a file of the checkout cannot be read or one of the workspace not written.
+    /// Writes the workspace in `folder`, which uses the `rewritten` crates in place of their
+    /// originals. A file that already has the right content keeps its time stamp, so that cargo
+    /// rebuilds only what changed.
     pub(super) fn write(
         &self,
         branch: &Branch,
@@ -121,15 +105,12 @@ impl Recipe<'_> {
             program.push_str(SIMULATED_HEAP);
         }
         write_if_changed(&folder.join("src/main.rs"), &program)?;
-        // Cargo runs it if it is there.
         let shuffle = folder.join("build.rs");
-        if self.layouts_of(&branch.source).is_empty() {
-            fs::remove_file(&shuffle).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error).with_context(|| format!("{} cannot be removed", shuffle.display())),
-            })?;
-        } else {
+        if !self.layouts_of(&branch.source).is_empty() {
             write_if_changed(&shuffle, self.shuffling_program(branch))?;
+        } else if shuffle.exists() {
+            fs::remove_file(&shuffle)
+                .with_context(|| format!("{} cannot be removed", shuffle.display()))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
         // Cargo adapts the copied lock file to this workspace. Copying it again each time would
@@ -146,9 +127,6 @@ impl Recipe<'_> {
 
     /// The lock file that cargo starts from: the checkout's. Cargo adds the packages that only a
     /// working tree needs.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
             self.checkout.root(),
@@ -156,9 +134,6 @@ impl Recipe<'_> {
         )?)
     }
 
-    /// The package that holds the programs, its folder in the checkout, and its features. The
-    /// services' package contains the other workloads, and that of whole programs contains the
-    /// study's.
     pub(super) fn programs(&self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[]),
@@ -168,10 +143,6 @@ impl Recipe<'_> {
         }
     }
 
-    /// The workspace's `Cargo.toml`.
-    ///
-    /// # Errors
-    /// If the checkout's own cannot be read.
     pub(super) fn manifest(&self, branch: &Branch, rewritten: &[Rewritten]) -> Result<String> {
         let root = self.checkout.root();
         let version = match &branch.source {
@@ -227,58 +198,43 @@ impl Recipe<'_> {
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
-    /// A build script that makes the linker put the functions of each link order in an order of its
-    /// own.
-    ///
-    /// A function's address decides which branches share a predictor entry, and which lines of code
-    /// share a cache set. That alone changes the speed of equal builds by some per cent.
+    /// A build script that makes the linker shuffle the functions of each link order. Functions
+    /// share predictor entries and cache sets by their addresses, which alone changes the speed of
+    /// equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
-        let mut program = "// Written by `cargo runner`; changes here are overwritten.\n\
-                           fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
-            .to_owned();
-        for seed in self.layouts_of(&branch.source) {
+        let line = |seed| {
             let binary = Self::binary(&branch.name, seed);
             let flag = shuffling(seed);
-            _ = writeln!(
-                program,
-                "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");"
-            );
-        }
-        program.push_str("}\n");
-        program
+            format!("    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");\n")
+        };
+        let lines: String = self.layouts_of(&branch.source).map(line).collect();
+        format!(
+            "// Written by `cargo runner`; changes here are overwritten.\n\
+             fn main() {{\n    println!(\"cargo::rerun-if-changed=build.rs\");\n{lines}}}\n"
+        )
     }
 
     /// `[profile.release]` of the checkout, the only definition of the profile.
-    ///
-    /// # Errors
-    /// If the checkout's `Cargo.toml` cannot be read.
     pub(super) fn profile(&self) -> Result<Table> {
         let text = whole_file::text_of_checkout(self.checkout.root(), "Cargo.toml")?;
         let manifest: Table =
             toml::from_str(&text).context("the checkout's Cargo.toml is not TOML")?;
-        let release = manifest
-            .get("profile")
-            .and_then(|profile| profile.get("release"));
-        Ok(release
-            .and_then(Value::as_table)
-            .cloned()
-            .unwrap_or_default())
+        let release = manifest.get("profile").and_then(|it| it.get("release"));
+        let release = release.and_then(Value::as_table).cloned();
+        Ok(release.unwrap_or_default())
     }
 }
 
-/// Returns the linker flag that orders functions by a seed.
 pub(super) fn shuffling(seed: u32) -> String {
     format!("-Wl,{SHUFFLE}=.text*={seed}")
 }
 
-/// The program of an instrumented branch: it also reports the counts of its rayon-core.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
 /// An addition for programs on simulated machines: a heap that decides which objects share a line.
 const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
-/// The program of a branch: it names its rayon-core, and runs the workloads.
 fn main_program(source: &Source, programs: Programs) -> String {
     if source.is_instrumented() {
         return INSTRUMENTED_PROGRAM.to_owned();
@@ -300,7 +256,6 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
-/// The parts of a lock file that are used.
 #[derive(Deserialize)]
 struct Lock {
     package: Vec<Locked>,
@@ -315,9 +270,6 @@ struct Locked {
 
 /// Registry packages whose version in a branch's lock file is not in the file that cargo started
 /// from, each as `name version`. Leaves out rayon-core itself, which is under comparison.
-///
-/// # Errors
-/// If the branch's file cannot be read, or one of the two is not a lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = fs::read_to_string(branch_lock)
         .with_context(|| format!("{} cannot be read", branch_lock.display()))?;
@@ -326,29 +278,30 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
             .with_context(|| format!("{} is not a lock file", branch_lock.display()))
     };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for package in parse(lock)?.package {
-        known
-            .entry(package.name)
-            .or_default()
-            .insert(package.version);
+    for Locked { name, version, .. } in parse(lock)?.package {
+        known.entry(name).or_default().insert(version);
     }
-    let strayed = parse(&branch_text)?.package.into_iter().filter(|package| {
-        package.source.is_some()
-            && package.name != "rayon-core"
-            && known
-                .get(&package.name)
-                .is_some_and(|versions| !versions.contains(&package.version))
-    });
-    Ok(strayed
-        .map(|package| format!("{} {}", package.name, package.version))
-        .collect())
+    let mut packages = parse(&branch_text)?.package;
+    packages.retain(
+        |Locked {
+             name,
+             version,
+             source,
+         }| {
+            let is_known = known
+                .get(name)
+                .is_none_or(|versions| versions.contains(version));
+            source.is_some() && name != "rayon-core" && !is_known
+        },
+    );
+    let name = |it: Locked| format!("{} {}", it.name, it.version);
+    Ok(packages.into_iter().map(name).collect())
 }
 
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
-    let others = lock
-        .split(HEAD)
-        .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
-    others.collect::<Vec<_>>().join(HEAD)
+    let mut parts: Vec<&str> = lock.split(HEAD).collect();
+    parts.retain(|it| !it.starts_with("name = \"rayon-core\"\n"));
+    parts.join(HEAD)
 }

@@ -14,7 +14,7 @@ use clap::Args;
 use manycore::{FrequencyMode, Machine};
 use protocol::{MachineRequest, Outcome, Program, Request};
 
-use crate::build::Builder;
+use self::own::Builds;
 use crate::build::binary;
 use crate::config::Branch;
 use crate::config::catalogue::Programs;
@@ -22,13 +22,11 @@ use crate::host::Host;
 use crate::host::here;
 use crate::options::{Project, selection};
 use crate::plan::machines;
-use crate::run::builds;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
 use crate::text::table::print;
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     /// Measure only the costs of work and write them to this file, such as workloads/charges.toml,
@@ -41,7 +39,6 @@ pub(crate) struct CalibrateArgs {
     own_instructions: Option<String>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one \
 unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates \
@@ -62,11 +59,9 @@ const HEADER: &str = "\
 # workload.
 ";
 
-/// The effort with which the work of each workload is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precision {
     processes: u32,
-    /// Iterations of each process.
     iterations: u32,
     /// Whether sizes are `tiny`, of the study's programs alone: takes a moment, to try the command
     /// out.
@@ -74,13 +69,11 @@ pub(super) struct Precision {
 }
 
 impl Precision {
-    /// For costs that mean something.
     pub(super) const WHOLE: Self = Self {
         processes: 3,
         iterations: 5,
         is_tiny: false,
     };
-    /// For costs that mean nothing.
     pub(super) const QUICK: Self = Self {
         processes: 1,
         iterations: 1,
@@ -89,7 +82,6 @@ impl Precision {
 }
 
 impl Precision {
-    /// The programs that are measured.
     fn programs(self) -> Programs {
         if self.is_tiny {
             Programs::Study
@@ -99,44 +91,12 @@ impl Precision {
     }
 }
 
-/// Which of its iterations stands for a workload.
-#[derive(Clone, Copy)]
-enum Of {
-    /// The fastest run: other work of the host only slows a run down. Used for machines that are
-    /// not this host.
-    Fastest,
-    /// The median run: the trials of this host, whose time is also a median, meet the same other
-    /// work of the host.
-    Usual,
-}
-
-impl Of {
-    /// The time that stands for all `times`.
-    fn pick(self, mut times: Vec<u64>) -> u64 {
-        times.sort_unstable();
-        let place = match self {
-            Self::Fastest => 0,
-            Self::Usual => times.len() / 2,
-        };
-        times.get(place).copied().unwrap_or(u64::MAX)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fastest => "fastest run",
-            Self::Usual => "usual run",
-        }
-    }
-}
-
 /// The cost of one unit in runs that count units. It is high, so that no other limit of the machine
 /// is reached.
 const COUNTING_NS: f64 = 100.0;
 
-/// Longest time of a process.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// A unit and the program that measures it.
 struct Unit {
     name: &'static str,
     workload: &'static str,
@@ -144,7 +104,6 @@ struct Unit {
 }
 
 impl Unit {
-    /// The request for the sequential program, on the host or on a machine.
     fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
             size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
@@ -170,16 +129,15 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
                 None => own_instructions(project, &branches)?,
             }
         }
-        (None, Some(output)) => work(project, output, Of::Fastest, Precision::WHOLE)?,
+        (None, Some(output)) => work(project, output, Precision::WHOLE)?,
         (None, None) => here(project, Precision::WHOLE)?,
     }
     Ok(Exit::Good)
 }
 
-/// Measures everything that the machine `here` needs.
 pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let root = project.checkout.root();
-    work(project, &machines::charges_here(root), Of::Usual, care)?;
+    work(project, &machines::charges_here(root), care)?;
     let host = Host::default();
     let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
@@ -187,7 +145,6 @@ pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     print(&format!("{}\n", project.checkout.shown(&output)))
 }
 
-/// Measures the own instructions of `branches`, for the machine `here`.
 pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result<()> {
     own::measure(
         project,
@@ -199,8 +156,7 @@ pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result
 /// The smallest cost that the file's four digits can express.
 const LEAST_NS: f64 = 0.0001;
 
-/// Measures the units of work.
-fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()> {
+fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
     let branch = config
@@ -213,32 +169,30 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         .next()
         .context("no machine in machines/")?;
     let counting = MachineRequest {
-        file: machines::file(root, &machine.name),
-        is_fixed: true,
-        seed: 1,
         charge_ns: COUNTING_NS,
-        own_cycles: BTreeMap::new(),
-        scaled: None,
+        ..machines::plain_request(machines::file(root, &machine.name))
     };
     // Checked before minutes go into builds.
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();
-    let native = binary(project, branch, programs, None)?;
-    let simulated = binary(project, branch, programs, Some(counting.clone()))?;
+    let builds = own::built(project, std::slice::from_ref(branch), programs, &counting)?;
+    let Builds {
+        native, simulated, ..
+    } = &builds[0];
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for unit in units(programs) {
         let charged = charged(
-            &ask(&simulated, &unit.request(care, Some(counting.clone())))?,
+            &ask(simulated, &unit.request(care, Some(counting.clone())))?,
             &machine,
         );
         let mut times = Vec::new();
         for _ in 0..care.processes {
-            times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
+            times.extend(cpu_ns(&ask(native, &unit.request(care, None))?));
         }
         // A run that ends before the clock's next tick takes no time, but no cost may be 0.
-        let ns = (of.pick(times) as f64 / charged).max(LEAST_NS);
+        let ns = (usual(times) as f64 / charged).max(LEAST_NS);
         let busy = while_busy(&host);
         let Unit { name, workload, .. } = unit;
         let size = unit.request(care, None).size;
@@ -246,23 +200,27 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         let model = host
             .cpu_field("model name")
             .unwrap_or_else(|_| "an unknown CPU".to_owned());
-        let run = of.name();
-        let source = format!("measured: {workload}, sequential, {size}, {run}, on {model}{busy}");
+        let source =
+            format!("measured: {workload}, sequential, {size}, usual run, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
     whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Each unit once, with one of the workloads that report it.
+/// The median: the trials of this host, whose time is also a median, meet the same other work of the
+/// host.
+fn usual(mut times: Vec<u64>) -> u64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or(u64::MAX)
+}
+
 fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
-    for workload in machines::supported().filter(|it| programs.has(&it.name)) {
-        let Some(name) = workload.charge.as_deref() else {
-            continue;
-        };
+    let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
+    for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
         // If workloads share a unit, takes the one that does nothing else.
-        if name == "steps" && workload.name != "grain" {
+        if name == "steps" && workload != "grain" {
             continue;
         }
         // The machine adds the cost of memory accesses itself, so this must be the time of sums in
@@ -270,28 +228,11 @@ fn units(programs: Programs) -> Vec<Unit> {
         let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
-            workload: &workload.name,
+            workload,
             size,
         });
     }
     units.into_values().collect()
-}
-
-fn binary(
-    project: &Project,
-    branch: &Branch,
-    programs: Programs,
-    machine: Option<MachineRequest>,
-) -> Result<PathBuf> {
-    let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?
-        .with(programs)
-        .simulated(machine);
-    let mut built = builds::all(&builder, std::slice::from_ref(branch))?;
-    let built = built
-        .remove(&branch.name)
-        .context("the build succeeded, but gave no binary")?;
-    Ok(built.binaries[0].clone())
 }
 
 fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
@@ -309,7 +250,6 @@ fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
     })
 }
 
-/// CPU time of each iteration.
 fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
     outcome
         .iterations
@@ -332,7 +272,6 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
 
 /// Returns the remark for a cost's source if other programs also use the CPUs.
 fn while_busy(host: &Host) -> &'static str {
-    // This program is one.
     if host.load().is_ok_and(|load| load > 1.5) {
         ", while the host was busy"
     } else {
@@ -345,26 +284,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_has_the_time_of_the_usual_run_here_and_of_the_fastest_elsewhere() {
-        let times = vec![7, 3, 5, 90, 4];
-        assert_eq!(
-            (Of::Usual.pick(times.clone()), Of::Fastest.pick(times)),
-            (5, 3)
-        );
-    }
-
-    #[test]
     fn every_unit_that_is_reported_is_measured_once() {
-        let measured: Vec<&str> = units(Programs::Workloads)
-            .iter()
-            .map(|unit| unit.name)
-            .collect();
+        let units = units(Programs::Workloads);
         for workload in machines::supported() {
-            let times = measured
-                .iter()
-                .filter(|name| Some(**name) == workload.charge.as_deref())
-                .count();
-            assert_eq!(times, 1, "{}", workload.name);
+            let is_it = |unit: &&Unit| Some(unit.name) == workload.charge.as_deref();
+            assert_eq!(units.iter().filter(is_it).count(), 1, "{}", workload.name);
         }
     }
 }

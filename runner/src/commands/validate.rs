@@ -22,22 +22,23 @@ use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
 
-/// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";
 
-/// Options of `sweep` that this command sets itself, or that have no meaning for it.
-pub(crate) const REFUSED: [&str; 8] = [
-    "machine",
-    "prices",
-    "placement",
-    "resume",
-    "shard",
-    "experiment",
-    "preset",
-    "instrument",
+/// Options of `sweep` that this command sets itself, or that have no meaning for it; and whether
+/// one is given.
+pub(crate) const REFUSED: [(&str, fn(&SweepArgs) -> bool); 8] = [
+    ("machine", |it| it.selection.machine.is_some()),
+    ("prices", |it| it.selection.definition.prices.is_some()),
+    ("placement", |it| {
+        it.selection.definition.placement.is_some()
+    }),
+    ("resume", |it| it.resume.is_some()),
+    ("shard", |it| it.selection.shard.is_some()),
+    ("experiment", |it| it.selection.experiment.is_some()),
+    ("preset", |it| it.selection.preset.is_some()),
+    ("instrument", |it| it.selection.instrument.is_some()),
 ];
 
-/// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// Stop when everything is predicted; the same command without this option continues
@@ -53,7 +54,6 @@ pub(crate) struct ValidateArgs {
     pub(super) sweep: SweepArgs,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
 the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
@@ -84,9 +84,17 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
 
 const COMMAND: &str = "validate";
 
-/// Sweeps the machine `here`, or continues such a sweep.
 pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(SweepDir, Exit)> {
-    refuse(&arguments.sweep)?;
+    if let Some((name, _)) = REFUSED
+        .iter()
+        .find(|(_, is_given)| is_given(&arguments.sweep))
+    {
+        bail!(Stop::BadInput(format!(
+            "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and continues \
+             by itself; leave it out",
+            here::NAME
+        )));
+    }
     let parent = project.sweeps(arguments.sweep.output.as_deref());
     let config = branches(project, &arguments.sweep)?;
     let mut simulation = arguments.sweep.clone();
@@ -94,12 +102,10 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     // Mistakes on the command line are reported before minutes go into measuring costs.
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
-    let wanted = || {
-        Ok::<SweepRequest, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0)
-    };
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
     let earlier = if is_measured && !arguments.new {
-        begun(&parent, &wanted()?)
+        let (wanted, ..) = asked(project, Some(&config), &simulation.selection)?;
+        begun(&parent, &wanted)
     } else {
         None
     };
@@ -118,14 +124,11 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     };
     simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
     let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());
+    let command = SweepCommand::going_on(COMMAND, Some(config));
     let exit = if earlier.as_ref().is_some_and(is_whole) {
         Exit::Good
     } else {
-        sweep::run_for(
-            project,
-            &simulation,
-            &SweepCommand::going_on(COMMAND, Some(config)),
-        )?
+        sweep::run_for(project, &simulation, &command)?
     };
     let predicted = match earlier {
         Some(earlier) => earlier,
@@ -135,7 +138,6 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     Ok((predicted, exit))
 }
 
-/// Sweeps the predicted configurations on the host, or continues such a sweep.
 pub(super) fn measure(
     project: &Project,
     arguments: &SweepArgs,
@@ -146,50 +148,18 @@ pub(super) fn measure(
     let mut measurement = arguments.clone();
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
-    let threads: Vec<String> = prediction
-        .asked
-        .threads
-        .iter()
-        .map(usize::to_string)
-        .collect();
+    let threads = prediction.asked.threads.iter().map(usize::to_string);
+    let threads: Vec<String> = threads.collect();
     measurement.selection.definition.threads = Some(threads.join(","));
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;
-    let exit = sweep::run_for(
-        project,
-        &measurement,
-        &SweepCommand::going_on(COMMAND, Some(config)),
-    )?;
-    Ok((
-        newest().context("the sweep that just ran cannot be found")?,
-        exit,
-    ))
+    let command = SweepCommand::going_on(COMMAND, Some(config));
+    let exit = sweep::run_for(project, &measurement, &command)?;
+    let measured = newest().context("the sweep that just ran cannot be found")?;
+    Ok((measured, exit))
 }
 
-fn refuse(arguments: &SweepArgs) -> Result<()> {
-    let given = &arguments.selection;
-    let refused = [
-        ("machine", given.machine.is_some()),
-        ("prices", given.definition.prices.is_some()),
-        ("placement", given.definition.placement.is_some()),
-        ("resume", arguments.resume.is_some()),
-        ("shard", given.shard.is_some()),
-        ("experiment", given.experiment.is_some()),
-        ("preset", given.preset.is_some()),
-        ("instrument", given.instrument.is_some()),
-    ];
-    match refused.iter().find(|(_, is_given)| *is_given) {
-        Some((name, _)) => bail!(Stop::BadInput(format!(
-            "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and continues \
-             by itself; leave it out",
-            here::NAME
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// The branches, which are the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = selection::read(project.checkout.root())?.experiments;
     let experiment = selection::find(known, "experiment", EXPERIMENT)?;
@@ -205,7 +175,6 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     Ok(Config { branches })
 }
 
-/// Refuses missing cost parameters and those of another host.
 fn check_prices(project: &Project) -> Result<()> {
     let root = project.checkout.root();
     let machine = machines::find(root, here::NAME, &[], &[])?;
@@ -232,15 +201,9 @@ fn begun(parent: &Path, wanted: &SweepRequest) -> Option<SweepDir> {
 
 fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
     let asked = &manifest.asked;
-    asked
-        .machine
-        .as_ref()
-        .is_some_and(|it| it.name == here::NAME)
-        && asked
-            .experiment
-            .as_ref()
-            .is_some_and(|it| it.name == EXPERIMENT)
-        && wanted.is_none_or(|wanted| wanted == asked)
+    let is_here = asked.machine.iter().any(|it| it.name == here::NAME);
+    let is_validation = asked.experiment.iter().any(|it| it.name == EXPERIMENT);
+    is_here && is_validation && wanted.is_none_or(|wanted| wanted == asked)
 }
 
 /// Whether a sweep measured the configurations of `prediction` on this host, after it.
@@ -254,13 +217,11 @@ fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
         && manifest.created_at > prediction.created_at
 }
 
-/// Prints and draws the prediction accuracy.
 pub(super) fn compare(
     project: &Project,
     predicted: &SweepDir,
     measured: &SweepDir,
 ) -> Result<Exit> {
-    // The output is beside the folder of sweeps, like other reports.
     let sweeps = measured
         .path()
         .parent()
@@ -268,13 +229,12 @@ pub(super) fn compare(
     let output = sweeps.with_file_name("reports").join(measured.name());
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
+    let sweeps = [predicted.path(), measured.path()];
     command
         .arg("validate")
-        .args([predicted.path(), measured.path()]);
-    command
-        .args(["--format", "md"])
-        .arg("--output")
-        .arg(&output);
+        .args(sweeps)
+        .args(["--format", "md"]);
+    command.arg("--output").arg(&output);
     tell!(
         "figure: {}",
         project.checkout.shown(&output.join("validation.svg"))

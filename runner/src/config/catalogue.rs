@@ -83,12 +83,6 @@ impl Programs {
             Part::Programs => matches!(self, Self::Whole(_)),
         })
     }
-
-    /// Returns the workloads that a build describes. A build of whole programs describes all whole
-    /// programs, even those that it lacks.
-    pub(crate) fn descriptions(self) -> impl Iterator<Item = &'static Description> {
-        described().filter(move |it| self.has(&it.name))
-    }
 }
 
 static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
@@ -169,8 +163,6 @@ mod tests {
         assert!(
             least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv")
         );
-        let study = Programs::Study.descriptions().map(|it| it.name.as_str());
-        assert_eq!(study.collect::<Vec<_>>(), ["quicksort", "tsp", "packets"]);
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }

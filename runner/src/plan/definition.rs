@@ -113,11 +113,9 @@ pub struct Definition {
     pub cells: Vec<BTreeMap<String, String>>,
 }
 
-/// The heading under which `--help` lists the options about frequencies.
 pub(crate) const FREQUENCY_HEADING: &str = "CPU frequency";
 
 impl Definition {
-    /// Fills the gaps of this definition from `base`.
     pub(crate) fn over(self, base: Self) -> Self {
         Self {
             branches: self.branches.or(base.branches),
@@ -182,7 +180,6 @@ pub enum PlacementChoice {
 }
 
 impl PlacementChoice {
-    /// Returns the placements that it stands for.
     pub(crate) fn placements(self) -> Vec<Placement> {
         match self {
             Self::Free => vec![Placement::Free],
@@ -208,7 +205,6 @@ pub enum ModeChoice {
 }
 
 impl ModeChoice {
-    /// Returns the modes that it stands for; `can_fix` says whether the host can hold a frequency.
     pub(crate) fn modes(self, can_fix: impl FnOnce() -> bool) -> Vec<Mode> {
         match self {
             Self::Dynamic => vec![Mode::Dynamic],
@@ -273,7 +269,6 @@ impl Load {
         Some((workload, values))
     }
 
-    /// The parameters of the workload, without those of the simulated machine.
     pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
         own.remove(PRICE);
@@ -281,7 +276,6 @@ impl Load {
         own
     }
 
-    /// Whether branches can differ in it; see [`Description::uses_pool`].
     pub(crate) fn uses_pool(&self) -> bool {
         self.resolved()
             .is_none_or(|(workload, values)| workload.uses_pool(&values))
@@ -353,7 +347,6 @@ pub struct Point {
 }
 
 impl MachineSpec {
-    /// CPUs of its operating system: the hardware threads of all cores.
     pub(crate) fn cpus(&self) -> usize {
         self.cores * self.hardware_threads.unwrap_or(1)
     }
@@ -433,106 +426,88 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// The most trials of a plan: more would take too long.
 const MOST_TRIALS: usize = 10_000_000;
 
 /// The largest seed on a simulated machine: each replicate gets its own seed, made from it.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
-/// The largest number of names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
 impl SweepRequest {
-    /// Returns why this cannot become a plan, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
-        let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
-        let names = self
-            .branches
-            .len()
-            .saturating_add(1)
-            .saturating_add(counted);
-        let kinds = self
-            .workloads
-            .len()
-            .saturating_mul(self.threads.len().saturating_add(1));
-        let rounds = self
-            .trials
-            .max(self.instrument.as_ref().map_or(1, |it| it.trials))
-            .max(1);
+        let instrument = self.instrument.as_ref();
+        let counted = instrument.map_or(0, |it| it.branches.len());
+        let names = self.branches.len().saturating_add(1 + counted);
+        let programs = self.threads.len().saturating_add(1);
+        let programs = programs.saturating_mul(self.workloads.len());
+        let rounds = instrument.map_or(1, |it| it.trials).max(self.trials) as usize;
         let conditions = self.modes.len().saturating_mul(self.placements.len());
-        let trials = [kinds, conditions, rounds as usize]
-            .iter()
-            .fold(names, |product, factor| product.saturating_mul(*factor));
-        let unpriced = self.machine.as_ref().and_then(|machine| {
-            self.workloads
-                .iter()
-                .find(|load| !machine.charges_ns.contains_key(&load.workload))
-        });
-        let lists = [
-            ("workloads", self.workloads.is_empty()),
-            ("threads", self.threads.is_empty()),
-            ("modes", self.modes.is_empty()),
-            ("placements", self.placements.is_empty()),
-        ];
+        let trials = [programs, conditions, rounds]
+            .into_iter()
+            .fold(names, usize::saturating_mul);
         if trials > MOST_TRIALS || names > MOST_NAMES || conditions > 4 {
-            let of = [
+            return Some(format!(
+                "{}, {}, {}, {}: more than the limit of {MOST_TRIALS} trials",
                 count(names, "name", "names"),
-                count(kinds, "program", "programs"),
+                count(programs, "program", "programs"),
                 count(
                     conditions,
                     "pair of frequency mode and placement",
                     "pairs of frequency mode and placement",
                 ),
-                count(rounds as usize, "round", "rounds"),
-            ];
-            let of = of.join(", ");
-            Some(format!("{of}: more than the limit of {MOST_TRIALS} trials"))
-        } else if !self.branches.contains(&self.baseline) {
-            Some(format!(
-                "`baseline` is `{}`, which is not in `branches`",
-                self.baseline
-            ))
-        } else if self.machine.is_some() && self.seed > MOST_SEED {
-            Some(format!(
+                count(rounds, "round", "rounds"),
+            ));
+        }
+        for (what, is_empty) in [
+            ("workloads", self.workloads.is_empty()),
+            ("threads", self.threads.is_empty()),
+            ("modes", self.modes.is_empty()),
+            ("placements", self.placements.is_empty()),
+        ] {
+            if is_empty {
+                return Some(format!("`{what}` is empty"));
+            }
+        }
+        if !self.branches.contains(&self.baseline) {
+            let baseline = &self.baseline;
+            return Some(format!(
+                "`baseline` is `{baseline}`, which is not in `branches`"
+            ));
+        }
+        if self.layouts == 0 {
+            return Some("`layouts` is 0".to_owned());
+        }
+        let machine = self.machine.as_ref()?;
+        if self.seed > MOST_SEED {
+            return Some(format!(
                 "`seed` is {}, and the limit on simulated machines is {MOST_SEED}",
                 self.seed
-            ))
-        } else if self.layouts == 0 {
-            Some("`layouts` is 0".to_owned())
-        } else if let Some((what, _)) = lists.into_iter().find(|it| it.1) {
-            Some(format!("`{what}` is empty"))
-        } else {
-            unpriced.map(|load| format!("`machine` has no cost of work for `{}`", load.workload))
+            ));
         }
+        let is_priced = |load: &&Load| machine.charges_ns.contains_key(&load.workload);
+        let unpriced = self.workloads.iter().find(|load| !is_priced(load))?;
+        let workload = &unpriced.workload;
+        Some(format!("`machine` has no cost of work for `{workload}`"))
     }
 
-    /// Whether it runs on the machines of a box.
     pub(crate) fn is_box(&self) -> bool {
-        self.machine
-            .as_ref()
-            .is_some_and(|it| !it.points.is_empty())
+        self.machine.iter().any(|it| !it.points.is_empty())
     }
 
-    /// Returns the beginning of a heading, which names the simulated machine; empty on hosts.
     pub(crate) fn heading(&self) -> String {
-        self.machine
-            .as_ref()
-            .map_or(String::new(), |it| format!("simulated {}: ", it.name))
+        let machine = self.machine.as_ref();
+        machine.map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
-    /// CPUs of a trial: the simulated machine's, or the CPUs of the host that this process may use.
     pub(crate) fn cpus(&self) -> usize {
-        self.machine
-            .as_ref()
-            .map_or_else(Host::usable_cpus, MachineSpec::cpus)
+        let machine = self.machine.as_ref();
+        machine.map_or_else(Host::usable_cpus, MachineSpec::cpus)
     }
 
-    /// The name of the A/A control of the baseline, if it runs.
     pub(crate) fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
     }
 
-    /// Every mode with every placement.
     pub(crate) fn conditions(&self) -> Vec<Condition> {
         let of_mode = |&mode| {
             self.placements
@@ -542,72 +517,60 @@ impl SweepRequest {
         self.modes.iter().flat_map(of_mode).collect()
     }
 
-    /// Whether trials under this name count events and are not timed.
     pub(crate) fn is_instrumented(&self, name: &str) -> bool {
-        self.instrument
-            .as_ref()
-            .is_some_and(|it| it.branches.iter().any(|known| known == name))
+        let instrumented = self.instrument.iter().flat_map(|it| &it.branches);
+        instrumented.into_iter().any(|known| known == name)
     }
 
-    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one.
-    /// That is the same instance, apart from parameters that have no effect on that program.
+    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one:
+    /// they differ only in parameters that have no effect on it.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
-        let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
-        let is_same = |other: &Load| {
-            (&other.workload, &other.size, &other.input)
-                == (&wanted.workload, &wanted.size, &wanted.input)
-                && other
-                    .parameters
-                    .iter()
-                    .filter(kept)
-                    .eq(wanted.parameters.iter().filter(kept))
+        let kept = |load: &Load| {
+            let mut kept = load.parameters.clone();
+            kept.retain(|name, _| !self.is_ignored_by_sequential(name));
+            (
+                load.workload.clone(),
+                load.size.clone(),
+                load.input.clone(),
+                kept,
+            )
         };
+        let is_same = |other: &Load| kept(other) == kept(wanted);
         self.workloads.iter().position(is_same).unwrap_or(load)
     }
 
-    /// Whether a parameter has no effect on the sequential program.
     pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
-        self.experiment.as_ref().is_some_and(|experiment| {
-            experiment
-                .sequential_ignores
-                .iter()
-                .any(|it| it == parameter)
-        })
+        let ignored = self.experiment.iter().flat_map(|it| &it.sequential_ignores);
+        ignored.into_iter().any(|it| it == parameter)
     }
 
-    /// Returns the programs with which branches must be built.
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }
 
-    /// Whether the result is equality of answers, not time.
     pub(crate) fn is_about_answers(&self) -> bool {
-        self.experiment
-            .as_ref()
-            .is_some_and(|it| it.figure == Figure::Answers)
+        let mut experiment = self.experiment.iter();
+        experiment.any(|it| it.figure == Figure::Answers)
     }
 
     /// Names and values of the parameters that distinguish a load from the others of its workload.
     pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
-        let rivals: Vec<&Load> = self
+        let rivals = self
             .workloads
             .iter()
-            .filter(|other| other.workload == own.workload)
-            .collect();
-        own.parameters
-            .iter()
-            .filter(|(name, value)| {
-                rivals
-                    .iter()
-                    .any(|rival| rival.parameters.get(*name) != Some(value))
-            })
+            .filter(|it| it.workload == own.workload);
+        let differs = |(name, value): &(&String, &String)| {
+            let mut values = rivals.clone().map(|rival| rival.parameters.get(*name));
+            values.any(|other| other != Some(*value))
+        };
+        let differing = own.parameters.iter().filter(differs);
+        differing
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect()
     }
 
-    /// The branch whose binary runs under `name`: the baseline for its A/A control.
     pub(crate) fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
         if self.twin_name().as_deref() == Some(name) {
             &self.baseline
@@ -638,14 +601,11 @@ mod tests {
             ("layouts", "5"),
             ("iterations", "6"),
         ];
-        let options: Vec<&str> = command
-            .get_arguments()
-            .filter_map(|it| it.get_long())
-            .collect();
-        assert_eq!(options, words.map(|(option, _)| option));
+        let options = command.get_arguments().filter_map(|it| it.get_long());
+        assert!(options.eq(words.map(|(option, _)| option)));
         let line = words.map(|(option, word)| format!("--{option}={word}"));
         let line = std::iter::once("sweep".to_owned()).chain(line);
-        let typed = Definition::from_arg_matches(&command.get_matches_from(line)).unwrap();
+        let typed = Definition::from_arg_matches(&command.clone().get_matches_from(line)).unwrap();
         let row: Definition = toml::from_str(
             "name = \"row\"\nshows = \"\"\nsource = \"\"\nfigure = \"answers\"\nbranches = \"all\"\n\
              workloads = \"all\"\nsize = \"tiny\"\nprices = \"work\"\nthreads = \"1\"\nmode = \"both\"\n\

@@ -1,6 +1,6 @@
 //! A box: machines whose cost parameters lie within ranges, for signs that do not depend on one
-//! guess. Each point of the box is an ordinary machine's file, and a value of the parameter [`BOX`]
-//! of an ordinary sweep.
+//! guess. Each point is an ordinary machine's file, and a value of the parameter [`BOX`] of an
+//! ordinary sweep.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,24 +15,18 @@ use serde_spanned::Spanned;
 
 use super::definition::{BOX, Point};
 use super::{Load, MachineSpec, shuffle};
-use crate::config::pick::{listed, nearest, plain};
+use crate::config::pick::plain;
 use crate::config::{ConfigError, FileText};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
-/// The machine's name in a sweep over the box; no machine of a checkout may have it.
 pub(crate) const NAME: &str = "box";
 
-/// The file of the box in a checkout, for errors.
 const FILE: &str = "machines/box.toml";
 
 /// The factor of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
-/// The most hardware threads of a core.
-const MOST_PER_CORE: usize = 2;
-
-/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -41,19 +35,16 @@ struct Written {
     like: Spanned<String>,
     seed: u64,
     price: BTreeMap<String, Spanned<Range>>,
-    topology: Vec<Spanned<Shape>>,
+    topology: Vec<Shape>,
 }
 
-/// The range of a cost parameter.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Range {
     low: f64,
     high: f64,
-    /// A cost parameter that is a lower limit for this one: that of a shorter way, or of a lighter
-    /// sleep.
+    /// A cost parameter that is a lower limit: that of a shorter way, or of a lighter sleep.
     at_least: Option<String>,
-    /// Whether the parameter is a whole number.
     #[serde(default)]
     whole: bool,
     source: String,
@@ -76,7 +67,6 @@ impl Range {
     }
 }
 
-/// A possible arrangement of the cores of a point.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Shape {
@@ -95,17 +85,17 @@ fn one() -> usize {
 }
 
 impl Shape {
-    fn cores(&self) -> usize {
-        let clusters = self.sockets.saturating_mul(self.clusters_per_socket);
-        clusters.saturating_mul(self.cores_per_cluster)
-    }
-
     fn cpus(&self) -> usize {
-        self.cores().saturating_mul(self.threads_per_core)
+        [
+            self.clusters_per_socket,
+            self.cores_per_cluster,
+            self.threads_per_core,
+        ]
+        .into_iter()
+        .fold(self.sockets, usize::saturating_mul)
     }
 }
 
-/// The box, checked.
 struct Ranges {
     title: String,
     like: String,
@@ -114,35 +104,29 @@ struct Ranges {
     shapes: Vec<Shape>,
     /// MHz at which the cost parameters of `like` hold, and at which all points run.
     mhz: u32,
-    /// The texts of the file, and of that of `like`.
     text: String,
     base: String,
 }
 
 impl Ranges {
-    /// Reads and checks the file.
     fn read(root: &Path) -> Result<Self> {
         Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
+    /// Reads the file. The machines that are made of it show most of its faults.
     fn parse(root: &Path, text: &str) -> Result<Self> {
         let written: Written =
             toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
         let file = FileText { file: FILE, text };
         let like = written.like.get_ref().clone();
-        let base = base(root, &like);
-        let refused = |why: String| file.at(written.like.span().start, why);
-        let machine = Machine::read(&base)
-            .map_err(|error| refused(format!("like = {like:?}: {}", plain(&error.message))))?;
-        if Machine::costs_file(&base) != base {
-            let why = "has a `like` itself; name that machine";
-            return Err(refused(format!("like = {like:?}: {why}")).into());
-        }
+        let base = root.join("machines").join(format!("{like}.toml"));
+        let machine = Machine::read(&base).map_err(|error| {
+            let why = format!("like = {like:?}: {}", plain(&error.message));
+            file.at(written.like.span().start, why)
+        })?;
         let base =
             whole_file::read_text(&base).context("the machine's file cannot be read again")?;
-        let known = keys(&base)?;
         for (key, range) in &written.price {
-            let at = |why: String| file.at(range.span().start, format!("{key}: {why}"));
             let Range {
                 low,
                 high,
@@ -150,68 +134,29 @@ impl Ranges {
                 source,
                 ..
             } = range.get_ref();
-            if !known.contains(key) {
-                let near = nearest(key, known.iter().map(String::as_str));
-                let hint = near
-                    .map(|near| format!("did you mean `{near}`? "))
-                    .unwrap_or_default();
-                let known = listed("cost parameter", known.iter().map(String::as_str));
-                return Err(at(format!("unknown cost parameter; {hint}{known}")).into());
-            }
-            if !(low.is_finite() && high.is_finite() && *low >= 0.0 && low <= high) {
+            let has_limit = |limit: &String| written.price.contains_key(limit);
+            let is_range = *low >= 0.0 && low <= high && high.is_finite();
+            if !is_range || source.trim().is_empty() || !at_least.iter().all(has_limit) {
                 let why = format!(
-                    "low = {low}, high = {high}: not a range; write two numbers of 0 or more, the lower one first"
+                    "{key}: low = {low}, high = {high}, at-least = {at_least:?}, source = {source:?}: write two numbers \
+                     of 0 or more, the lower one first, their source, and for `at-least` a parameter that has a range"
                 );
-                return Err(at(why).into());
-            }
-            if source.trim().is_empty() {
-                return Err(at("source is empty; write the source of the range".into()).into());
-            }
-            if let Some(other) = at_least
-                .as_ref()
-                .filter(|it| !written.price.contains_key(*it))
-            {
-                let why =
-                    format!("at-least = {other:?}: the box has no range for that cost parameter");
-                return Err(at(why).into());
+                return Err(file.at(range.span().start, why).into());
             }
         }
-        let mut shapes: Vec<Shape> = Vec::new();
-        for shape in written.topology {
-            let start = shape.span().start;
-            let shape = shape.into_inner();
-            let at = |why: &str| file.at(start, format!("topology `{}`: {why}", shape.name));
-            let fits = (1..=manycore::MAX_CORES).contains(&shape.cpus())
-                && shape.threads_per_core <= MOST_PER_CORE;
-            if !fits {
-                let why = format!(
-                    "write at least 1 of each, at most {} CPUs, and 1 or 2 threads-per-core",
-                    manycore::MAX_CORES
-                );
-                return Err(at(&why).into());
-            }
-            if shapes.iter().any(|other| other.name == shape.name) {
-                return Err(at("the name is taken; give each topology its own").into());
-            }
-            shapes.push(shape);
-        }
+        let prices = written.price.into_iter();
         Ok(Self {
             title: written.title,
             like,
             seed: written.seed,
-            prices: written
-                .price
-                .into_iter()
-                .map(|(key, it)| (key, it.into_inner()))
-                .collect(),
-            shapes,
+            prices: prices.map(|(key, it)| (key, it.into_inner())).collect(),
+            shapes: written.topology,
             mhz: machine.frequency.reference_mhz,
             text: text.to_owned(),
             base,
         })
     }
 
-    /// Digest of the files, and of the points that were made of them.
     fn sha256(&self, points: &[Point]) -> Result<String> {
         let mut all = format!("{}{}", self.text, self.base).into_bytes();
         all.extend(serde_json::to_vec(points)?);
@@ -220,9 +165,6 @@ impl Ranges {
 
     /// Writes the machine's file of each point of `spec`, for the processes of trials, and reads
     /// it.
-    ///
-    /// # Errors
-    /// [`Stop::BadInput`] if a point is not a valid machine; other errors if a file cannot be written.
     fn write_points(&self, root: &Path, spec: &MachineSpec) -> Result<()> {
         let folder = folder(root, spec);
         std::fs::create_dir_all(&folder)?;
@@ -245,14 +187,11 @@ impl Ranges {
         let (fit, small): (Vec<&Shape>, Vec<&Shape>) =
             self.shapes.iter().partition(|it| it.cpus() >= threads);
         if fit.is_empty() {
-            let most = self.shapes.iter().max_by_key(|it| it.cpus());
-            let most = most.map_or_else(
-                || "there is none".to_owned(),
-                |it| format!("the largest, `{}`, has {}", it.name, it.cpus()),
-            );
+            let all = self.shapes.iter().map(|it| (it.cpus(), &it.name));
+            let (cpus, name) = all.max().context("machines/box.toml has no [[topology]]")?;
             return Err(Stop::BadInput(format!(
-                "--threads {threads}: no topology of {FILE} has so many CPUs ({most}); request fewer, or add a \
-                 [[topology]] there"
+                "--threads {threads}: no topology of {FILE} has so many CPUs (the largest, `{name}`, has {cpus}); request \
+                 fewer, or add a [[topology]] there"
             ))
             .into());
         }
@@ -264,21 +203,18 @@ impl Ranges {
             );
         }
         let topologies = self.places("topology", count);
-        let columns: BTreeMap<&String, Vec<f64>> = self
-            .prices
-            .keys()
-            .map(|key| (key, self.places(key, count)))
-            .collect();
+        let prices = self.prices.iter();
+        let columns = prices.map(|(key, range)| (key, range, self.places(key, count)));
+        let columns: Vec<_> = columns.collect();
         let point = |index: usize| {
             let shape = fit[part_of(topologies[index], fit.len())];
-            let prices = self
-                .prices
-                .iter()
-                .map(|(key, range)| (key.clone(), range.value_at(columns[key][index])));
+            let price = |(key, range, places): &(&String, &Range, Vec<f64>)| {
+                ((*key).clone(), range.value_at(places[index]))
+            };
             Point {
                 topology: shape.name.clone(),
                 cpus: shape.cpus(),
-                prices: self.ordered(prices.collect()),
+                prices: self.ordered(columns.iter().map(price).collect()),
             }
         };
         Ok((0..count).map(point).collect())
@@ -300,9 +236,7 @@ impl Ranges {
         parts.into_iter().map(&mut place).collect()
     }
 
-    /// Returns `prices` with each value raised to its lower limit.
     fn ordered(&self, mut prices: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
-        // A chain of limits is at most as long as the list.
         for _ in 0..self.prices.len() {
             for (key, range) in &self.prices {
                 if let Some(least) = range.at_least.as_ref().map(|other| prices[other]) {
@@ -315,7 +249,6 @@ impl Ranges {
         prices
     }
 
-    /// The text of a point's file.
     fn file_of(&self, number: usize, point: &Point) -> Result<String> {
         let shape = self.shapes.iter().find(|it| it.name == point.topology);
         let shape = shape.with_context(|| format!("{FILE} has no topology {}", point.topology))?;
@@ -344,7 +277,6 @@ impl Ranges {
     }
 }
 
-/// The part, out of so many, in which a position from 0 to 1 lies.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -354,23 +286,6 @@ fn part_of(place: f64, parts: usize) -> usize {
     (place * parts as f64) as usize % parts
 }
 
-/// Keys of the cost parameters that a point may have: those of the machine that it is like, and
-/// `work`.
-fn keys(base: &str) -> Result<Vec<String>> {
-    let machine: toml::Table = base.parse().context("the machine's file is not TOML")?;
-    let prices = machine.get("price").and_then(|it| it.as_table());
-    let keys = prices.into_iter().flatten().map(|(key, _)| key.clone());
-    Ok(keys.chain([WORK.to_owned()]).collect())
-}
-
-fn base(root: &Path, like: &str) -> PathBuf {
-    root.join("machines").join(format!("{like}.toml"))
-}
-
-/// The box as the machine of a sweep: `count` points with a CPU for each of `threads`.
-///
-/// # Errors
-/// [`Stop::BadInput`] with file, line, key and remedy.
 pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineSpec> {
     let ranges = Ranges::read(root)?;
     let points = ranges.points(count, threads)?;
@@ -392,9 +307,6 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
 
 /// Writes the points of a sweep that was begun, unless the box has changed since. Returns whether
 /// it is the same.
-///
-/// # Errors
-/// As [`find`].
 pub(crate) fn try_restore(root: &Path, spec: &MachineSpec) -> Result<bool> {
     let ranges = Ranges::read(root)?;
     let is_same = ranges.sha256(&spec.points)? == spec.sha256;
@@ -410,12 +322,10 @@ fn folder(root: &Path, spec: &MachineSpec) -> PathBuf {
     root.join(target).join("boxes").join(digest)
 }
 
-/// The file of a point.
 pub(crate) fn file(root: &Path, spec: &MachineSpec, number: &str) -> PathBuf {
     folder(root, spec).join(format!("{number}.toml"))
 }
 
-/// Returns `loads` on each of `count` points.
 pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
     let with = |load: &Load, number: usize| {
         let mut load = load.clone();
@@ -428,7 +338,6 @@ pub(crate) fn with_points(loads: &[Load], count: usize) -> Vec<Load> {
         .collect()
 }
 
-/// The point of a load, and its file's number; `None` if the sweep is not over a box.
 pub(crate) fn point_of<'a>(spec: &'a MachineSpec, load: &'a Load) -> Option<(&'a str, &'a Point)> {
     let number = load.parameters.get(BOX)?;
     let index = number.parse::<usize>().ok()?.checked_sub(1)?;
@@ -460,19 +369,14 @@ mod tests {
         let ranges = Ranges::parse(&root(), &text()).unwrap();
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
-            for (
-                key,
-                Range {
-                    low,
-                    high,
-                    at_least,
-                    whole,
-                    ..
-                },
-            ) in &ranges.prices
-            {
+            for (key, range) in &ranges.prices {
+                // These lie elsewhere in their part, or in another one.
+                if range.whole || range.at_least.is_some() {
+                    continue;
+                }
+                let (low, high) = (range.low, range.high);
                 let place = |value: f64| {
-                    if *low == 0.0 {
+                    if low == 0.0 {
                         value / high
                     } else {
                         (value / low).ln() / (high / low).ln()
@@ -480,13 +384,10 @@ mod tests {
                 };
                 let mut of: Vec<f64> = points.iter().map(|it| place(it.prices[key])).collect();
                 of.sort_by(f64::total_cmp);
-                for (part, place) in of
-                    .iter()
-                    .enumerate()
-                    .filter(|_| at_least.is_none() && !whole)
-                {
-                    let (from, to) = (part as f64 / count as f64, (part + 1) as f64 / count as f64);
-                    assert!((from - 0.01..to + 0.01).contains(place), "{key}: {of:?}");
+                for (part, place) in of.iter().enumerate() {
+                    let place = place * count as f64 - part as f64;
+                    let slack = 0.01 * count as f64;
+                    assert!((-slack..1.0 + slack).contains(&place), "{key}: {of:?}");
                 }
             }
             let shapes: std::collections::BTreeSet<&str> =
@@ -516,71 +417,38 @@ mod tests {
 
     #[test]
     fn a_longer_way_costs_no_less() {
-        let points = Ranges::parse(&root(), &text())
-            .unwrap()
-            .points(60, 64)
-            .unwrap();
-        for Point { prices, cpus, .. } in &points {
+        let ranges = Ranges::parse(&root(), &text()).unwrap();
+        for Point { prices, cpus, .. } in &ranges.points(60, 64).unwrap() {
             assert!(prices["transfer-cluster-ns"] <= prices["transfer-socket-ns"]);
             assert!(prices["transfer-socket-ns"] <= prices["transfer-far-ns"]);
             assert!(*cpus >= 64);
         }
+        let said = ranges.points(5, 113).unwrap_err().to_string();
+        let largest = "(the largest, `2x28-smt`, has 112)";
+        assert!(said.starts_with("--threads 113: no topology of ") && said.contains(largest));
     }
 
     #[test]
     fn a_fault_is_told_with_line_key_value_and_remedy() {
         let hit = "hit-ns = { low = 0.3, high = 1.2";
+        let reversed = "hit-ns = { low = 1.2, high = 0.3";
         for (old, new, told) in [
-            (
-                hit,
-                "hit-ns = { low = 1.2, high = 0.3",
-                "hit-ns: low = 1.2, high = 0.3: not a range",
-            ),
-            (
-                hit,
-                "hit-ns = { low = -1, high = 0.3",
-                "hit-ns: low = -1, high = 0.3: ",
-            ),
-            (
-                hit,
-                "hits-ns = { low = 0.3, high = 1.2",
-                "hits-ns: unknown cost parameter; did you mean `hit-ns`? known: ",
-            ),
+            (hit, reversed, "hit-ns: low = 1.2, high = 0.3, "),
             (hit, "hit-ns = { low = 0.3", "missing key `high`"),
             (
                 "source = \"guess\" }",
                 "source = \" \" }",
-                "source is empty; write the source",
+                "source = \" \": write ",
             ),
             (
                 "at-least = \"wake-polling-ns\"",
                 "at-least = \"poll-ns\"",
-                "wake-ns: at-least = \"poll-ns\": the box has no range",
+                "wake-ns: ",
             ),
             (
                 "like = \"zen4-64\"",
                 "like = \"zen4-46\"",
                 "like = \"zen4-46\": cannot be read",
-            ),
-            (
-                "like = \"zen4-64\"",
-                "like = \"zen2-64\"",
-                "has a `like` itself; name that machine",
-            ),
-            (
-                "threads-per-core = 2",
-                "threads-per-core = 3",
-                "topology `4x8-smt`: write at least 1 of each",
-            ),
-            (
-                "cores-per-cluster = 64",
-                "cores-per-cluster = 0",
-                "topology `1x64`: write at least 1",
-            ),
-            (
-                "name = \"2x8\"",
-                "name = \"1x8\"",
-                "topology `1x8`: the name is taken",
             ),
         ] {
             assert!(text().contains(old), "{old}");
@@ -594,15 +462,5 @@ mod tests {
             );
             assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
         }
-    }
-
-    #[test]
-    fn a_topology_that_the_threads_cannot_have_is_reported_with_the_largest() {
-        let ranges = Ranges::parse(&root(), &text()).unwrap();
-        let said = ranges.points(5, 113).unwrap_err().to_string();
-        assert!(
-            said.starts_with("--threads 113: no topology of machines/box.toml has so many CPUs (the largest, `2x28-smt`, has 112)"),
-            "{said}"
-        );
     }
 }

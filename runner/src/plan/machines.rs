@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use manycore::machine::Costs;
 use manycore::{Call, Machine, SYSTEM};
 use protocol::{Description, MachineRequest, ScaledPrice};
 use serde::Deserialize;
@@ -19,19 +20,14 @@ use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial, machine_b
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
-/// Folder of the machines in a checkout.
 const FOLDER: &str = "machines";
 
-/// The file in a checkout with the costs of the units that workloads report.
 const CHARGES: &str = "workloads/charges.toml";
 
-/// The file with those costs for the machine [`here::NAME`].
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
-/// The file with the cycles of the branches' own instructions, in a checkout.
 const OWN: &str = "workloads/own-instructions.toml";
 
-/// The file with those that were measured on this host, for the machine [`here::NAME`].
 const OWN_HERE: &str = "workloads/own-instructions-here.toml";
 
 /// The branch whose own instructions replace those of a branch without a measurement.
@@ -47,31 +43,25 @@ pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 /// The branch with which units of work are measured: the published crate's counterpart in the fork.
 pub(crate) const BASELINE: &str = "packed";
 
-/// Its value if the environment has none.
+/// The value of the parameter [`PRICE`] with which no cost parameter changes.
 const AS_WRITTEN: &str = "as-written";
 
-/// The cost parameter of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
-/// Cost of a unit of work.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Charge {
+struct Charge {
     ns: f64,
-    /// The source of the figure.
     source: String,
 }
 
-/// The cycles of one call of a branch.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OwnCycles {
+struct OwnCycles {
     cycles: f64,
-    /// The source of the figure.
     source: String,
 }
 
-/// The file of a machine.
 pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     let path = Path::new(FOLDER).join(format!("{name}.toml"));
     if name == here::NAME {
@@ -81,12 +71,10 @@ pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The file with the costs of work for the machine [`here::NAME`].
 pub(crate) fn charges_here(root: &Path) -> PathBuf {
     of_this_host(root, CHARGES_HERE.as_ref())
 }
 
-/// The file with the cycles of own instructions that were measured on this host.
 pub(crate) fn own_here(root: &Path) -> PathBuf {
     of_this_host(root, OWN_HERE.as_ref())
 }
@@ -99,10 +87,7 @@ fn of_this_host(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Every machine of a checkout, by name.
-///
-/// # Errors
-/// [`Stop::BadInput`] with file, line, key and remedy.
-pub fn all(root: &Path) -> Result<Vec<Machine>> {
+pub(crate) fn all(root: &Path) -> Result<Vec<Machine>> {
     names(root)?.iter().map(|name| read(root, name)).collect()
 }
 
@@ -111,16 +96,7 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
     Machine::read(&path).map_err(|error| {
         let of = Path::new(&error.file);
         let shown = of.strip_prefix(root).unwrap_or(of).display().to_string();
-        let message = plain(&error.message);
-        Stop::BadInput(
-            manycore::MachineError {
-                file: shown,
-                message,
-                ..error
-            }
-            .to_string(),
-        )
-        .into()
+        Stop::BadInput(format!("{shown}: {}", plain(&error.message))).into()
     })
 }
 
@@ -128,17 +104,9 @@ fn names(root: &Path) -> Result<Vec<String>> {
     let folder = root.join(FOLDER);
     let entries =
         std::fs::read_dir(&folder).map_err(|error| whole_file::not_in_checkout(FOLDER, &error))?;
+    let name = |file: std::ffi::OsString| Some(file.to_str()?.strip_suffix(".toml")?.to_owned());
     let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            Some(
-                entry
-                    .ok()?
-                    .file_name()
-                    .to_str()?
-                    .strip_suffix(".toml")?
-                    .to_owned(),
-            )
-        })
+        .filter_map(|entry| name(entry.ok()?.file_name()))
         .collect();
     // The file of this host may be in another folder, and a box is not a machine.
     names.retain(|name| {
@@ -148,12 +116,13 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, with the costs of the `loads`, of workloads that [`workloads`] let
-/// through, and the own instructions of `branches`.
-///
-/// # Errors
-/// [`Stop::BadInput`] if there is no such machine, if its file is wrong, or if a load has no cost.
-pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Result<MachineSpec> {
+/// The machine called `name`, with the costs of the `loads` and the own instructions of `branches`.
+pub(crate) fn find(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    branches: &[Branch],
+) -> Result<MachineSpec> {
     let known = names(root)?;
     let is_here = name == here::NAME;
     if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
@@ -183,30 +152,24 @@ pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Res
     })
 }
 
-/// The costs of a unit of `loads`, by workload: from this host if it `is_here`, otherwise from the
-/// checkout.
-///
-/// # Errors
-/// As [`find`].
 pub(crate) fn charges_of(
     root: &Path,
     loads: &[Load],
     is_here: bool,
 ) -> Result<BTreeMap<String, f64>> {
-    let (from, path) = if is_here {
-        (CHARGES_HERE, charges_here(root))
+    let charges = if is_here {
+        charges(CHARGES_HERE, &text_of(CHARGES_HERE, &charges_here(root))?)
     } else {
-        (CHARGES, root.join(CHARGES))
-    };
-    let text = text_of(root, from, &path)?;
-    let charges = charges(from, &text)?;
+        charges(CHARGES, &whole_file::text_of_checkout(root, CHARGES)?)
+    }?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
         let unit = catalogue::find(workload).and_then(|it| it.charge.as_deref());
         let unit = unit.with_context(|| format!("`{workload}` has no unit of work"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
-                "{from}: `{unit}`, the unit of `{workload}`, has no cost; `cargo runner calibrate` measures it"
+                "{}: `{unit}`, the unit of `{workload}`, has no cost; `cargo runner calibrate` measures it",
+                if is_here { CHARGES_HERE } else { CHARGES }
             ))
         })?;
         Ok((workload.to_owned(), charge.ns))
@@ -214,12 +177,7 @@ pub(crate) fn charges_of(
     workloads.into_iter().map(price).collect()
 }
 
-/// The text of a file of costs, which messages call `from`: the repository's, or one that
-/// `calibrate` wrote on this host.
-fn text_of(root: &Path, from: &str, path: &Path) -> Result<String, Stop> {
-    if [CHARGES, OWN].contains(&from) {
-        return whole_file::text_of_checkout(root, from);
-    }
+fn text_of(from: &str, path: &Path) -> Result<String, Stop> {
     whole_file::read_text(path).map_err(|error| {
         Stop::BadInput(format!(
             "{from}: cannot be read: {error}; `cargo runner calibrate` writes it anew"
@@ -234,12 +192,11 @@ pub(crate) fn own_cycles(
     is_here: bool,
     branches: &[Branch],
 ) -> Result<BTreeMap<String, BTreeMap<String, f64>>> {
-    let (from, path) = if is_here && own_here(root).is_file() {
-        (OWN_HERE, own_here(root))
+    let (from, text) = if is_here && own_here(root).is_file() {
+        (OWN_HERE, text_of(OWN_HERE, &own_here(root))?)
     } else {
-        (OWN, root.join(OWN))
+        (OWN, whole_file::text_of_checkout(root, OWN)?)
     };
-    let text = text_of(root, from, &path)?;
     let measured = measured_cycles(from, &text)?;
     let unmeasured: Vec<&str> = branches
         .iter()
@@ -262,26 +219,21 @@ pub(crate) fn own_cycles(
     Ok(branches.iter().filter_map(of).collect())
 }
 
-/// Reads cycles by branch and call from a file's text. Errors call that file `from`.
-pub(crate) fn measured_cycles(
+fn measured_cycles(
     from: &str,
     text: &str,
 ) -> Result<BTreeMap<String, BTreeMap<String, OwnCycles>>> {
     let branches: BTreeMap<String, BTreeMap<String, OwnCycles>> =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
     for (branch, calls) in &branches {
-        for (call, it) in calls {
-            if Call::named(call).is_none() {
+        for (call, OwnCycles { cycles, source }) in calls {
+            let is_sound =
+                (-MOST_CYCLES..=MOST_CYCLES).contains(cycles) && !source.trim().is_empty();
+            if Call::named(call).is_none() || !is_sound {
                 bail!(Stop::BadInput(format!(
-                    "{from}: {branch}.{call}: no such call; write {}",
-                    Call::ALL.map(Call::name).join(" or ")
-                )));
-            }
-            if !(-MOST_CYCLES..=MOST_CYCLES).contains(&it.cycles) || it.source.trim().is_empty() {
-                bail!(Stop::BadInput(format!(
-                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write at most {MOST_CYCLES} cycles and their \
-                     source",
-                    it.cycles, it.source
+                    "{from}: {branch}.{call}: cycles = {cycles}, source = {source:?}: write the calls {}, each with at most \
+                     {MOST_CYCLES} cycles and their source",
+                    Call::ALL.map(Call::name).join(" and ")
                 )));
             }
         }
@@ -289,7 +241,6 @@ pub(crate) fn measured_cycles(
     Ok(branches)
 }
 
-/// Digest of a machine's file, and of the file with its cost parameters, if that is another.
 fn sha256(path: &Path) -> std::io::Result<String> {
     let costs_file = Machine::costs_file(path);
     let own = digest::of_file(path)?;
@@ -308,17 +259,8 @@ pub(crate) fn with_prices(
     list: &str,
 ) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(Machine::costs_file(&file(root, name)))
-        .context("the machine's file cannot be read again")?;
-    let machine: toml::Table = text.parse().context("the machine's file is not TOML")?;
-    let prices = machine["price"]
-        .as_table()
-        .context("the machine's file has no [price]")?;
-    let known: Vec<&str> = prices
-        .keys()
-        .map(String::as_str)
-        .chain([WORK, SYSTEM])
-        .collect();
+    let mut known = Costs::keys();
+    known.extend([WORK, SYSTEM]);
     let mut values = vec![AS_WRITTEN.to_owned()];
     for price in pick("--prices", "cost parameter", list, &known)? {
         values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
@@ -334,7 +276,6 @@ pub(crate) fn with_prices(
         .collect())
 }
 
-/// The cost parameter that `load` changes, and its factor.
 fn scaled(load: &Load) -> Option<ScaledPrice> {
     let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
     Some(ScaledPrice {
@@ -343,8 +284,7 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
     })
 }
 
-/// Reads the cost of each unit from a file's text. Errors call that file `from`.
-pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
+fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     let charges: BTreeMap<String, Charge> =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
     for (unit, charge) in &charges {
@@ -358,50 +298,32 @@ pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>
     Ok(charges)
 }
 
-/// Workloads that run on simulated machines.
 pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
 /// Names of workloads in `list` that run on simulated machines. Others are left out with a note,
 /// unless the list names them individually.
-///
-/// # Errors
-/// [`Stop::BadInput`] if a named one does not run there, or if none is left.
-pub fn workloads(list: &str) -> Result<String> {
+pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
     let is_marked = |name: &&str| supported().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
-    let refused: Vec<&str> = left
-        .iter()
-        .copied()
-        .filter(|name| named.contains(name))
-        .collect();
-    if kept.is_empty() || !refused.is_empty() {
+    let is_refused = kept.is_empty() || left.iter().any(|name| named.contains(name));
+    let left = left.join(", ");
+    if is_refused {
+        let supported: Vec<&str> = supported().map(|it| it.name.as_str()).collect();
         bail!(Stop::BadInput(format!(
-            "--workloads {list}: {} cannot run on simulated machines; these can: {}",
-            if refused.is_empty() {
-                left.join(", ")
-            } else {
-                refused.join(", ")
-            },
-            supported()
-                .map(|it| it.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
+            "--workloads {list}: {left} cannot run on simulated machines; these can: {}",
+            supported.join(", ")
         )));
     }
     if !left.is_empty() {
-        tell!(
-            "note: left out, because they do not run on simulated machines: {}",
-            left.join(", ")
-        );
+        tell!("note: left out, because they do not run on simulated machines: {left}");
     }
     Ok(kept.join(","))
 }
 
-/// Returns the simulated machine for a trial's process.
 pub(crate) fn request(
     root: &Path,
     asked: &SweepRequest,
@@ -439,22 +361,25 @@ pub(crate) fn request(
     })
 }
 
-/// Returns the simulated machine on which a build is checked before any measurement.
 pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
-    let file = if asked.is_box() {
+    Some(plain_request(if asked.is_box() {
         machine_box::file(root, machine, "1")
     } else {
         file(root, &machine.name)
-    };
-    Some(MachineRequest {
+    }))
+}
+
+/// A request for the machine of a file as it is written, with units of work of a nanosecond.
+pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
+    MachineRequest {
         file,
         is_fixed: true,
         seed: 1,
         charge_ns: 1.0,
         own_cycles: BTreeMap::new(),
         scaled: None,
-    })
+    }
 }
 
 /// Binaries by branch and link order; on a simulated machine, the same one under each seed.
@@ -483,7 +408,6 @@ pub(crate) fn host_id(asked: &SweepRequest) -> String {
         .map_or_else(|| Host::default().id(), |machine| machine.name.clone())
 }
 
-/// Returns the content of `host.json`.
 pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
     match &asked.machine {
         None => Host::default().facts(),
@@ -492,7 +416,6 @@ pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
             "cpus_usable": machine.cpus(),
             "cores": machine.cores,
             "cpu": { "model_name": format!("simulated: {}, {}", machine.name, machine.title), "is_virtual": false },
-            // The points of a box are in the manifest.
             "simulated": MachineSpec { points: Vec::new(), ..machine.clone() },
         }),
     }
@@ -551,40 +474,18 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_costs_of_work_is_reported_with_its_line_and_remedy() {
-        for (text, told) in [
-            (
-                "[steps]\nns = \"a\"\nsource = \"a guess\"",
-                "c.toml:2: string \"a\"; write a number",
-            ),
-            (
-                "[steps]\nns = -1.0\nsource = \"a guess\"",
-                "c.toml: steps: ns = -1, ",
-            ),
-        ] {
-            let said = charges("c.toml", text).unwrap_err().to_string();
-            assert!(said.starts_with(told), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_fault_in_own_instructions_is_reported_with_branch_call_and_remedy() {
-        for (text, told) in [
-            (
-                "[master.joins]\ncycles = 1\nsource = \"a guess\"",
-                "o.toml: master.joins: no such call; write join or spawn",
-            ),
-            (
-                "[master.join]\ncycles = 1e6\nsource = \"a guess\"",
-                "o.toml: master.join: cycles = 1000000, ",
-            ),
-            (
-                "[master.join]\ncycles = 1\nsource = \" \"",
-                "o.toml: master.join: cycles = 1, source = \" \": write at most",
-            ),
-        ] {
-            let said = measured_cycles("o.toml", text).unwrap_err().to_string();
-            assert!(said.starts_with(told), "{said}");
+    fn a_fault_in_costs_of_work_or_own_instructions_is_reported_with_its_place_and_remedy() {
+        let said = |text| charges("c.toml", text).unwrap_err().to_string();
+        let text = "[steps]\nns = \"a\"\nsource = \"a guess\"";
+        assert_eq!(said(text), "c.toml:2: string \"a\"; write a number");
+        assert!(said("[steps]\nns = -1.0\nsource = \"s\"").starts_with("c.toml: steps: ns = -1, "));
+        for (call, cycles, source) in [("joins", 1e0, "s"), ("join", 1e6, "s"), ("join", 1e0, " ")]
+        {
+            let text = format!("[master.{call}]\ncycles = {cycles}\nsource = {source:?}");
+            let said = measured_cycles("o.toml", &text).unwrap_err().to_string();
+            let place =
+                format!("o.toml: master.{call}: cycles = {cycles}, source = {source:?}: write");
+            assert!(said.starts_with(&place), "{said}");
         }
     }
 }

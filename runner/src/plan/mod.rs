@@ -1,28 +1,26 @@
 //! Turns a request into an ordered list of trials. It has no side effects, so `--resume` can
-//! recompute the list from the manifest, and tests can check it.
-//!
-//! A plan of many trials is small: two bytes for each, and a few for each block. The full
-//! description of a trial is made when it is read.
+//! recompute the list from the manifest. A plan of many trials is small: the full description of a
+//! trial is made when it is read.
 
 mod definition;
-pub mod estimate;
+pub(crate) mod estimate;
 pub(crate) mod machine_box;
 pub mod machines;
 mod shard;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use protocol::{Placement, Program, SCHEMA};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::system::digest::Id;
 
 /// Pause before each trial, so that the end of one trial (freed memory, exiting threads) does not
 /// disturb the next. A guess: an exit of 64 threads takes about a millisecond.
-pub const SETTLE: Duration = Duration::from_millis(10);
+pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
     BOX, Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice,
@@ -68,16 +66,12 @@ pub struct Kind {
 /// The trials of a sweep in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The names under which trials run: branches, the A/A control, instrumented builds.
     names: Vec<Name>,
-    /// Number of link orders through which trials rotate.
     layouts: u32,
     kinds: Vec<Kind>,
     conditions: Vec<Condition>,
-    /// Identities of configurations, by [`Plan::cell`].
     cells: Vec<Id>,
     blocks: Vec<Block>,
-    /// Names of the trials, as indices, block after block.
     order: Vec<u16>,
 }
 
@@ -85,21 +79,16 @@ pub struct Plan {
 struct Name {
     text: String,
     is_twin: bool,
-    /// Instrumented builds count events and are not timed.
     is_counted: bool,
 }
 
-/// A visit to the configurations that differ only in branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     /// 0-based number within the whole sweep, of which this plan may be a shard.
     number: u32,
-    /// Index into [`Plan::kinds`].
     kind: u32,
     replicate: u32,
-    /// Index into the plan's list of modes and placements.
     condition: u8,
-    /// Position of its first trial in [`Plan::order`].
     first: u32,
     trials: u16,
 }
@@ -108,10 +97,8 @@ impl Plan {
     /// Number of trials.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.blocks
-            .iter()
-            .map(|block| usize::from(block.trials))
-            .sum()
+        let trials = self.blocks.iter().map(|block| usize::from(block.trials));
+        trials.sum()
     }
 
     /// Whether there is nothing to run, as in a superfluous shard.
@@ -120,7 +107,6 @@ impl Plan {
         self.blocks.is_empty()
     }
 
-    /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
     }
@@ -145,9 +131,8 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // All trials of a block have the same link order, except the A/A control. With the same
-        // binary twice, the noise floor would lack the difference between two link orders of one
-        // program.
+        // All trials of a block have the same link order, except the A/A control: the noise floor
+        // includes the difference between two link orders of one program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -162,47 +147,29 @@ impl Plan {
         }
     }
 
-    /// Index into [`Plan::cells`].
     fn cell(&self, kind: usize, condition: u8, name: usize) -> usize {
         (kind * self.conditions.len() + usize::from(condition)) * self.names.len() + name
     }
 
     /// Identity of the whole order.
     #[must_use]
-    pub fn digest(&self) -> String {
-        struct Ids<'a>(&'a Plan);
-        impl Serialize for Ids<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_seq(self.0.trials().map(|trial| trial.id))
-            }
-        }
-        Id::of(&Ids(self)).to_string()
+    pub(crate) fn digest(&self) -> String {
+        let ids: Vec<Id> = self.trials().map(|trial| trial.id).collect();
+        Id::of(&ids).to_string()
     }
 
-    /// Number of distinct configurations.
     pub(crate) fn cells(&self) -> usize {
-        let mut is_visited = vec![false; self.cells.len()];
-        for block in &self.blocks {
-            for &name in self.names_of(block) {
-                is_visited[self.cell(block.kind as usize, block.condition, usize::from(name))] =
-                    true;
-            }
-        }
-        is_visited.into_iter().filter(|is_so| *is_so).count()
+        let cells: HashSet<Id> = self.trials().map(|trial| trial.cell).collect();
+        cells.len()
     }
 
-    /// Number of trials of each kind.
     pub(crate) fn trials_by_kind(&self) -> BTreeMap<Kind, usize> {
-        let mut counts = vec![0; self.kinds.len()];
+        let mut counts = BTreeMap::new();
         for block in &self.blocks {
-            counts[block.kind as usize] += usize::from(block.trials);
+            let kind = self.kinds[block.kind as usize];
+            *counts.entry(kind).or_default() += usize::from(block.trials);
         }
-        self.kinds
-            .iter()
-            .copied()
-            .zip(counts)
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        counts
     }
 }
 
@@ -238,19 +205,16 @@ struct Cell<'a> {
 /// Replicates are rounds: every block is visited once before any is visited again. So an
 /// interrupted sweep has whole replicates, and slow drift affects all configurations alike. Within
 /// a round the modes alternate in long runs, because setting a frequency is slow. The blocks of a
-/// mode are shuffled, whatever their placement, and so are the branches within a block. All
-/// shuffles come from the sweep's seed and do not depend on the identities.
+/// mode are shuffled, and so are the branches within a block, by the sweep's seed.
 ///
 /// # Panics
-/// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the
-/// baseline is not among the branches, or with more than 2^32 trials.
+/// If `identities` lacks a branch or an instrumented one, if the baseline is not among the
+/// branches, or with more than 2^32 trials.
 #[must_use]
 pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
-    let baseline = asked
-        .branches
-        .iter()
-        .position(|name| *name == asked.baseline);
+    let mut names = asked.branches.iter();
+    let baseline = names.position(|name| *name == asked.baseline);
     let baseline = [small(
         baseline.expect("the baseline is one of the branches"),
     )];
@@ -274,17 +238,12 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     };
     // Indices of the configurations of each mode. A placement needs no setting, so placements
     // alternate freely.
-    let by_mode: Vec<Vec<u8>> = asked
-        .modes
-        .iter()
-        .map(|&mode| {
-            let conditions = (0_u8..).zip(&draft.plan.conditions);
-            conditions
-                .filter(|(_, it)| it.mode == mode)
-                .map(|(index, _)| index)
-                .collect()
-        })
-        .collect();
+    let of_mode = |mode: &Mode| {
+        let conditions = (0_u8..).zip(&draft.plan.conditions);
+        let of_mode = conditions.filter(|(_, it)| it.mode == *mode);
+        of_mode.map(|(index, _)| index).collect()
+    };
+    let by_mode: Vec<Vec<u8>> = asked.modes.iter().map(of_mode).collect();
     for replicate in 0..asked.trials {
         let mut by_mode = by_mode.clone();
         shuffle(&mut by_mode, &mut draft.random);
@@ -308,7 +267,6 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     draft.plan
 }
 
-/// A plan that is being made.
 struct Draft {
     plan: Plan,
     random: ChaCha8Rng,
@@ -336,9 +294,8 @@ impl Draft {
                 .extend(names(self.plan.kinds[kind as usize]));
             shuffle(&mut self.plan.order[first..], &mut self.random);
             let trials = small(self.plan.order.len() - first);
-            let [number, first] = [self.plan.blocks.len(), first].map(|index| {
-                u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime")
-            });
+            let [number, first] = [self.plan.blocks.len(), first]
+                .map(|index| u32::try_from(index).expect("fewer than 2^32 trials"));
             self.plan.blocks.push(Block {
                 number,
                 kind,
@@ -351,12 +308,10 @@ impl Draft {
     }
 }
 
-/// An index into names.
 fn small(index: usize) -> u16 {
     u16::try_from(index).expect("there are fewer branches than 2^16")
 }
 
-/// A plan with its lists of names and kinds, but without trials.
 fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
@@ -377,21 +332,14 @@ fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         kinds.extend(asked.threads.iter().map(parallel));
     }
     let twin = asked.twin_name();
-    let counted = asked
-        .instrument
-        .iter()
-        .flat_map(|instrument| &instrument.branches);
-    let names: Vec<Name> = asked
-        .branches
-        .iter()
-        .chain(&twin)
-        .chain(counted)
-        .map(|name| Name {
-            text: name.clone(),
-            is_twin: twin.as_ref() == Some(name),
-            is_counted: asked.is_instrumented(name),
-        })
-        .collect();
+    let counted = asked.instrument.iter().flat_map(|it| &it.branches);
+    let names = asked.branches.iter().chain(&twin).chain(counted);
+    let name = |name: &String| Name {
+        text: name.clone(),
+        is_twin: twin.as_ref() == Some(name),
+        is_counted: asked.is_instrumented(name),
+    };
+    let names: Vec<Name> = names.map(name).collect();
     let conditions = asked.conditions();
     let mut plan = Plan {
         cells: vec![Id::default(); kinds.len() * conditions.len() * names.len()],
@@ -423,6 +371,7 @@ fn identity_of_cell(
     branch: &str,
 ) -> Id {
     let load = &asked.workloads[kind.load];
+    let machine = asked.machine.as_ref();
     Id::of(&Cell {
         schema: SCHEMA,
         branch,
@@ -438,25 +387,19 @@ fn identity_of_cell(
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
-        machine: asked
-            .machine
-            .as_ref()
-            .map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
+        machine: machine.map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
     })
 }
 
-/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an
-/// upgrade of any library. Libraries do not promise that of their shuffles. The stream of `ChaCha8`
-/// is fixed.
+/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an upgrade
+/// of any library. The stream of `ChaCha8` is fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);
         // The upper half of a 64×64-bit product is below `range`; its bias is of the order 2^-60.
         let chosen = (u128::from(random.next_u64()) * range) >> 64;
-        items.swap(
-            last,
-            usize::try_from(chosen).expect("below `last + 1`, a usize"),
-        );
+        let chosen = usize::try_from(chosen).expect("below `last + 1`, a usize");
+        items.swap(last, chosen);
     }
 }
 

@@ -41,11 +41,10 @@ impl std::str::FromStr for Shard {
 impl Plan {
     /// Returns the part that a shard runs; without a shard, the whole plan.
     ///
-    /// Every block is in exactly one part, and the parts' sizes differ by at most one block. Blocks
-    /// that differ only in replicate rotate through the parts, so that each part has its share of
-    /// every configuration.
+    /// Every block is in exactly one part. Blocks that differ only in replicate rotate through the
+    /// parts, so that each part has its share of every configuration.
     #[must_use]
-    pub fn part(mut self, shard: Option<Shard>) -> Self {
+    pub(crate) fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };
         let mut blocks: Vec<_> = self
             .blocks
@@ -79,76 +78,48 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet, HashMap};
+    use std::collections::HashMap;
 
     use super::super::tests::{asked, identities};
     use super::super::{Instrument, SweepRequest, Trial, order};
     use super::*;
     use crate::system::digest::Id;
 
-    fn parts(asked: &SweepRequest, of: u32) -> Vec<Plan> {
-        let whole = order(asked, &counted_identities());
-        (1..=of)
-            .map(|number| whole.clone().part(Some(Shard { number, of })))
-            .collect()
-    }
-
-    fn counted_identities() -> BTreeMap<String, String> {
-        let mut all = identities();
-        all.insert("packed-instrumented".to_owned(), String::new());
-        all
-    }
-
-    fn counting() -> SweepRequest {
-        let name = "packed-instrumented".to_owned();
-        SweepRequest {
-            instrument: Some(Instrument {
-                branches: vec![name],
-                trials: 2,
-            }),
-            ..asked()
-        }
-    }
-
     #[test]
-    fn every_trial_is_in_exactly_one_shard_and_keeps_its_place() {
-        for of in [1, 2, 3, 7] {
-            let asked = counting();
-            let whole = order(&asked, &counted_identities());
-            let parts = parts(&asked, of);
+    fn every_block_is_in_one_shard_and_shards_are_balanced_in_every_configuration() {
+        let name = "packed-instrumented".to_owned();
+        let mut identities = identities();
+        identities.insert(name.clone(), String::new());
+        let instrument = Instrument {
+            branches: vec![name],
+            trials: 2,
+        };
+        let counting = SweepRequest {
+            instrument: Some(instrument),
+            ..asked()
+        };
+        for (asked, of) in [(asked(), 3), (counting, 7)] {
+            let whole = order(&asked, &identities);
+            let part = |number| whole.clone().part(Some(Shard { number, of }));
+            let parts: Vec<Plan> = (1..=of).map(part).collect();
             let mut together: Vec<Trial<'_>> = parts.iter().flat_map(Plan::trials).collect();
             together.sort_by_key(|trial| (trial.block, trial.position));
             assert_eq!(together, whole.trials().collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn no_block_is_split() {
-        let mut seen = BTreeSet::new();
-        for part in parts(&counting(), 3) {
-            let blocks: BTreeSet<usize> = part.trials().map(|trial| trial.block).collect();
-            assert_eq!(blocks.len(), part.blocks());
-            assert!(seen.is_disjoint(&blocks));
-            seen.extend(blocks);
-        }
-    }
-
-    #[test]
-    fn shards_are_balanced_as_a_whole_and_in_every_configuration() {
-        let parts = parts(&asked(), 3);
-        let blocks = parts.iter().map(Plan::blocks);
-        assert!(blocks.clone().max().unwrap() - blocks.min().unwrap() <= 1);
-        let mut shares: HashMap<Id, [usize; 3]> = HashMap::new();
-        for (index, part) in parts.iter().enumerate() {
-            for trial in part.trials() {
-                shares.entry(trial.cell).or_default()[index] += 1;
+            let blocks = parts.iter().map(Plan::blocks);
+            assert!(blocks.clone().max().unwrap() - blocks.clone().min().unwrap() <= 1);
+            assert_eq!(blocks.sum::<usize>(), whole.blocks(), "no block is split");
+            let mut shares: HashMap<Id, Vec<usize>> = HashMap::new();
+            for (index, part) in parts.iter().enumerate() {
+                for trial in part.trials() {
+                    shares
+                        .entry(trial.cell)
+                        .or_insert_with(|| vec![0; parts.len()])[index] += 1;
+                }
             }
-        }
-        for share in shares.values() {
-            assert!(
-                share.iter().max().unwrap() - share.iter().min().unwrap() <= 1,
-                "{share:?}"
-            );
+            for share in shares.values() {
+                let [least, most] = [share.iter().min(), share.iter().max()].map(Option::unwrap);
+                assert!(most - least <= 1, "{share:?}");
+            }
         }
     }
 

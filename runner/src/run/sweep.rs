@@ -10,7 +10,6 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Result;
 use protocol::{Request, SCHEMA};
 
-use crate::build;
 use crate::build::binary::{RunTrial, TrialExit, TrialFailure};
 use crate::build::rewriting::places;
 use crate::host::frequency::{ClockReading, ControlFrequency};
@@ -333,8 +332,7 @@ fn record(
             record.answer = Some(outcome.answer);
             record.work_unit = Some(outcome.work_unit);
             record.events = outcome.events;
-            let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
-            record.simulated = outcome.simulated.map(named);
+            record.simulated = outcome.simulated.map(places::named);
             // Counting takes time, so an instrumented build has no times: a time that is not
             // recorded cannot get into a table.
             if !job.asked.is_instrumented(trial.branch) {

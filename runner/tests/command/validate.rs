@@ -17,34 +17,17 @@ fn runner(folder: &Path) -> Command {
     command
 }
 
-/// Cost parameters in the form of another host's.
-fn write_foreign_prices(folder: &Path) {
-    let copy = |from: &str, to: &str| fs::copy(common::root().join(from), folder.join(to)).unwrap();
-    copy("machines/zen4-64.toml", "here.toml");
-    copy("workloads/charges.toml", "charges-here.toml");
-}
-
 #[test]
 fn a_host_that_was_not_measured_is_told_to_calibrate() {
     let folder = tempfile::tempdir().unwrap();
-    runner(folder.path())
-        .args([
-            "plan",
-            "--machine",
-            "here",
-            "--branches",
-            "packed",
-            "--workloads",
-            "quicksort",
-        ])
-        .assert()
-        .code(2)
-        .stderr(contains("--machine here").and(contains("`cargo runner calibrate`")));
-    runner(folder.path())
-        .args(["validate", "--keep-prices"])
-        .assert()
-        .code(2)
-        .stderr(contains("`cargo runner calibrate`"));
+    let plan = "plan --machine here --branches packed --workloads quicksort";
+    for words in [plan, "validate --keep-prices"] {
+        let refused = runner(folder.path())
+            .args(words.split(' '))
+            .assert()
+            .code(2);
+        refused.stderr(contains("--machine here").and(contains("`cargo runner calibrate`")));
+    }
 }
 
 #[test]
@@ -79,7 +62,11 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
 #[test]
 fn costs_of_another_host_are_refused_with_the_title_of_both() {
     let folder = tempfile::tempdir().unwrap();
-    write_foreign_prices(folder.path());
+    let copy = |from: &str, to: &str| {
+        fs::copy(common::root().join(from), folder.path().join(to)).unwrap();
+    };
+    copy("machines/zen4-64.toml", "here.toml");
+    copy("workloads/charges.toml", "charges-here.toml");
     runner(folder.path())
         .args(["validate", "--keep-prices", "--output"])
         .arg(folder.path())

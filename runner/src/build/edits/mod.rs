@@ -1,6 +1,4 @@
-//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces. A
-//! proposal contains no line of upstream.
-//!
+//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces.
 //! `findings/README.md` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +30,6 @@ pub struct Edits {
     pub message: String,
     /// The line for upstream's release notes; empty if it is not a proposal.
     pub release_note: String,
-    /// The file's name in messages.
     shown: String,
     files: Vec<Script>,
 }
@@ -48,7 +45,6 @@ pub struct Changed {
     pub after: String,
 }
 
-/// The edits of one file for some trees.
 #[derive(Debug)]
 struct Script {
     path: String,
@@ -64,7 +60,6 @@ struct Edit {
     text: String,
 }
 
-/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFile {
@@ -131,19 +126,9 @@ impl Edits {
             let mut edits: Vec<Edit> = Vec::new();
             for edit in script.edit {
                 let start = edit.span().start;
-                let edit = edit
-                    .into_inner()
-                    .checked()
-                    .map_err(|why| wrong(start, &why))?;
-                if edits
-                    .last()
-                    .is_some_and(|last| last.lines.end > edit.lines.start)
-                {
-                    let why = "begins before the edit above it ends; order the edits by upstream's line \
-                               numbers, and join edits that overlap";
-                    return Err(wrong(start, why));
-                }
-                edits.push(edit);
+                let last = edits.last().map_or(0, |last| last.lines.end);
+                let edit = edit.into_inner().checked(last);
+                edits.push(edit.map_err(|why| wrong(start, &why))?);
             }
             files.push(Script {
                 path,
@@ -248,19 +233,19 @@ impl Edits {
     }
 
     fn changed(&self, (script, before): (&Script, String)) -> Result<Changed, Stop> {
-        let after = script
-            .applied(&before)
-            .map_err(|why| Stop::BadInput(format!("{}: {}: {why}", self.shown, script.path)))?;
-        Ok(Changed {
-            file: script.path.clone(),
-            before,
-            after,
-        })
+        let file = script.path.clone();
+        match script.applied(&before) {
+            Ok(after) => Ok(Changed {
+                file,
+                before,
+                after,
+            }),
+            Err(why) => Err(Stop::BadInput(format!("{}: {file}: {why}", self.shown))),
+        }
     }
 
-    /// Copies `root`, a workspace or a single crate, to `to`. Applies the edits to the copy of the
-    /// crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself. A file
-    /// that already has the right content keeps its time stamp.
+    /// Copies `root`, a workspace or a single crate, to `to`, where it is a workspace by itself.
+    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.
@@ -304,7 +289,8 @@ impl Script {
 }
 
 impl WrittenEdit {
-    fn checked(self) -> Result<Edit, String> {
+    /// The edit, which must not begin before the line `last`.
+    fn checked(self, last: usize) -> Result<Edit, String> {
         let lines = match (self.lines, self.after) {
             (Some(lines), None) => range(&lines).ok_or_else(|| {
                 format!("`lines = \"{lines}\"`; write the first and the last, counted from 1, like \"12-14\" or \"12\"")
@@ -317,6 +303,11 @@ impl WrittenEdit {
                 );
             }
         };
+        if last > lines.start {
+            return Err("begins before the edit above it ends; order the edits by upstream's line numbers, and join \
+                        edits that overlap"
+                .to_owned());
+        }
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             return Err(
                 "`text` has no end of line; write it between `\"\"\"`, as lines".to_owned(),
@@ -329,7 +320,6 @@ impl WrittenEdit {
     }
 }
 
-/// Returns the text of a file if its hash is the one that the edits were written for.
 fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     let text = fs::read_to_string(folder.join(path))
         .map_err(|error| format!("{path} cannot be read: {error}"))?;
@@ -340,7 +330,6 @@ fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
     Err(format!("{path} has sha256 {found}, expected {expected}"))
 }
 
-/// Reads `"12-14"` or `"12"` as a range of line numbers from 0.
 fn range(lines: &str) -> Option<Range<usize>> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
@@ -416,8 +405,6 @@ fn remove_leftovers(places: &[PathBuf], to: &Path) -> Result<()> {
             .filter(|place| !place.is_empty())
             .map(|place| OsStr::from_bytes(place).into())
             .collect(),
-        // A copy of a runner that wrote no list.
-        Err(_) if to.is_dir() => files_below(to)?,
         Err(_) => Vec::new(),
     };
     let now: BTreeSet<&Path> = places.iter().map(PathBuf::as_path).collect();

@@ -1,9 +1,7 @@
 //! Rewrites the crates of a branch's pool, and the workloads' programs, so that they run on
-//! simulated machines.
-//!
-//! The copies lie below `target/`; the repository contains none of their text.
+//! simulated machines. The copies lie below `target/`.
 
-pub mod places;
+pub(crate) mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, TargetKind};
+use cargo_metadata::{
+    Dependency, DependencyKind, Metadata, Package, PackageId, Target, TargetKind,
+};
 use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
+use crate::build::folder_of as folder;
 use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
@@ -22,17 +23,14 @@ use crate::system::whole_file::files_below;
 /// Folder of the copies; paths in records and messages begin with it.
 pub const FOLDER: &str = "rewritten";
 
-/// The crates from which the search for a branch's pool starts.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
-/// The crate that has the scheduler.
 const POOL: &str = "rayon-core";
 
 /// The folder of the programs in a crate of workloads. The rest of the crate runs on the host, and
 /// knows that there is a machine.
 const PROGRAMS: &str = "src/kinds";
 
-/// The crate that replaces the standard library in rewritten crates.
 const FACADE: &str = "cores-std";
 
 /// A crate of system calls. The facade has those of its calls that a simulated machine implements.
@@ -85,10 +83,6 @@ pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<R
     copies(&pool(metadata)?, Path::new(""), below, facade)
 }
 
-/// Copies the crate of workloads `name`, and rewrites its programs.
-///
-/// # Errors
-/// As [`rewrite`].
 pub(crate) fn rewrite_programs(
     name: &str,
     metadata: &Metadata,
@@ -100,7 +94,6 @@ pub(crate) fn rewrite_programs(
     copies(&packages, Path::new(PROGRAMS), below, facade)
 }
 
-/// Copies `packages`, and rewrites the files below `inside`.
 fn copies(
     packages: &[&Package],
     inside: &Path,
@@ -132,14 +125,6 @@ fn copies(
     Ok(rewritten.collect())
 }
 
-fn folder(package: &Package) -> &Path {
-    package
-        .manifest_path
-        .as_std_path()
-        .parent()
-        .unwrap_or(Path::new(""))
-}
-
 /// All branches share published crates. Of others there may be two with one name and version.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
@@ -156,18 +141,11 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
     }
 }
 
-/// The crates of a pool: the roots, and the crates that they are linked with.
 fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
-    let nodes = metadata
-        .resolve
-        .as_ref()
-        .map_or(&[][..], |resolve| &resolve.nodes);
-    let mut names: Vec<&PackageId> = metadata
-        .packages
-        .iter()
-        .filter(|package| ROOTS.contains(&package.name.as_str()))
-        .map(|package| &package.id)
-        .collect();
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
+    let all = metadata.packages.iter();
+    let roots = all.filter(|package| ROOTS.contains(&package.name.as_str()));
+    let mut names: Vec<&PackageId> = roots.map(|package| &package.id).collect();
     let mut known = BTreeSet::new();
     let mut packages = Vec::new();
     while let Some(id) = names.pop() {
@@ -175,24 +153,15 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
             continue;
         }
         let package = &metadata[id];
-        if package
-            .targets
-            .iter()
-            .any(|target| target.kind.contains(&TargetKind::ProcMacro))
-        {
+        let is_macro = |target: &Target| target.kind.contains(&TargetKind::ProcMacro);
+        if package.targets.iter().any(is_macro) {
             continue;
         }
         packages.push(package);
-        for dependency in nodes
-            .iter()
-            .filter(|node| node.id == *id)
-            .flat_map(|node| &node.deps)
-        {
-            if !dependency
-                .dep_kinds
-                .iter()
-                .any(|it| it.kind == DependencyKind::Normal)
-            {
+        let own = nodes.iter().filter(|node| node.id == *id);
+        for dependency in own.flat_map(|node| &node.deps) {
+            let mut kinds = dependency.dep_kinds.iter();
+            if !kinds.any(|it| it.kind == DependencyKind::Normal) {
                 continue;
             }
             let name = metadata[&dependency.pkg].name.as_str();
@@ -211,18 +180,12 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
     Ok(packages)
 }
 
-/// The rewritten source files below `part` of the crate, by their path in the crate.
 fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let library = package
-        .targets
-        .iter()
-        .find(|target| target.kind.contains(&TargetKind::Lib));
+    let is_library = |target: &&Target| target.kind.contains(&TargetKind::Lib);
+    let library = package.targets.iter().find(is_library);
     let library = library.with_context(|| format!("{} is not a library", package.name))?;
-    let sources = library
-        .src_path
-        .as_std_path()
-        .parent()
-        .unwrap_or(Path::new(""));
+    let sources = library.src_path.as_std_path().parent();
+    let sources = sources.unwrap_or(Path::new(""));
     let inside = sources.strip_prefix(folder(package)).map_err(|_| {
         Stop::BadInput(format!(
             "{}: the library's sources lie in {}; put them into the crate's own folder",
@@ -231,13 +194,14 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
         ))
     })?;
     let read = || -> io::Result<BTreeMap<PathBuf, String>> {
-        let places = files_below(sources)?
+        let places = files_below(sources)?;
+        let places = places
             .into_iter()
-            .map(|file| inside.join(file));
-        let places = places.filter(|it| {
-            let is_source = it.extension().is_some_and(|it| it == "rs");
-            is_source && it != Path::new("build.rs") && it.starts_with(part)
-        });
+            .map(|file| inside.join(file))
+            .filter(|it| {
+                let is_source = it.extension().is_some_and(|it| it == "rs");
+                is_source && it != Path::new("build.rs") && it.starts_with(part)
+            });
         places
             .map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text)))
             .collect()
@@ -279,11 +243,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
-    // A build script may read other files that its author put there.
-    if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
-        manifest["package"]["metadata"] = package.metadata.clone();
-    }
-    // A feature of the crate that is not linked turns nothing on.
+    // The copy is not linked with this crate, so no feature may turn on a feature of it.
     let is_answered =
         |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     for (name, on) in &package.features {

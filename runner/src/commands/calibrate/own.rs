@@ -1,6 +1,6 @@
-//! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, takes
-//! longer on one thread of this host than its sequential version. The simulated machine `here`
-//! predicts a part of the difference; the rest is the branch's own.
+//! Measures the cycles of a branch's own instructions: the time of a program of joins, or of
+//! spawns, on one thread of this host, minus that of its sequential version, minus what the
+//! simulated machine `here` predicts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,12 +29,10 @@ const HEADER: &str = "\
 # --own-instructions` writes such files. A machine's clock and its parameter `own-instructions` convert them to time.
 ";
 
-/// Processes of each program and branch. The branches alternate, and the fastest run counts, since
-/// other programs of the host only slow a run down. A run is shorter than a time slice, so that
-/// even on a busy host some runs are not interrupted.
+/// Processes of each program and branch. The fastest run counts, since other programs of the host
+/// only slow a run down. A run is shorter than a time slice, so that some are not interrupted.
 const ROUNDS: u32 = 15;
 
-/// Iterations of a process; each takes a millisecond or less.
 const ITERATIONS: u32 = 20;
 
 /// The cost of a unit of work in simulations: almost zero, since the work is not compared.
@@ -43,7 +41,6 @@ const NO_WORK_NS: f64 = 1e-6;
 /// The cycles of a call in simulations that count calls: so many that rounding does not matter.
 const COUNTING: f64 = 10_000.0;
 
-/// The program that measures a call; it does little else.
 fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
     match call {
         Call::Join => ("fib-join", &[("n", "20")]),
@@ -51,14 +48,12 @@ fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]
     }
 }
 
-/// A branch's builds.
-struct Builds {
+pub(super) struct Builds {
     branch: String,
-    native: PathBuf,
-    simulated: PathBuf,
+    pub(super) native: PathBuf,
+    pub(super) simulated: PathBuf,
 }
 
-/// Measures `branches` and writes the file `output`.
 pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
     let root = project.checkout.root();
     // Returns an error if this host was not measured.
@@ -68,7 +63,12 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
     let mhz = f64::from(machine.frequency.mhz(FrequencyMode::Fixed, 1));
     whole_file::check_writable(output)?;
     interrupt::install()?;
-    let builds = built(project, branches, &file)?;
+    let builds = built(
+        project,
+        branches,
+        Programs::Workloads,
+        &machines::plain_request(file.clone()),
+    )?;
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for call in Call::ALL {
@@ -87,12 +87,9 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
         };
         let simulated = |builds: &Builds, cycles: f64| -> Result<f64> {
             let machine = MachineRequest {
-                file: file.clone(),
-                is_fixed: true,
-                seed: 1,
                 charge_ns: NO_WORK_NS,
                 own_cycles: BTreeMap::from([(call.name().to_owned(), cycles)]),
-                scaled: None,
+                ..machines::plain_request(file.clone())
             };
             let request = request(Program::Parallel, Some(machine));
             Ok(fastest(&ask(&builds.simulated, &request)?))
@@ -140,37 +137,29 @@ pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> 
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Both builds of each branch.
-fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<Builds>> {
+pub(super) fn built(
+    project: &Project,
+    branches: &[Branch],
+    programs: Programs,
+    machine: &MachineRequest,
+) -> Result<Vec<Builds>> {
     let folder = project.config_folder()?;
-    let first = MachineRequest {
-        file: machine.to_owned(),
-        is_fixed: true,
-        seed: 1,
-        charge_ns: 1.0,
-        own_cycles: BTreeMap::new(),
-        scaled: None,
-    };
     let all = |machine: Option<MachineRequest>| {
-        let builder = Builder::new(&project.checkout, &folder, 1)?
-            .with(Programs::Workloads)
-            .simulated(machine);
-        builds::all(&builder, branches)
+        let builder = Builder::new(&project.checkout, &folder, 1)?;
+        builds::all(&builder.with(programs).simulated(machine), branches)
     };
-    let (mut native, mut simulated) = (all(None)?, all(Some(first))?);
-    let mut builds = Vec::new();
-    for branch in branches {
-        let both = native
-            .remove(&branch.name)
-            .zip(simulated.remove(&branch.name));
-        let (native, simulated) = both.context("the build succeeded, but gave no binary")?;
-        builds.push(Builds {
+    let (native, simulated) = (all(None)?, all(Some(machine.clone()))?);
+    let both = |branch: &Branch| {
+        let [native, simulated] = [&native, &simulated].map(|it| it.get(&branch.name));
+        let (native, simulated) = native.zip(simulated)?;
+        Some(Builds {
             branch: branch.name.clone(),
             native: native.binaries[0].clone(),
             simulated: simulated.binaries[0].clone(),
-        });
-    }
-    Ok(builds)
+        })
+    };
+    let all: Option<Vec<Builds>> = branches.iter().map(both).collect();
+    all.context("the build succeeded, but gave no binary")
 }
 
 fn fastest(outcome: &Outcome) -> f64 {
