@@ -4,26 +4,12 @@ use std::error::Error;
 use std::{fmt, io};
 
 /// The reason why a pool could not be built.
-///
-/// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings return it.
-///
-/// ```
-/// use rayon_core::ThreadPoolBuilder;
-/// use std::error::Error;
-///
-/// let error = ThreadPoolBuilder::new()
-///     .spawn_handler(|_| Err(std::io::Error::other("no thread to spare")))
-///     .build()
-///     .unwrap_err();
-/// assert_eq!(error.to_string(), "no thread to spare");
-/// assert!(error.source().is_some()); // the handler's error
-/// ```
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: Kind,
 }
 
-/// The names are those of the published crate, because `{:?}` shows them.
+/// `{:?}` shows these names, which are those of the published crate.
 #[derive(Debug)]
 enum Kind {
     GlobalPoolAlreadyInitialized,
@@ -50,7 +36,6 @@ impl ThreadPoolBuildError {
         }
     }
 
-    /// The kind of the I/O error, if it is one.
     pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
         match &self.kind {
             Kind::IOError(error) => Some(error.kind()),
@@ -58,7 +43,6 @@ impl ThreadPoolBuildError {
         }
     }
 
-    /// The text of the kinds that have a fixed one.
     fn text(&self) -> Option<&'static str> {
         match self.kind {
             Kind::GlobalPoolAlreadyInitialized => {

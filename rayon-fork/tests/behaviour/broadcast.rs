@@ -7,14 +7,6 @@ use rayon_core::broadcast;
 use crate::common::{Count, Log, Occupation, in_time, panic_text, pool};
 
 #[test]
-fn all_shares_run_at_once() {
-    in_time("a barrier of all shares", || {
-        let meeting = Barrier::new(5);
-        pool(5).broadcast(|_| meeting.wait());
-    });
-}
-
-#[test]
 fn of_many_panics_that_of_the_lowest_index_comes_out_after_all_shares_have_run() {
     in_time("a broadcast of panics", || {
         let count = Count::new();

@@ -1,11 +1,11 @@
 //! Start, exit and panic handlers.
 
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, in_time, meet};
+use crate::common::{Log, Tally, in_time};
 
 #[test]
 fn the_start_handler_runs_before_any_job() {
@@ -97,21 +97,6 @@ fn the_panic_handler_runs_on_the_worker_that_panicked() {
             panic!("job");
         });
         assert_eq!(seen.recv().unwrap(), seen.recv().unwrap());
-    });
-}
-
-#[test]
-fn the_panic_handler_may_run_on_two_workers_at_once() {
-    in_time("two panic handlers that meet", || {
-        let meeting = Arc::new(Barrier::new(3));
-        let in_handler = Arc::clone(&meeting);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .panic_handler(move |_| meet(&in_handler))
-            .build()
-            .unwrap();
-        pool.spawn_broadcast(|_| panic!("share"));
-        meeting.wait();
     });
 }
 

@@ -3,9 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use rayon_core::{
-    current_num_threads, current_thread_has_pending_tasks, max_num_threads, spawn, spawn_broadcast,
-};
+use rayon_core::{current_thread_has_pending_tasks, spawn, spawn_broadcast};
 
 use crate::common::{in_time, pool};
 
@@ -56,29 +54,4 @@ fn a_stolen_job_is_no_pending_task() {
             }
         });
     });
-}
-
-#[test]
-fn the_number_of_threads_is_that_of_the_current_pool() {
-    in_time("sizes of pools", || {
-        let (pool, other) = (pool(3), pool(2));
-        assert_eq!(pool.current_num_threads(), 3);
-        assert_eq!(pool.install(current_num_threads), 3);
-        assert_eq!(pool.install(|| other.install(current_num_threads)), 2);
-        assert_eq!(pool.install(|| other.current_num_threads()), 2);
-        assert!(
-            current_num_threads() >= 1,
-            "the global pool has at least one worker"
-        );
-    });
-}
-
-#[test]
-fn the_largest_number_of_threads_depends_on_the_pointer_width_alone() {
-    let expected = if cfg!(target_pointer_width = "64") {
-        65_535
-    } else {
-        255
-    };
-    assert_eq!(max_num_threads(), expected);
 }

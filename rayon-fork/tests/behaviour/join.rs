@@ -10,18 +10,6 @@ use rayon_core::join;
 use crate::common::{AddsWhenDropped, Count, Log, Tally, in_time, meet, panic_text, pool};
 
 #[test]
-fn a_pool_joins_on_its_own_workers() {
-    in_time("a join in a pool", || {
-        let pool = pool(2);
-        let indices = pool.join(
-            || pool.current_thread_index(),
-            || pool.current_thread_index(),
-        );
-        assert!(indices.0.is_some() && indices.1.is_some(), "{indices:?}");
-    });
-}
-
-#[test]
 fn the_payload_that_does_not_come_out_is_dropped_once() {
     static DROPPED: Count = Count::new();
     in_time("a join whose second payload is lost", || {

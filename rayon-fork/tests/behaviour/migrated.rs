@@ -30,18 +30,12 @@ fn migrations(
 }
 
 #[test]
-fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
-    in_time("a join whose first half yields", || {
-        let yields = || assert_eq!(yield_local(), Some(Yield::Executed));
-        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
-    });
-}
-
-#[test]
-fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
-    in_time("a join whose first half yields", || {
-        let yields = || assert_eq!(yield_now(), Some(Yield::Executed));
-        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+fn a_second_half_that_a_yield_ran_on_the_same_thread_migrated() {
+    in_time("joins whose first half yields", || {
+        for yields in [yield_local, yield_now] {
+            let yields = || assert_eq!(yields(), Some(Yield::Executed));
+            assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+        }
     });
 }
 

@@ -6,40 +6,7 @@ use std::thread;
 
 use rayon_core::ThreadPoolBuilder;
 
-use crate::common::{Log, Tally, in_time, panic_text, pool};
-
-#[test]
-fn workers_have_the_names_of_the_name_closure() {
-    in_time("named workers", || {
-        let mut calls = 0;
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .thread_name(move |index| {
-                assert_eq!(index, calls, "called once per worker, in order");
-                calls += 1;
-                format!("worker {index}")
-            })
-            .build()
-            .unwrap();
-        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
-        assert!(
-            names
-                .into_iter()
-                .flatten()
-                .eq(["worker 0", "worker 1", "worker 2"])
-        );
-    });
-}
-
-#[test]
-fn workers_have_no_name_unless_one_was_requested() {
-    in_time("unnamed workers", || {
-        assert_eq!(
-            pool(1).install(|| thread::current().name().map(str::to_owned)),
-            None
-        );
-    });
-}
+use crate::common::{Log, Tally, in_time, panic_text};
 
 #[test]
 fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {

@@ -8,29 +8,6 @@ use rayon_core::{ThreadPoolBuilder, current_thread_index};
 use crate::common::{Log, Tally, in_time};
 
 #[test]
-fn a_thread_builder_without_options_has_none_and_shows_itself() {
-    in_time("a spawn handler", || {
-        let seen = Log::new();
-        let _pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .spawn_handler(|thread| {
-                seen.add((
-                    thread.name().is_none(),
-                    thread.stack_size(),
-                    format!("{thread:?}"),
-                ));
-                thread::spawn(|| thread.run());
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        let (is_unnamed, stack_size, text) = seen.take().remove(0);
-        assert_eq!((is_unnamed, stack_size), (true, None));
-        assert!(text.contains("ThreadBuilder"), "{text}");
-    });
-}
-
-#[test]
 fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
     in_time("one thread for two pools", || {
         thread::scope(|threads| {

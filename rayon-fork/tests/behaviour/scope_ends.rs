@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use rayon_core::{Scope, Yield, join, yield_local, yield_now};
+use rayon_core::{Scope, ThreadPool, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
@@ -15,40 +15,29 @@ fn end() -> (Tally, Tally) {
     (ended.clone(), ended)
 }
 
-#[test]
-fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
-    in_time("a detached job after a scope's", || {
+/// `submit` submits a job that is no job of the scope, from a job of the scope.
+fn scope_ends_beside(submit: impl Fn(&ThreadPool, Tally) + Sync) {
+    in_time("another job after a scope's", || {
         let pool = pool(1);
         let (ended, until_ended) = end();
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| pool.spawn(move || until_ended.wait_for(1)));
-        });
+        pool.in_place_scope(|scope| scope.spawn(|_| submit(&pool, until_ended)));
         ended.add_one();
     });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
+    scope_ends_beside(|pool, ended| pool.spawn(move || ended.wait_for(1)));
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_fifo_job() {
-    in_time("a FIFO job after a scope's", || {
-        let pool = pool(1);
-        let (ended, until_ended) = end();
-        pool.in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| pool.spawn_fifo(move || until_ended.wait_for(1)));
-        });
-        ended.add_one();
-    });
+    scope_ends_beside(|pool, ended| pool.spawn_fifo(move || ended.wait_for(1)));
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_share_of_a_broadcast() {
-    in_time("a share of a broadcast after a scope's job", || {
-        let pool = pool(1);
-        let (ended, until_ended) = end();
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| pool.spawn_broadcast(move |_| until_ended.wait_for(1)));
-        });
-        ended.add_one();
-    });
+    scope_ends_beside(|pool, ended| pool.spawn_broadcast(move |_| ended.wait_for(1)));
 }
 
 #[test]

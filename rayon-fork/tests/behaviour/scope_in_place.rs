@@ -1,33 +1,8 @@
 //! `in_place_scope` and its FIFO form: the closure stays where it is, the jobs go to the pool.
 
-use std::thread;
-
-use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
+use rayon_core::{in_place_scope, in_place_scope_fifo};
 
 use crate::common::{Count, Log, in_time, panic_text, pool};
-
-#[test]
-fn the_closure_stays_on_a_thread_that_is_no_worker() {
-    in_time("scopes in place", || {
-        let here = thread::current().id();
-        let pool = pool(1);
-        assert_eq!(in_place_scope(|_| thread::current().id()), here);
-        assert_eq!(in_place_scope_fifo(|_| thread::current().id()), here);
-        assert_eq!(pool.in_place_scope(|_| thread::current().id()), here);
-        assert_eq!(pool.in_place_scope_fifo(|_| thread::current().id()), here);
-    });
-}
-
-#[test]
-fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker() {
-    in_time("jobs of scopes in place", || {
-        let is_worker = |_: &_| assert!(current_thread_index().is_some());
-        in_place_scope(|scope| scope.spawn(is_worker));
-        in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| assert!(current_thread_index().is_some()));
-        });
-    });
-}
 
 #[test]
 fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
@@ -92,15 +67,5 @@ fn a_panic_of_the_closure_waits_for_the_jobs() {
             });
         });
         assert_eq!((text.as_str(), count.get()), ("closure", 10));
-    });
-}
-
-#[test]
-fn a_panic_of_a_job_comes_out_on_the_calling_thread() {
-    in_time("a scope in place whose job panics", || {
-        let text = panic_text(|| in_place_scope(|scope| scope.spawn(|_| panic!("job"))));
-        assert_eq!(text, "job");
-        let text = panic_text(|| in_place_scope_fifo(|scope| scope.spawn_fifo(|_| panic!("fifo"))));
-        assert_eq!(text, "fifo");
     });
 }

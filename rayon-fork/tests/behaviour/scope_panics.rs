@@ -1,42 +1,6 @@
 //! Panics in scopes: one reaches the caller, and all jobs still run.
 
-use rayon_core::scope;
-
 use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
-
-#[test]
-fn a_job_of_a_job_runs_although_its_parent_panics() {
-    in_time("a scope whose job spawns and panics", || {
-        let count = Count::new();
-        panic_text(|| {
-            scope(|scope| {
-                scope.spawn(|scope| {
-                    scope.spawn(|_| count.add(1));
-                    panic!("parent");
-                });
-            });
-        });
-        assert_eq!(count.get(), 1);
-    });
-}
-
-#[test]
-fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
-    in_time("a nested scope that panics", || {
-        let count = Count::new();
-        panic_text(|| {
-            scope(|outer| {
-                outer.spawn(|_| {
-                    scope(|inner| {
-                        inner.spawn(|_| count.add(1));
-                        panic!("inner");
-                    });
-                });
-            });
-        });
-        assert_eq!(count.get(), 1);
-    });
-}
 
 #[test]
 fn the_panic_observed_first_comes_out() {

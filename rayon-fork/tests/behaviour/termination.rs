@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier, mpsc};
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn};
 
 use crate::common::{Tally, in_time, rounds};
 
@@ -63,22 +63,6 @@ fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
 }
 
 #[test]
-fn the_pool_lives_as_long_as_shares_broadcast() {
-    in_time("broadcasts by the shares of a dropped pool", || {
-        let (pool, exits) = pool_and_exits(3);
-        let ran = Tally::new();
-        let count = ran.clone();
-        pool.spawn_broadcast(move |_| {
-            let count = count.clone();
-            spawn_broadcast(move |_| count.add_one());
-        });
-        drop(pool);
-        exits.wait_for(3);
-        assert_eq!(ran.get(), 9);
-    });
-}
-
-#[test]
 fn a_worker_may_drop_the_handle_of_its_own_pool() {
     in_time("a drop on the pool's own worker", || {
         for workers in 1..=3 {
@@ -99,17 +83,6 @@ fn a_worker_may_drop_the_handle_of_its_own_pool() {
                 exits.wait_for(workers);
             }
         }
-    });
-}
-
-#[test]
-fn a_worker_of_another_pool_may_drop_the_handle() {
-    in_time("a drop on another pool's worker", || {
-        let (pool, exits) = pool_and_exits(2);
-        let (other, other_exits) = pool_and_exits(1);
-        other.install(move || drop(pool));
-        exits.wait_for(2);
-        assert_eq!(other_exits.get(), 0);
     });
 }
 

@@ -3,7 +3,7 @@
 use std::thread;
 
 use rayon_core::{
-    ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, scope, spawn, yield_now,
+    ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, spawn, yield_now,
 };
 
 use crate::common::{Count, Log, Tally, in_time};
@@ -29,25 +29,6 @@ fn pool_of_this_thread(workers: usize) -> ThreadPool {
 }
 
 #[test]
-fn the_name_closure_is_asked_for_index_zero_too() {
-    on_new_thread("a build with names", || {
-        let log = Log::new();
-        let asked = log.clone();
-        let _pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .use_current_thread()
-            .thread_name(move |index| {
-                asked.add(index);
-                format!("worker {index}")
-            })
-            .build()
-            .unwrap();
-        assert_eq!(log.take(), [0, 1, 2]);
-        assert_ne!(thread::current().name(), Some("worker 0"));
-    });
-}
-
-#[test]
 fn a_build_on_a_worker_of_any_pool_fails() {
     in_time("a build on a worker", || {
         let pool = crate::common::pool(1);
@@ -60,26 +41,6 @@ fn a_build_on_a_worker_of_any_pool_fails() {
             "The current thread is already part of another thread pool."
         );
         assert_eq!(pool.install(current_thread_index), Some(0));
-    });
-}
-
-#[test]
-fn a_failed_build_leaves_nothing_running() {
-    in_time("a failed build on a worker", || {
-        let (starts, exits) = (Tally::new(), Tally::new());
-        let (on_start, on_exit) = (starts.clone(), exits.clone());
-        let outcome = crate::common::pool(1).install(move || {
-            ThreadPoolBuilder::new()
-                .num_threads(3)
-                .use_current_thread()
-                .start_handler(move |_| on_start.add_one())
-                .exit_handler(move |_| on_exit.add_one())
-                .build()
-        });
-        assert!(outcome.is_err());
-        thread::sleep(std::time::Duration::from_millis(20));
-        exits.wait_for(starts.get());
-        assert_eq!(exits.get(), starts.get());
     });
 }
 
@@ -123,27 +84,6 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
             3,
             "a broadcast runs behind the jobs of the own deque"
         );
-    });
-}
-
-#[test]
-fn joins_scopes_and_broadcasts_work_on_it() {
-    on_new_thread("everything on a pool of this thread", || {
-        for workers in 1..=2 {
-            on_new_thread("everything on a pool of this thread", move || {
-                let pool = pool_of_this_thread(workers);
-                let count = Count::new();
-                let add = || count.add(1);
-                join(add, add);
-                scope(|scope| (0..10).for_each(|_| scope.spawn(|_| add())));
-                pool.broadcast(|_| add());
-                assert_eq!(
-                    pool.install(|| thread::current().id()),
-                    thread::current().id()
-                );
-                assert_eq!(count.get(), 12 + workers);
-            });
-        }
     });
 }
 

@@ -34,42 +34,6 @@ fn the_methods_are_for_workers_of_that_pool_only() {
 }
 
 #[test]
-fn a_yield_runs_one_job_of_the_own_deque() {
-    in_time("yields to spawned jobs", || {
-        let pool = pool(1);
-        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
-        for yields in yields {
-            pool.install(|| {
-                let ran = Tally::new();
-                for _ in 0..2 {
-                    let ran = ran.clone();
-                    spawn(move || ran.add_one());
-                }
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 2));
-                assert_eq!(yields(), Some(Yield::Idle));
-            });
-        }
-    });
-}
-
-#[test]
-fn a_yield_runs_a_share_of_a_broadcast() {
-    in_time("yields to a broadcast", || {
-        let pool = pool(1);
-        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
-        for yields in yields {
-            pool.install(|| {
-                let ran = Tally::new();
-                let count = ran.clone();
-                spawn_broadcast(move |_| count.add_one());
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
-            });
-        }
-    });
-}
-
-#[test]
 fn only_yield_now_runs_an_injected_job() {
     in_time("yields to an injected job", || {
         let pool = pool(1);

@@ -64,16 +64,6 @@ fn a_worker_alone_pushes_and_runs_and_steals_nothing() {
 }
 
 #[test]
-fn each_worker_executes_its_share_of_a_broadcast() {
-    let pool = pool(3);
-    let events = during(&pool, || drop(pool.broadcast(|_| ())));
-    for worker in &events.workers {
-        assert_eq!(count(worker, "jobs_executed"), 1);
-    }
-    assert_eq!(count(&events.total(), "pushes"), 0);
-}
-
-#[test]
 fn a_job_of_a_fifo_is_one_job_though_a_token_stands_for_it() {
     let pool = pool(1);
     let spawn_ten = || {
@@ -157,18 +147,6 @@ fn snapshots_in_the_wrong_order_or_of_two_pools_are_refused() {
 }
 
 #[test]
-fn workers_without_a_job_search_and_sleep() {
-    let pool = pool(3);
-    rest(&pool);
-    for worker in &snapshot(&pool).workers {
-        for name in ["searches", "sleeps"] {
-            assert!(count(worker, name) >= 1, "{name} in {worker:?}");
-        }
-        assert_eq!(count(worker, "jobs_executed"), 0);
-    }
-}
-
-#[test]
 fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     let pool = pool(2);
     rest(&pool);
@@ -183,22 +161,6 @@ fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     assert_eq!(count(&counts, "wakes_sent"), 1 + spurious_wakes);
     assert_eq!(count(&counts, "sleeps"), 1 + spurious_wakes);
     assert_eq!(count(&counts, "wakes_in_vain"), spurious_wakes);
-}
-
-#[test]
-fn each_sleep_ends_by_a_wake() {
-    let pool = pool(3);
-    for _ in 0..20 {
-        pool.broadcast(|_| ());
-        pool.install(|| tree(1));
-    }
-    rest(&pool);
-    let counts = snapshot(&pool).total();
-    let ended = count(&counts, "sleeps") - 3;
-    let sent = count(&counts, "wakes_sent");
-    // A wake may also come before the worker has blocked, and then there is no sleep.
-    assert!(ended <= sent, "{counts:?}");
-    assert!(count(&counts, "wakes_in_vain") <= sent, "{counts:?}");
 }
 
 /// The words that the compiled variant uses.
@@ -245,23 +207,6 @@ fn a_push_without_a_waiting_worker_loads_and_changes_nothing() {
         let (loads, rmws) = (format!("{word}_loads"), format!("{word}_rmws"));
         assert_eq!(count(&counts, &loads), 100 * u64::from(is_read), "{loads}");
         assert_eq!(count(&counts, &rmws), 0, "{rmws}");
-    }
-}
-
-#[test]
-fn searches_are_counted_in_the_word_that_the_variant_has_for_them() {
-    let pool = pool(2);
-    (0..10).for_each(|_| pool.install(|| ()));
-    rest(&pool);
-    let counts = snapshot(&pool).total();
-    // Every worker searches now; each search but its last has ended.
-    let changes = 2 * count(&counts, "searches") - 2;
-    if variant_has("packed") {
-        assert!(count(&counts, "packed_word_rmws") > changes, "{counts:?}");
-    } else {
-        let inactive = counts.get("inactive_rmws");
-        let expected = (!variant_has("sleepers-only")).then_some(changes);
-        assert_eq!(inactive, expected, "{counts:?}");
     }
 }
 

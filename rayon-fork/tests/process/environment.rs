@@ -3,7 +3,7 @@
 
 use std::thread::available_parallelism;
 
-use rayon_core::{ThreadPoolBuilder, current_num_threads, max_num_threads};
+use rayon_core::{ThreadPoolBuilder, current_num_threads};
 
 use crate::child::alone;
 
@@ -41,20 +41,5 @@ fn the_environment_is_read_at_every_build() {
         // environment.
         unsafe { std::env::set_var(NEW, "3") };
         assert_eq!(size(0), 3);
-    });
-}
-
-#[test]
-fn an_environment_that_names_too_many_gets_the_maximum() {
-    let too_many = (max_num_threads() + 1).to_string();
-    alone(&[(NEW, &too_many)], || {
-        let mut kept = Vec::new();
-        let builder = ThreadPoolBuilder::new().spawn_handler(|thread| {
-            // Never run, so that the test needs no thread at all.
-            kept.push(thread);
-            Ok(())
-        });
-        let pool = builder.build().unwrap();
-        assert_eq!(pool.current_num_threads(), max_num_threads());
     });
 }

@@ -1,80 +1,21 @@
-//! A pool leaves no trace. It has no thread but its workers at any time, and none at all when they
-//! are joined. It keeps no lock that a child of `fork` would wait for.
-//!
-//! A library with its own pool may be unloaded as soon as it has joined the workers. A limit on
-//! threads need not be higher than the number of workers.
+//! A pool starts no thread but its workers, and keeps no lock that a child of `fork` would wait for.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::{self, sleep};
 use std::time::Duration;
 
-use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_variant};
+use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
 use seccompiler::SeccompAction;
 
 use crate::child::{alone, ending};
 use crate::common::{Tally, in_time, panic_text};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, settle, watch_for};
 
-/// Returns the kernel's names of the threads of this process.
-fn threads() -> BTreeSet<String> {
-    let name = |task: io::Result<fs::DirEntry>| {
-        // A thread may have ended meanwhile.
-        fs::read_to_string(task.ok()?.path().join("comm")).ok()
-    };
-    let tasks = fs::read_dir("/proc/self/task").unwrap();
-    tasks
-        .filter_map(name)
-        .map(|it| it.trim().to_owned())
-        .collect()
-}
-
 /// Starts another thread, which lives as long as the process.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
-}
-
-#[test]
-fn a_pool_has_no_thread_but_its_workers() {
-    alone(&[], || {
-        bystander();
-        let before = threads();
-        let assert_no_others = |when: &str| {
-            let others: Vec<_> = threads()
-                .into_iter()
-                .filter(|name| name != "a worker" && !before.contains(name))
-                .collect();
-            assert!(others.is_empty(), "{when}: {others:?}");
-        };
-        for _ in 0..3 {
-            let mut waiting = Vec::new();
-            let pool = ThreadPoolBuilder::new()
-                .num_threads(2)
-                .spawn_handler(|worker| {
-                    waiting.push(worker);
-                    Ok(())
-                })
-                .build()
-                .unwrap();
-            assert_no_others("built, and no worker started");
-            let start = |worker: ThreadBuilder| {
-                let builder = thread::Builder::new().name("a worker".to_owned());
-                builder.spawn(|| worker.run()).unwrap()
-            };
-            let workers: Vec<JoinHandle<()>> = waiting.into_iter().map(start).collect();
-            assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
-            assert_no_others("in use");
-            drop(pool);
-            for worker in workers {
-                worker.join().unwrap();
-            }
-            assert_no_others("dropped, and the workers joined");
-        }
-    });
 }
 
 /// A thread drops its thread-locals last, and the drop of this one takes a while.
@@ -157,33 +98,6 @@ fn a_pool_starts_no_thread_where_that_is_deadly() {
         for thread in threads {
             thread.join().unwrap();
         }
-    });
-}
-
-#[test]
-fn a_thread_limit_need_leave_room_for_the_workers_alone() {
-    alone(&[], || {
-        bystander();
-        // The limit counts the threads of a user, and does not bind the superuser: the test becomes
-        // a user who has no other process.
-        let user = 1_900_000_000 + std::process::id();
-        // SAFETY: always safe.
-        if unsafe { libc::setresuid(user, user, user) } != 0 {
-            eprintln!("not tested: it takes a superuser to become a user with no other process");
-            return;
-        }
-        let most = fs::read_dir("/proc/self/task").unwrap().count() + 2;
-        let limit = libc::rlimit {
-            rlim_cur: most as libc::rlim_t,
-            rlim_max: most as libc::rlim_t,
-        };
-        // SAFETY: the limit is a valid place.
-        assert_eq!(0, unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) });
-        let pool = pool_of_two();
-        let other = thread::Builder::new().spawn(|| ());
-        assert!(other.is_err(), "the limit of {most} threads limits nothing");
-        meet(&pool);
-        settle(&pool);
     });
 }
 

@@ -1,6 +1,5 @@
-//! Two jobs of which the first waits for the second. They are pushed while one worker sleeps and
-//! another is about to stop searching. The latter takes the first job, and must not leave the
-//! second to the sleeper.
+//! Two jobs of which the first waits for the second. One worker sleeps, and another is about to
+//! stop searching. The second worker takes the first job, and must wake the sleeper for the second.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +47,7 @@ fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
 }
 
 fn second_jobs_come_soon(pool: &ThreadPool) {
-    // Other variants are known to fail this: the worker that pushed comes back for the job.
+    // Other variants may wake no sleeper; there, the worker that pushed runs the job.
     if !covers_internal_jobs() {
         return;
     }

@@ -175,18 +175,6 @@ fn a_name_is_that_of_the_layout_and_of_the_features_in_the_order_of_the_dimensio
 }
 
 #[test]
-fn sleepers_scan_where_there_are_no_events() {
-    assert_eq!(
-        [
-            NoFence::SCANS_BEFORE_SLEEP,
-            PushFence::SCANS_BEFORE_SLEEP,
-            ScanFence::SCANS_BEFORE_SLEEP
-        ],
-        [false, false, true]
-    );
-}
-
-#[test]
 fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
     fn check<C: SleepCounters>() {
         for (asleep, searching) in [(0, 1), (1, 1), (3, 1), (1, 2), (3, 3)] {
