@@ -82,35 +82,3 @@ impl Error for ThreadPoolBuildError {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::ThreadPoolBuildError;
-    use std::error::Error;
-    use std::io;
-
-    #[test]
-    fn only_io_errors_have_a_source() {
-        assert!(
-            ThreadPoolBuildError::global_already_initialized()
-                .source()
-                .is_none()
-        );
-        assert!(
-            ThreadPoolBuildError::current_thread_already_in_pool()
-                .source()
-                .is_none()
-        );
-        assert!(
-            ThreadPoolBuildError::io(io::Error::other("no thread"))
-                .source()
-                .is_some()
-        );
-    }
-
-    #[test]
-    fn io_errors_show_the_inner_text() {
-        let error = ThreadPoolBuildError::io(io::Error::other("no thread left"));
-        assert_eq!(error.to_string(), "no thread left");
-    }
-}

@@ -72,24 +72,6 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_pool_shows_that_its_workers_sleep() {
-        await_description(&pool(2), &["sleeping: 2", "workers: [Parked, Parked]"]);
-    }
-
-    #[test]
-    fn a_pool_whose_jobs_are_shared_lazily_shows_that_an_idle_worker_asks_and_how_it_fences() {
-        if crate::deque::NAME_PART == "+demand" {
-            let pool = pool(2);
-            await_description(&pool, &["steal_request: true"]);
-            std::thread::sleep(Duration::from_secs(1));
-            pool.install(|| ());
-            let by_kernel = cfg!(all(target_os = "linux", not(miri)));
-            let fences = if by_kernel { "membarrier" } else { "full" };
-            await_description(&pool, &[&format!("fences: {fences}")]);
-        }
-    }
-
-    #[test]
     fn a_busy_pool_shows_what_waits_in_each_queue() {
         let pool = pool(1);
         let (release, is_released) = mpsc::channel::<()>();

@@ -416,16 +416,6 @@ mod tests {
     }
 
     #[test]
-    fn each_unsuccessful_time_leaves_out_more() {
-        let backoff = Backoff::default();
-        // The first attempt, and then one attempt each after 1, 3 and 7 skipped ones.
-        assert_eq!(
-            [1, 2, 4, 8].map(|times| unsuccessful(&backoff, times)),
-            [1; 4]
-        );
-    }
-
-    #[test]
     fn a_wake_up_costs_twice_what_the_last_ones_took_on_average() {
         let cost = WakeUpCost::default();
         let microseconds = |times, took| {

@@ -1,5 +1,4 @@
-//! The policy and the slots, with one thread where that is enough, and with two where blocking is
-//! the point.
+//! The policy and the slots.
 
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
@@ -36,11 +35,10 @@ impl Watchdog {
     }
 }
 
-/// How long another thread may take for what should take microseconds. Miri has a clock of its own,
-/// which goes on with every step of every thread.
+/// How long another thread may take for what should take microseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues with contents that the test sets. They count how often a worker scans them.
+/// Queues with contents that the test sets.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
@@ -75,8 +73,7 @@ fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) 
     (sleep, idle, CoreLatch::new())
 }
 
-/// Returns the number of calls that a worker makes until it scans the queues for the last time
-/// before it blocks.
+/// Returns the number of calls until the worker scans the queues before it blocks.
 fn rounds_until_scan<C: SleepCounters>(
     sleep: &Sleep<C>,
     idle: &mut IdlePeriod<'_>,
@@ -130,11 +127,8 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
     }
 }
 
-/// Waits until the first `workers` workers are blocked.
-///
-/// It is not enough that they are counted as asleep. A split layout counts a worker first, and then
-/// lets it back out if a producer has notified. If a test notified in between, it would wait for a
-/// wake-up that no thread has to send.
+/// Waits until the first `workers` workers are blocked. It is not enough that they count as asleep:
+/// a split layout counts a worker first, and lets it back out if a producer notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -184,7 +178,7 @@ fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
     });
 }
 
-/// The workers of the lowest indices are woken first, and no more than necessary.
+/// The workers of the lowest indices are woken first.
 fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
@@ -215,11 +209,10 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Returns worker 0 of `sleep` after as many unsuccessful rounds as it always makes.
+/// Returns worker 0 of `sleep` after all rounds.
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // Sets the phase instead of searching so often: on a busy host the yields may be expensive, and
-    // then no worker spins.
+    // Sets the phase: on a busy host yields may be expensive, and then no worker spins.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle

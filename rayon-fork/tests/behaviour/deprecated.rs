@@ -9,7 +9,7 @@ use crate::common::{Tally, in_time};
 
 #[test]
 fn every_setter_of_a_configuration_reaches_the_pool() {
-    in_time("a pool from a configuration", || {
+    in_time(|| {
         let (starts, exits, panics) = (Tally::new(), Tally::new(), Tally::new());
         let (on_start, on_exit, on_panic) = (starts.clone(), exits.clone(), panics.clone());
         let pool = Configuration::new()

@@ -6,7 +6,7 @@ use crate::common::{Log, Tally, in_time, panic_text, pool};
 
 #[test]
 fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
-    in_time("a job interleaved in an install", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let log = Log::new();
         let has_run = Tally::new();
@@ -27,7 +27,7 @@ fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
 
 #[test]
 fn a_panic_comes_back_to_a_worker_of_another_pool() {
-    in_time("an install from another pool that panics", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let (text, caller) = other.install(|| {
             (

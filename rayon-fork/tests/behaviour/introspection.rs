@@ -1,15 +1,14 @@
 //! The functions by which a thread asks about itself and its pool.
 
-use std::sync::Barrier;
 use std::thread;
 
-use rayon_core::{current_thread_has_pending_tasks, spawn, spawn_broadcast};
+use rayon_core::{current_thread_has_pending_tasks, spawn_broadcast};
 
 use crate::common::{in_time, pool};
 
 #[test]
 fn the_methods_answer_on_workers_of_that_pool_only() {
-    in_time("questions of another pool's worker", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let ask = || {
             (
@@ -25,7 +24,7 @@ fn the_methods_answer_on_workers_of_that_pool_only() {
 
 #[test]
 fn shares_and_injected_jobs_are_no_pending_tasks() {
-    in_time("questions about other jobs", || {
+    in_time(|| {
         let pool = pool(1);
         pool.install(|| {
             spawn_broadcast(|_| ());
@@ -33,25 +32,6 @@ fn shares_and_injected_jobs_are_no_pending_tasks() {
                 threads.spawn(|| pool.spawn(|| ()));
             });
             assert_eq!(current_thread_has_pending_tasks(), Some(false));
-        });
-    });
-}
-
-#[test]
-fn a_stolen_job_is_no_pending_task() {
-    in_time("a question after a theft", || {
-        let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
-        pool(2).broadcast(|context| {
-            if context.index() == 0 {
-                spawn(|| ());
-                pushed.wait();
-                stolen.wait();
-                assert_eq!(current_thread_has_pending_tasks(), Some(false));
-            } else {
-                pushed.wait();
-                rayon_core::yield_now();
-                stolen.wait();
-            }
         });
     });
 }

@@ -8,7 +8,6 @@
 mod common;
 
 mod broadcast;
-mod broadcast_detached;
 mod deprecated;
 mod handlers;
 mod install;

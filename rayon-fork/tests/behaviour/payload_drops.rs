@@ -87,7 +87,7 @@ fn loses_by_a_job(scope: &Scope<'_>, slow: Box<dyn FnOnce() + Send>, bomb: Bomb)
 
 #[test]
 fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_panics_in_drop() {
-    in_time("scopes with a bomb", || {
+    in_time(|| {
         for loses in [loses_by_the_closure, loses_by_a_job] {
             let pool = pool(3);
             for in_place in [false, true] {
@@ -110,7 +110,7 @@ fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_panics_in_drop() 
 
 #[test]
 fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole() {
-    in_time("scopes of many bombs", || {
+    in_time(|| {
         let pool = pool(3);
         for _ in 0..rounds(200, 2) {
             let ran = Count::new();
@@ -134,7 +134,7 @@ fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole()
 /// otherwise be left behind.
 #[test]
 fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panics_in_drop() {
-    in_time("a join above a bomb", || {
+    in_time(|| {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -152,7 +152,7 @@ fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panic
 
 #[test]
 fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop() {
-    in_time("a yield to a bomb", || {
+    in_time(|| {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -169,7 +169,7 @@ fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop()
 
 #[test]
 fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_panics_in_drop() {
-    in_time("joins of two panics", || {
+    in_time(|| {
         for workers in 1..=2 {
             let pool = pool(workers);
             for _ in 0..rounds(100, 2) {
@@ -184,7 +184,7 @@ fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_pani
 
 #[test]
 fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
-    in_time("a broadcast of bombs", || {
+    in_time(|| {
         let pool = pool(3);
         let text = panic_text(|| {
             pool.broadcast(|context| {
@@ -215,7 +215,7 @@ fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
 
 #[test]
 fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_drop() {
-    in_time("detached closures with a bomb", || {
+    in_time(|| {
         let (pool, bombs) = counting_pool(2);
         for seen in 1..=rounds(50, 2) {
             let [first, second] = [(); 2].map(|()| Bomb::new());
@@ -230,7 +230,7 @@ fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_dr
 
 #[test]
 fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in_drop() {
-    in_time("scopes with a broadcast that has a bomb", || {
+    in_time(|| {
         let pool = pool(2);
         for _ in 0..rounds(50, 2) {
             let ran = Count::new();
@@ -264,7 +264,7 @@ impl Drop for Captured {
 
 #[test]
 fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
-    in_time("the ends of workers", || {
+    in_time(|| {
         let ended = Tally::new();
         let builder = || {
             let ended = ended.clone();

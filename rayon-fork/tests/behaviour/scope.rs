@@ -9,7 +9,7 @@ use crate::common::{Count, in_time, pool};
 
 #[test]
 fn idle_workers_run_the_jobs_behind_a_long_one() {
-    in_time("jobs behind a long one", || {
+    in_time(|| {
         let pool = pool(2);
         // The other worker is asleep, or runs another job while the jobs are spawned.
         for is_busy in [false, true] {

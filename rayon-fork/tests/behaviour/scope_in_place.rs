@@ -6,7 +6,7 @@ use crate::common::{Count, Log, in_time, panic_text, pool};
 
 #[test]
 fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
-    in_time("jobs of scopes in place on a worker", || {
+    in_time(|| {
         let pool = pool(1);
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         pool.install(|| {
@@ -18,7 +18,7 @@ fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
 
 #[test]
 fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
-    in_time("jobs of a pool's scopes in place", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         let both = || {
@@ -33,29 +33,26 @@ fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
 
 #[test]
 fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
-    in_time(
-        "a scope in place whose job needs the waiting worker",
-        || {
-            let (pool, other) = (pool(1), pool(1));
-            let log = Log::new();
-            other.install(|| {
-                pool.in_place_scope(|scope| {
-                    scope.spawn(|_| {
-                        // Only the worker that waits for this very job can run the closure.
-                        other.install(|| log.add("inside"));
-                        log.add("job");
-                    });
+    in_time(|| {
+        let (pool, other) = (pool(1), pool(1));
+        let log = Log::new();
+        other.install(|| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    // Only the worker that waits for this very job can run the closure.
+                    other.install(|| log.add("inside"));
+                    log.add("job");
                 });
-                log.add("after");
             });
-            assert_eq!(log.take(), ["inside", "job", "after"]);
-        },
-    );
+            log.add("after");
+        });
+        assert_eq!(log.take(), ["inside", "job", "after"]);
+    });
 }
 
 #[test]
 fn a_panic_of_the_closure_waits_for_the_jobs() {
-    in_time("a scope in place whose closure panics", || {
+    in_time(|| {
         let pool = pool(1);
         let count = Count::new();
         let text = panic_text(|| {

@@ -4,7 +4,7 @@ use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
 
 #[test]
 fn the_panic_observed_first_comes_out() {
-    in_time("a scope of panics in a known order", || {
+    in_time(|| {
         // The only worker runs the closure first, then the jobs last in, first out.
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -31,7 +31,7 @@ fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
             self.0.add(usize::from(std::thread::panicking()));
         }
     }
-    in_time("a scope whose value is lost", || {
+    in_time(|| {
         let dropped = Count::new();
         panic_text(|| {
             pool(1).scope(|scope| {
@@ -46,7 +46,7 @@ fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
 #[test]
 fn payloads_that_do_not_come_out_are_dropped() {
     static DROPPED: Count = Count::new();
-    in_time("a scope of many payloads", || {
+    in_time(|| {
         let outcome = std::panic::catch_unwind(|| {
             pool(2).scope(|scope| {
                 (0..5).for_each(|_| {

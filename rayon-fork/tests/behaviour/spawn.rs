@@ -9,7 +9,7 @@ use crate::common::in_time;
 
 #[test]
 fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
-    in_time("jobs for a pool", || {
+    in_time(|| {
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
             .thread_name(|_| "mine".into())

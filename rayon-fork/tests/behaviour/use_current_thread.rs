@@ -6,11 +6,11 @@ use rayon_core::{
     ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, spawn, yield_now,
 };
 
-use crate::common::{Count, Log, Tally, in_time};
+use crate::common::{Log, Tally, in_time};
 
 /// Runs `body` on a new thread, and resumes its panic.
-fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
-    in_time(what, || {
+fn on_new_thread(body: impl FnOnce() + Send) {
+    in_time(|| {
         thread::scope(|threads| {
             if let Err(payload) = threads.spawn(body).join() {
                 std::panic::resume_unwind(payload);
@@ -30,7 +30,7 @@ fn pool_of_this_thread(workers: usize) -> ThreadPool {
 
 #[test]
 fn a_build_on_a_worker_of_any_pool_fails() {
-    in_time("a build on a worker", || {
+    in_time(|| {
         let pool = crate::common::pool(1);
         let text = pool.install(|| {
             let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
@@ -46,7 +46,7 @@ fn a_build_on_a_worker_of_any_pool_fails() {
 
 #[test]
 fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
-    on_new_thread("a failed build, and one more", || {
+    on_new_thread(|| {
         let failed = ThreadPoolBuilder::new()
             .num_threads(2)
             .use_current_thread()
@@ -60,7 +60,7 @@ fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
 
 #[test]
 fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
-    on_new_thread("a pool of this thread alone", || {
+    on_new_thread(|| {
         let pool = pool_of_this_thread(1);
         let ran = Tally::new();
         let put = || {
@@ -88,25 +88,8 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
 }
 
 #[test]
-fn a_scope_sleeps_until_another_workers_job_has_ended() {
-    on_new_thread("a wait of worker zero", || {
-        let pool = pool_of_this_thread(2);
-        let count = Count::new();
-        pool.scope(|scope| {
-            scope.spawn_broadcast(|_, context| {
-                if context.index() == 1 {
-                    thread::sleep(crate::common::UNTIL_ASLEEP);
-                }
-                count.add(1);
-            });
-        });
-        assert_eq!(count.get(), 2);
-    });
-}
-
-#[test]
 fn other_threads_install_while_it_waits() {
-    on_new_thread("an install from an external thread into this one", || {
+    on_new_thread(|| {
         let pool = pool_of_this_thread(1);
         let here = thread::current().id();
         thread::scope(|threads| {
@@ -127,7 +110,7 @@ fn other_threads_install_while_it_waits() {
 
 #[test]
 fn handlers_run_for_the_other_workers_only() {
-    on_new_thread("handlers beside this thread", || {
+    on_new_thread(|| {
         let (starts, exits, log) = (Tally::new(), Tally::new(), Log::new());
         let (on_start, on_exit) = (starts.clone(), exits.clone());
         let (start_log, exit_log) = (log.clone(), log.clone());
@@ -158,7 +141,7 @@ fn handlers_run_for_the_other_workers_only() {
 
 #[test]
 fn the_index_stays_after_the_pool_has_ended() {
-    on_new_thread("a drop on this thread", || {
+    on_new_thread(|| {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let pool = ThreadPoolBuilder::new()

@@ -18,27 +18,26 @@ fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
     snapshot(pool).since(&before)
 }
 
-/// The count of that name.
 fn count(counts: &EventCounts, name: &str) -> u64 {
     counts
         .get(name)
         .unwrap_or_else(|| panic!("no `{name}` in {counts:?}"))
 }
 
-/// `2^depth - 1` joins, each of which pushes a job.
+/// Makes `2^depth - 1` joins, each of which pushes a job.
 fn tree(depth: usize) {
     if depth > 0 {
         rayon_core::join(|| tree(depth - 1), || tree(depth - 1));
     }
 }
 
-/// Waits until all workers of `pool` are blocked. From then on no thread does anything.
+/// Waits until all workers of `pool` are blocked.
 fn rest(pool: &ThreadPool) {
     let at_rest = format!(
         "workers: [{}]",
         vec!["Parked"; pool.current_num_threads()].join(", ")
     );
-    in_time("falling asleep", || {
+    in_time(|| {
         while !format!("{pool:?}").contains(&at_rest) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -80,7 +79,7 @@ fn a_job_of_a_fifo_is_one_job_though_a_token_stands_for_it() {
 fn every_job_is_executed_once_by_whichever_thread() {
     let pool = pool(3);
     let counts = during(&pool, || {
-        in_time("a mixture of jobs", || {
+        in_time(|| {
             pool.scope(|scope| {
                 (0..100).for_each(|_| scope.spawn(|_| tree(4)));
                 scope.spawn_broadcast(|_, _| tree(3));
@@ -101,7 +100,7 @@ fn a_job_that_another_worker_must_run_is_stolen_once() {
     let pool = pool(2);
     let meeting = Barrier::new(2);
     let counts = during(&pool, || {
-        in_time("two workers that meet", || {
+        in_time(|| {
             pool.install(|| rayon_core::join(|| meet(&meeting), || meet(&meeting)));
         });
     })
@@ -150,8 +149,8 @@ fn snapshots_in_the_wrong_order_or_of_two_pools_are_refused() {
 fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     let pool = pool(2);
     rest(&pool);
-    // The injection wakes one worker. When that has the job, it wakes the other to search for more,
-    // unless it looks first.
+    // The injection wakes one worker, which wakes the other to search for more, unless it scans
+    // first.
     let spurious_wakes = u64::from(!variant_has("wake-where-work-is"));
     let counts = during(&pool, || {
         pool.install(|| ());
@@ -163,7 +162,6 @@ fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     assert_eq!(count(&counts, "wakes_in_vain"), spurious_wakes);
 }
 
-/// The words that the compiled variant uses.
 fn words() -> Vec<&'static str> {
     if variant_has("packed") {
         return vec!["packed_word"];

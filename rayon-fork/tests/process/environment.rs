@@ -1,5 +1,4 @@
-//! How many threads a pool gets when the program does not say: the environment, then the machine.
-//! The tests of `thread_count.rs` say what each value of the variables means.
+//! The default number of threads: by the environment, then by the machine.
 
 use std::thread::available_parallelism;
 
@@ -10,7 +9,6 @@ use crate::child::alone;
 const NEW: &str = "RAYON_NUM_THREADS";
 const OLD: &str = "RAYON_RS_NUM_CPUS";
 
-/// The size of a pool whose builder says `requested`.
 fn size(requested: usize) -> usize {
     let builder = ThreadPoolBuilder::new().num_threads(requested);
     builder.build().unwrap().current_num_threads()
@@ -37,8 +35,7 @@ fn a_variable_decides_for_every_pool_unless_its_builder_does() {
 fn the_environment_is_read_at_every_build() {
     alone(&[(NEW, "2"), (OLD, "9")], || {
         assert_eq!(size(0), 2);
-        // SAFETY: this process runs one test, and the workers of the pool above read no
-        // environment.
+        // SAFETY: this process runs one test, and the workers of the pool read no environment.
         unsafe { std::env::set_var(NEW, "3") };
         assert_eq!(size(0), 3);
     });

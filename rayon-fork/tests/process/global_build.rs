@@ -121,8 +121,8 @@ fn this_thread_may_become_worker_zero_of_the_global_pool() {
 
 #[test]
 fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
-    // The standard library's own variable. With it, no thread can be started unless the program
-    // requests a smaller stack.
+    // With the standard library's variable, no thread can be started unless the program requests a
+    // smaller stack.
     let absurd = (usize::MAX / 2).to_string();
     alone(&[("RUST_MIN_STACK", &absurd)], || {
         for _ in 0..2 {

@@ -13,12 +13,11 @@ use crate::child::{alone, ending};
 use crate::common::{Tally, in_time, panic_text};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, settle, watch_for};
 
-/// Starts another thread, which lives as long as the process.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
 
-/// A thread drops its thread-locals last, and the drop of this one takes a while.
+/// Its drop takes a while, and a thread drops its thread-locals last.
 struct KeptByThread(Cell<Option<Tally>>);
 
 impl Drop for KeptByThread {
@@ -33,7 +32,7 @@ impl Drop for KeptByThread {
 #[test]
 fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
     thread_local!(static KEPT: KeptByThread = const { KeptByThread(Cell::new(None)) });
-    in_time("scoped pools", || {
+    in_time(|| {
         let gone = Tally::new();
         let with_pool = |use_it: fn(&ThreadPool)| {
             let keep = |thread: ThreadBuilder| {
@@ -52,7 +51,7 @@ fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_tells_that_a_thread_has_panicked() {
-    in_time("a scoped pool whose threads panic", || {
+    in_time(|| {
         let run = |thread: ThreadBuilder| {
             thread.run();
             panic!("after the pool");
@@ -101,11 +100,10 @@ fn a_pool_starts_no_thread_where_that_is_deadly() {
     });
 }
 
-/// The number of calls until a thread is stopped, and whether one has been stopped.
 static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Stops the thread whose call raised the signal, for ever.
+/// Stops the thread whose call raised the signal, after `CALLS_LEFT` other calls.
 extern "C" fn hold(_signal: libc::c_int) {
     if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
         IS_HELD.store(true, Ordering::SeqCst);
@@ -118,15 +116,14 @@ extern "C" fn hold(_signal: libc::c_int) {
 
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
-    // Builds a pool, stops the thread that builds it after a given number of calls, and then forks.
     let build_and_hold = || {
         let calls = std::env::var("CALLS").unwrap().parse().unwrap();
         bystander();
         let handler: extern "C" fn(libc::c_int) = hold;
         // SAFETY: the handler makes one call that is safe there, and touches atomics.
         unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-        // After the handler the call seems done, and has written nothing: files have no length, and a
-        // folder has no subfolders.
+        // The handled call has written nothing: files seem to have no length, and folders no
+        // subfolders.
         watch_for(&[libc::SYS_statx], SeccompAction::Trap);
         CALLS_LEFT.store(calls, Ordering::SeqCst);
         let build = thread::spawn(|| {
@@ -165,8 +162,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // The first fork mostly comes in the middle of a step. The assertion must hold at any
-            // time.
+            // The first fork mostly comes while a worker registers.
             let pools = [(); 3].map(|()| {
                 let pool = pool_of_two();
                 sleep(Duration::from_millis(2));
@@ -177,7 +173,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
                 });
                 pool
             });
-            in_time("the fences of the original", || {
+            in_time(|| {
                 pools.iter().for_each(settle);
                 pools.iter().for_each(meet);
             });

@@ -1,5 +1,5 @@
-//! Random and repeated work with idle gaps, so that workers fall asleep at every possible moment:
-//! nothing may be lost, nothing done twice, nothing hang.
+//! Random and repeated work with idle gaps, in which workers fall asleep. No job may be lost, run
+//! twice or hang.
 //!
 //! `FORK_STRESS_SECONDS` sets the time of the random test, and `FORK_STRESS_FACTOR` multiplies the
 //! rounds of the others. `FORK_STRESS_SEED` repeats the random choices of a run, but not its
@@ -11,6 +11,7 @@ mod common;
 mod random;
 mod second_job;
 
+use std::any::type_name;
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -18,9 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use rayon_core::{Scope, ThreadPoolBuilder, join, scope, scope_fifo};
+use rayon_core::{Scope, join, scope, scope_fifo};
 
-use common::{Count, TIME_LIMIT, Tally, pool, rounds, within_or};
+use common::{Count, TIME_LIMIT, pool, pool_and_exits, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -39,8 +40,8 @@ fn repeated(natively: usize, under_miri: usize) -> usize {
 }
 
 /// As [`common::in_time`], with more time for more rounds.
-fn in_time<R>(what: &str, body: impl FnOnce() -> R) -> R {
-    within_or(TIME_LIMIT * factor(), what, String::new, body)
+fn in_time<R, F: FnOnce() -> R>(body: F) -> R {
+    within_or(TIME_LIMIT * factor(), type_name::<F>(), String::new, body)
 }
 
 /// Prints the seed, so that a failed test shows it.
@@ -50,7 +51,6 @@ fn seed() -> u64 {
     seed
 }
 
-/// Lets idle workers search, become sleepy or sleep, at random.
 fn idle_gap(rng: &mut Rng, longest: Duration) {
     let gap = longest.mul_f64(rng.f64());
     if cfg!(miri) || rng.bool() {
@@ -78,8 +78,7 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     }
 }
 
-/// How long the first half of a join waits for the second, in variants in which perhaps no worker
-/// steals the second.
+/// How long the first half of a join waits, where perhaps no worker steals the second half.
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
 /// Returns whether this variant wakes a sleeper for every job on a busy worker's deque. Other
@@ -93,7 +92,7 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // Variants that may wake no sleeper lose fewer than 1 in 100 000 joins.
+    // In these variants, a lost wake-up in 1 of 100 000 joins would be frequent.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));
@@ -135,7 +134,7 @@ fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
 #[test]
 fn a_spawned_job_reaches_a_worker_and_answers() {
     let mut rng = Rng::with_seed(seed());
-    in_time("ping-pong with spawned jobs", || {
+    in_time(|| {
         for workers in 1..=3 {
             let pool = pool(workers);
             let (sender, receiver) = mpsc::channel();
@@ -152,7 +151,7 @@ fn a_spawned_job_reaches_a_worker_and_answers() {
 #[test]
 fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
     let mut rng = Rng::with_seed(seed());
-    in_time("broadcasts to workers that fall asleep", || {
+    in_time(|| {
         for workers in 1..=4 {
             let pool = pool(workers);
             let count = Count::new();
@@ -160,7 +159,6 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
                 idle_gap(&mut rng, SHORT / 2);
                 pool.broadcast(|_| {
                     count.add(1);
-                    // Workers fall asleep at different times.
                     thread::sleep(Duration::from_micros(fastrand::u64(..3)));
                 });
                 assert_eq!(count.take(), workers);
@@ -172,16 +170,10 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
 #[test]
 fn pools_end_whatever_their_workers_were_doing() {
     let mut rng = Rng::with_seed(seed());
-    in_time("pools that end", || {
+    in_time(|| {
         for _ in 0..repeated(200, 2) {
             let workers = rng.usize(1..=4);
-            let exits = Tally::new();
-            let on_exit = exits.clone();
-            let builder = ThreadPoolBuilder::new().num_threads(workers);
-            let pool = builder
-                .exit_handler(move |_| on_exit.add_one())
-                .build()
-                .unwrap();
+            let (pool, exits) = pool_and_exits(workers);
             idle_gap(&mut rng, SHORT);
             if rng.bool() {
                 pool.spawn(|| ());
@@ -195,7 +187,7 @@ fn pools_end_whatever_their_workers_were_doing() {
 #[test]
 fn scopes_end_whatever_their_thieves_were_doing() {
     let mut rng = Rng::with_seed(seed());
-    in_time("scopes of few jobs", || {
+    in_time(|| {
         let pool = pool(3);
         pool.install(|| {
             let count = Count::new();

@@ -63,12 +63,10 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
-                // On an oversubscribed host, a round takes as long as a hundred rounds on an idle
-                // host.
+                // On an oversubscribed host, a round takes a hundred times as long.
                 let is_time_left = |_: &usize| begun.elapsed() < TIME_LIMIT * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
-                    // The worker that ran the second job falls asleep. Then the one that runs the
-                    // first job begins to search.
+                    // Meanwhile the worker that ran the second job falls asleep.
                     let lag = micros(&mut rng, 50..400);
                     let (first_done, second_done) = (&first_done, &second_done);
                     let cold: Vec<usize> =

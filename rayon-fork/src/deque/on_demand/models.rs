@@ -1,6 +1,7 @@
-//! Loom models of the deque, and the same steps with one mistake planted: a job comes out twice, or
-//! never.
+//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a freed
+//! ring.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
@@ -11,8 +12,7 @@ use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, f
 use crate::deque::TwoWords;
 use crate::sleep::models::{Bounds, UNORDERED, holds, is_caught};
 
-/// One thief, and few enough schedules for every one of them. With a bound loom would miss
-/// `FindsTheRingOnce`.
+/// One thief, and every schedule. With a bound loom would miss `FindsTheRingOnce`.
 const WHOLE_PAIR: Bounds = Bounds {
     fast: None,
     deep: None,
@@ -22,28 +22,27 @@ const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
 };
-/// One thief, and a mistake that needs one more preemption.
+/// One thief, and a mutant that needs one more preemption.
 const LONG_PAIR: Bounds = Bounds {
     fast: Some(3),
     deep: Some(4),
 };
-/// Two.
+/// Two thieves.
 const TRIO: Bounds = Bounds {
     fast: Some(1),
     deep: Some(2),
 };
 
-/// How a planted mistake shows: a job came out twice, or never.
+/// The message if a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
-/// The same, found by the owner at its next step.
+/// The message if the owner finds that at its next step.
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
-/// The same, found by the thief.
+/// The message if the thief finds it.
 const TORN: &str = "words of two jobs";
-/// A thief reads a freed ring.
+/// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
 
-/// Whether a ring may still be read. In a model freed rings stay in memory, so that a late read is
-/// detected.
+/// Whether a ring may still be read: in a model freed rings stay in memory.
 pub(super) struct Life {
     has_ended: AtomicBool,
     /// For loom, to which the end is a write: earlier reads must be ordered before it.
@@ -77,7 +76,6 @@ impl Life {
     }
 }
 
-/// The steps of the owner and the thieves of a model.
 trait Steps: 'static {
     fn fences() -> Fences {
         Fences::cheapest()
@@ -112,7 +110,6 @@ trait Steps: 'static {
     }
 }
 
-/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
@@ -127,8 +124,7 @@ impl Steps for Helped {
     }
 }
 
-/// Mutant: the same, but if a job is shared, it exposes more without raising the limit for its own
-/// pops.
+/// Planted mistake: a helped owner exposes more jobs without raising the limit for its own pops.
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
@@ -145,7 +141,7 @@ impl Steps for ShowsMoreAboveTheLimit {
     }
 }
 
-/// Mutant: a thief that exposes fences for itself alone.
+/// Planted mistake: a thief that exposes fences for itself alone.
 enum NoHeavyFence {}
 
 impl Steps for NoHeavyFence {
@@ -207,26 +203,7 @@ impl Exposing<'_> {
     }
 }
 
-/// Mutant: the limit goes down before the jobs are shared, as if the claim were over.
-enum LowersTheLimitEarly {}
-
-impl Steps for LowersTheLimitEarly {
-    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
-        Exposing::expose(stealer, true, |it| {
-            it.raise();
-            it.fence();
-            let more = it.left();
-            it.stealer
-                .shared
-                .owners
-                .limit
-                .store(it.split, Ordering::Relaxed);
-            it.commit(it.public.claimed(), more)
-        })
-    }
-}
-
-/// Mutant: the jobs are shared before the limit says so.
+/// Planted mistake: the jobs are shared before the limit says so.
 enum MovesTheSplitBeforeTheLimit {}
 
 impl Steps for MovesTheSplitBeforeTheLimit {
@@ -240,7 +217,7 @@ impl Steps for MovesTheSplitBeforeTheLimit {
     }
 }
 
-/// Mutant: a thief assumes that the owner took nothing back meanwhile.
+/// Planted mistake: a thief assumes that the owner took nothing back meanwhile.
 enum ClaimsNothing {}
 
 impl Steps for ClaimsNothing {
@@ -253,7 +230,7 @@ impl Steps for ClaimsNothing {
     }
 }
 
-/// Mutant: a thief whose claim is over lowers a limit that the owner has set.
+/// Planted mistake: a thief whose claim is over lowers a limit that the owner has set.
 enum SetsTheLimit {}
 
 impl Steps for SetsTheLimit {
@@ -270,7 +247,7 @@ impl Steps for SetsTheLimit {
     }
 }
 
-/// Mutant: a thief that requests jobs lowers a limit that the owner has set meanwhile.
+/// Planted mistake: a thief that requests jobs lowers a limit that the owner has set meanwhile.
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
@@ -281,7 +258,7 @@ impl Steps for AsksByAStore {
     }
 }
 
-/// Mutant: an owner that takes back a private job sets the limit after it has ended the claim, as
+/// Planted mistake: an owner that takes back a private job sets the limit after it has ended the claim, as
 /// if there could be no other claim.
 enum SetsTheLimitLate {}
 
@@ -333,7 +310,7 @@ fn steal_by(
     }
 }
 
-/// Mutant: a thief finds the ring before it is counted.
+/// Planted mistake: a thief finds the ring before it is counted.
 enum CountsItselfLate {}
 
 impl Steps for CountsItselfLate {
@@ -349,7 +326,7 @@ impl Steps for CountsItselfLate {
     }
 }
 
-/// Mutant: the count and the ring may be read in either order.
+/// Planted mistake: the count and the ring may be read in either order.
 enum CountsItselfWithoutAFence {}
 
 impl Steps for CountsItselfWithoutAFence {
@@ -365,7 +342,7 @@ impl Steps for CountsItselfWithoutAFence {
     }
 }
 
-/// Mutant: the reads of a thief are not ordered before it leaves the count.
+/// Planted mistake: the reads of a thief are not ordered before it leaves the count.
 enum LeavesRelaxed {}
 
 impl Steps for LeavesRelaxed {
@@ -382,7 +359,7 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// Mutant: an owner that is about to block frees its rings without reading whether thieves read
+/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves read
 /// them.
 enum FreesUnasked {}
 
@@ -401,7 +378,7 @@ impl Steps for FreesUnasked {
     }
 }
 
-/// Mutant: the first ring is in use again while jobs are left, although it has old copies of them.
+/// Planted mistake: the first ring is in use again while jobs are left, although it has old copies of them.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
@@ -412,7 +389,7 @@ impl Steps for GivesBackTooEarly {
     }
 }
 
-/// Mutant: a thief copies the job after it has stepped the tail.
+/// Planted mistake: a thief copies the job after it has stepped the tail.
 enum CopiesAfterTheExchange {}
 
 impl Steps for CopiesAfterTheExchange {
@@ -436,7 +413,7 @@ impl Steps for CopiesAfterTheExchange {
     }
 }
 
-/// Mutant: a thief reads first which ring is in use.
+/// Planted mistake: a thief reads first which ring is in use.
 enum FindsTheRingFirst {}
 
 impl Steps for FindsTheRingFirst {
@@ -475,7 +452,7 @@ fn steal_several_by(
     }
 }
 
-/// Mutant: a thief that takes several jobs is counted only while it copies the first.
+/// Planted mistake: a thief that takes several jobs is counted only while it copies the first.
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
@@ -497,7 +474,7 @@ impl Steps for CountsItselfOnce {
     }
 }
 
-/// Mutant: a thief that takes several jobs reads only once which ring is in use.
+/// Planted mistake: a thief that takes several jobs reads only once which ring is in use.
 enum FindsTheRingOnce {}
 
 impl Steps for FindsTheRingOnce {
@@ -514,7 +491,7 @@ impl Steps for FindsTheRingOnce {
     }
 }
 
-/// Mutant: the owner takes back the last shared job, too, by lowering the count.
+/// Planted mistake: the owner takes back the last shared job, too, by lowering the count.
 enum TakesTheLastBackByTheCount {}
 
 impl Steps for TakesTheLastBackByTheCount {
@@ -534,8 +511,7 @@ impl Steps for TakesTheLastBackByTheCount {
     }
 }
 
-/// The jobs that have come out, and how often. It is not loom's: it only checks, and must not add
-/// schedules.
+/// How often each job came out. It is not loom's, so that it adds no schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
 }
@@ -562,8 +538,8 @@ impl Tally {
     }
 }
 
-/// Plays one model of two jobs. The owner's part runs here, and each of `thieves` in a thread of
-/// its own. Then the remaining jobs come out.
+/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the remaining
+/// jobs come out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -757,25 +733,32 @@ fn reuse<S: Steps>() {
     });
 }
 
-/// A thief steals a shared job while the owner goes on pushing to that slot. The thief is the first
-/// thread here. Loom remembers only the latest access to a word, and so would not let another
-/// thread's theft come early enough.
-fn theft_and_reuse<S: Steps>() {
-    let deque = Deque::starting_at(1, 2, S::fences());
-    let tally = Tally::new(4);
+/// A thief steals a shared job while the owner goes on pushing. The thief is the first thread here:
+/// loom remembers only the latest access to a word, and so would not let another thread's theft
+/// come early enough.
+fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) {
+    let deque = Deque::starting_at(1, capacity, S::fences());
+    let tally = Tally::new(later.end);
     let stealer = deque.stealer();
-    deque.push(Numbered(0));
-    deque.push(Numbered(1));
+    for job in 0..later.start {
+        deque.push(Numbered(job));
+    }
     S::answer(&deque);
     let owner = thread::spawn(move || {
-        deque.push(Numbered(2));
-        deque.push(Numbered(3));
+        for job in later {
+            deque.push(Numbered(job));
+        }
         deque
     });
     tally.add(steal::<S>(&stealer));
     let deque = owner.join().expect("a failed thread has failed the model");
     while tally.add(S::pop(&deque)) {}
     tally.check();
+}
+
+/// The owner pushes to the slot that the thief copies.
+fn theft_and_reuse<S: Steps>() {
+    theft_while_the_owner_pushes::<S>(2, 2..4);
 }
 
 /// The ring grows, and the owner takes jobs back before it makes a new one shared.
@@ -800,23 +783,9 @@ fn growth_of_a_larger_ring<S: Steps>() {
     });
 }
 
-/// The same. The thief is the first thread here, as in `theft_and_reuse`.
+/// The same, with the thief first.
 fn theft_and_growth_of_a_larger_ring<S: Steps>() {
-    let deque = Deque::starting_at(1, 1, S::fences());
-    let tally = Tally::new(3);
-    let stealer = deque.stealer();
-    for job in 0..2 {
-        deque.push(Numbered(job));
-    }
-    S::answer(&deque);
-    let owner = thread::spawn(move || {
-        deque.push(Numbered(2));
-        deque
-    });
-    tally.add(steal::<S>(&stealer));
-    let deque = owner.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
+    theft_while_the_owner_pushes::<S>(1, 2..3);
 }
 
 /// A thief takes several jobs at once, while a larger ring takes the place of theirs.
@@ -918,7 +887,6 @@ holds! {
 is_caught! {
     fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes::<NoHeavyFence>;
     taking_back_by_the_index_without_a_heavy_fence_is_caught: PAIR, SEEN, thief_exposes_what_has_a_place::<NoHeavyFence>;
-    lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes::<LowersTheLimitEarly>;
     moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes::<MovesTheSplitBeforeTheLimit>;
     claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes::<ClaimsNothing>;
     setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose::<SetsTheLimit>;
