@@ -65,7 +65,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     broadcast_in(op, unsafe { registry::current() })
 }
 
@@ -73,20 +73,11 @@ where
 ///
 /// The panic of a share goes to the pool's panic handler, or aborts the process. So does a panic of
 /// the drop of `op` by the last share.
-///
-/// ```
-/// use std::sync::mpsc;
-///
-/// let (sender, receiver) = mpsc::channel();
-/// rayon_core::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
-/// // The closure, and the sender in it, is dropped after the last share.
-/// assert_eq!(receiver.iter().count(), rayon_core::current_num_threads());
-/// ```
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_broadcast_in(op, unsafe { registry::current() });
 }
 
@@ -95,7 +86,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let caller = unsafe { Worker::current() };
     let share = |_migrated| BroadcastContext::with(&op);
     let latch = CountLatch::new(registry.num_threads(), caller);

@@ -137,7 +137,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // The text of the standard library.
+            // The message of the standard library for such panics.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })

@@ -39,14 +39,14 @@ impl Yield {
 /// });
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let worker = unsafe { Worker::current() }?;
     Some(Yield::from_executed(worker.run_one(Worker::find_any_job)))
 }
 
 /// As [`yield_now`], but runs only a job that waits in the calling worker's own queues.
 pub fn yield_local() -> Option<Yield> {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let worker = unsafe { Worker::current() }?;
     Some(Yield::from_executed(worker.run_one(Worker::take_local)))
 }

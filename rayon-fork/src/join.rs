@@ -11,9 +11,9 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that no thief stole is called where it lies. Otherwise, as in the
-/// published crate, it is first moved out of its slot: wide loads follow right after the narrow
-/// stores that wrote the slot, and stall.
+/// Whether a second closure that no thief stole is called where it lies. Otherwise it is first
+/// moved out of its slot, as in the published crate. Then wide loads stall, because they follow the
+/// narrow stores that wrote the slot.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
@@ -122,9 +122,8 @@ where
         let job_b = StackJob::new(SpinLatch::new(worker), |migrated| {
             oper_b(FnContext::new(migrated))
         });
-        // SAFETY: every way out of here first sees the latch set or gets the reference back: the
-        // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure
-        // panics.
+        // SAFETY: every way out of here first sees the latch set or gets the reference back. The
+        // ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
         let reference = unsafe { job_b.as_job_ref() };
         let _frame = hooks::open_join(reference.place(), SPLITS);
         let place = worker.push(reference);

@@ -18,8 +18,8 @@ pub(crate) trait Latch {
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiting thread may free it as soon as it is set,
-    /// so implementations first take what they need through a raw pointer, and read nothing
+    /// `this` is alive when the call begins. The waiting thread may free it as soon as it is set.
+    /// So implementations first take what they need through a raw pointer, and read nothing
     /// afterwards.
     unsafe fn set(this: *const Self);
 }
@@ -124,7 +124,7 @@ impl Count {
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
-        // its own units goes on as after a set latch, so it must see the effects of the jobs that
+        // its own units goes on as after a set latch. So it must see the effects of the jobs that
         // were taken off.
         self.0.load(Ordering::Acquire) == count
     }

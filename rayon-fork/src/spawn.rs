@@ -25,7 +25,7 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_in(func, unsafe { registry::current() });
 }
 
@@ -34,7 +34,7 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_fifo_in(func, unsafe { registry::current() });
 }
 

@@ -19,8 +19,8 @@ fn cpus() -> usize {
 }
 
 /// Returns the number of threads that could run at once when this was first called, because each
-/// call of the system takes some file accesses. Threads that call this at the same time all ask the
-/// system: a child of `fork` would wait for ever for a lock.
+/// call of the system takes some file accesses. There is no lock, for which a child of `fork` could
+/// wait for ever. So threads that call this at the same time all ask the system.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);

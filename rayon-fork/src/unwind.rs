@@ -8,8 +8,8 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `body`, and returns its result or the payload of its panic.
 ///
-/// Unwind safety may be asserted, because a thread that sees state broken by the panic also sees
-/// the panic: the caller resumes, stores or hands over the payload.
+/// The caller resumes, stores or hands over the payload. So a thread that sees state broken by the
+/// panic also sees the panic, and unwind safety may be asserted.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))

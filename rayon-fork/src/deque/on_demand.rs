@@ -44,7 +44,7 @@
 //! heavy fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
-//! compare-exchange, and uses the copy only if that succeeds. So while the tail stays, the slot at
+//! compare-exchange. It uses the copy only if that succeeds. So while the tail stays, the slot at
 //! the tail must not change. There are two rules for this. A ring counts as full from the tail on.
 //! The owner takes back shared jobs by lowering the count, but the last one by stepping the tail,
 //! as a thief would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts
@@ -52,9 +52,9 @@
 //! at once.
 //!
 //! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
-//! The owner frees a larger ring when a still larger one replaces it, or when the deque is empty
-//! and the owner is about to block. The owner frees a very large ring as soon as it sees that no
-//! job is left.
+//! The owner frees a larger ring when a still larger one replaces it. It also frees the ring if the
+//! deque is empty when the owner is about to block. The owner frees a very large ring as soon as it
+//! sees that no job is left.
 //!
 //! A thief reads the first ring without further steps. It reads any other ring only while it is
 //! counted in `readers`: it counts itself, then reads which ring is in use. The owner puts another
@@ -102,8 +102,8 @@ const LARGE: usize = 1 << 17;
 /// guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// After this many pushes at which a request was set and no thief came for the shared jobs, the
-/// owner assumes that no worker needs jobs. A guess.
+/// The owner counts pushes at which a request is set and no thief has come for the shared jobs.
+/// After this many, it assumes that no worker needs jobs. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
 /// After others exposed jobs for an owner, this many responses of it expose all of its jobs. A
@@ -177,7 +177,7 @@ pub(crate) struct Deque<T> {
 }
 
 // SAFETY: the pointer leads into the ring in use. That ring lives until the owner replaces it, or
-// as long as `shared`, which moves along.
+// as long as `shared`, which moves with the deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.

@@ -158,8 +158,8 @@ impl Drop for Here<'_> {
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
     // SAFETY: the pointer is null, or a `Here` has set it. That borrows the records into which the
-    // pointer leads, and removes it when dropped. An adopted thread leaks its `Here` and its pool.
-    // The reference does not leave `body`.
+    // pointer leads, and removes it when dropped. An adopted thread leaks its `Here`, and its pool
+    // is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }

@@ -112,8 +112,8 @@ impl Registry {
         }
         // The captures of these may panic when they are dropped. Then the pool must still end.
         drop((name, spawn));
-        // The adoption is for the rest of the thread's life, so the pool must not fail to start any
-        // more.
+        // The thread stays a worker for the rest of its life, so this comes after every step that
+        // may fail.
         if let Some(thread) = adopted {
             worker::adopt_current_thread(thread);
         }
@@ -182,7 +182,7 @@ impl Registry {
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        // SAFETY: used until this returns.
+        // SAFETY: the reference is not used after this returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
             Some(worker) => this.in_worker_of_another_pool(worker, op),
@@ -288,7 +288,7 @@ impl Registry {
 /// costs one thread-local read.
 #[inline]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
         // Building the global pool may adopt this very thread, so the registry checks again.

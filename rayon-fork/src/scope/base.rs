@@ -22,8 +22,8 @@ pub(super) struct ScopeBase<'scope> {
     /// The jobs that have not ended, plus one for the scope's closure. Not padded, because the
     /// scope lies in a frame, and scopes nest (README, "Stack").
     unfinished: CountLatch,
-    /// Jobs get `&Scope<'scope>` and may outlive the call that creates them, so the lifetime must
-    /// neither shrink nor grow.
+    /// Jobs borrow for `'scope`. If this lifetime could shrink or grow, jobs could outlive what
+    /// they borrow.
     _invariant: PhantomData<Box<dyn FnOnce(&'scope ()) -> &'scope () + Send + Sync + 'scope>>,
 }
 
@@ -52,7 +52,7 @@ impl<'scope> ScopeBase<'scope> {
         };
         hooks::await_others();
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
-        // The wait for a scope is assumed to be long.
+        // No history of spinning: the wait for a scope is assumed to be long.
         self.unfinished.wait(owner, awaited, None);
         local_scopes::assert_ended(&self.unfinished);
         // If there is a result, the unwinding drops it, as in the published crate.
@@ -61,8 +61,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch alone would
-        // order this after every job.
+        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch orders this
+        // after every job, too.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
@@ -70,9 +70,9 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts. It takes a pointer: a reference in an
-    /// argument must be valid until the call returns, but the owner may free the scope while this
-    /// is still returning.
+    /// Runs one of the jobs that `unfinished` counts. It takes a pointer, because a reference in an
+    /// argument must be valid until the call returns. The owner may free the scope while this is
+    /// still returning.
     ///
     /// # Safety
     ///

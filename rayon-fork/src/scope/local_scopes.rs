@@ -62,13 +62,13 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
 
 #[inline]
 pub(crate) fn begin_job(count: *const CountLatch) {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().begin_job(count);
 }
 
 #[inline]
 pub(crate) fn begin_other_job() {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().return_units();
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn begin_other_job() {
 /// The scope is open, as the job is counted. It may be freed when this returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 

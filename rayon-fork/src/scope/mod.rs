@@ -19,23 +19,6 @@ pub struct Scope<'scope> {
 }
 
 /// As [`Scope`], but its jobs run oldest first; [`scope_fifo`] creates it.
-///
-/// ```
-/// use rayon_core::{ScopeFifo, ThreadPoolBuilder};
-/// use std::sync::Mutex;
-///
-/// fn note<'scope>(scope: &ScopeFifo<'scope>, text: &'scope str, notes: &'scope Mutex<String>) {
-///     scope.spawn_fifo(move |_| notes.lock().unwrap().push_str(text));
-/// }
-/// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-/// let notes = Mutex::new(String::new());
-/// pool.scope_fifo(|scope| {
-///     note(scope, "do ", &notes);
-///     note(scope, "re ", &notes);
-///     note(scope, "mi", &notes);
-/// });
-/// assert_eq!(notes.into_inner().unwrap(), "do re mi"); // a `Scope` would give "mire do "
-/// ```
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One per worker of the scope's pool.
@@ -102,7 +85,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     in_place_scope_in(unsafe { registry::current() }, op)
 }
 
@@ -115,7 +98,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
@@ -123,7 +106,7 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -133,7 +116,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let owner = unsafe { Worker::current() };
     let scope = ScopeFifo::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -164,18 +147,6 @@ impl<'scope> Scope<'scope> {
     ///
     /// The newest job of a worker runs first. `body` gets the scope, so that it can spawn further
     /// jobs.
-    ///
-    /// ```
-    /// let mut numbers = [1, 2, 3, 4];
-    /// let (left, right) = numbers.split_at_mut(2);
-    /// rayon_core::scope(|scope| {
-    ///     scope.spawn(move |scope| {
-    ///         scope.spawn(move |_| right[0] = 30); // the scope waits for a job of a job, too
-    ///         left[0] = 10;
-    ///     });
-    /// });
-    /// assert_eq!(numbers, [10, 2, 30, 4]);
-    /// ```
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,

@@ -178,7 +178,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if self.are_pushes_silent() {
             // ORDERING: SeqCst fence, pairs with the second one in `before_scan`. A worker about to
             // block that still saw this worker as idle has set the request, and this worker's next
-            // push must find it. No model fails without this fence: a failure would need a third
+            // push must find it. No model fails without this fence. A failure would need a third
             // worker that clears the request just before, and an early read by this worker.
             fence(Ordering::SeqCst);
         }

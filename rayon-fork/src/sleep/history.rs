@@ -5,10 +5,10 @@
 //! worker measures that cost, and remembers whether a job came in time.
 //!
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
-//! job. If threads are more than CPUs, a yield may cost time slices. So a worker whose yield takes
-//! as long as a time slice stops spinning, and pauses instead of yielding in its next searches. An
-//! oversubscribed pool, with more workers than CPUs, always yields: there, a long yield mostly went
-//! to another worker, or to the thread that waits for the pool.
+//! job. If there are more runnable threads than CPUs, a yield may cost time slices. So a worker
+//! whose yield takes as long as a time slice stops spinning, and pauses instead of yielding in its
+//! next searches. An oversubscribed pool, with more workers than CPUs, always yields. There, a long
+//! yield mostly went to another worker, or to the thread that waits for the pool.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -39,7 +39,7 @@ pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 const SPINNERS: usize = 3;
 
 /// The failures that one success pays for. With more, jobs that come at random cost more CPU time
-/// and come no sooner. With none, attempts end where one in two succeeds.
+/// and come no sooner. With 0, attempts end where one in two succeeds.
 const A_SUCCESS: usize = 2;
 
 /// The most failures that are paid for.
@@ -285,8 +285,8 @@ impl SearchHistory {
         self.untimed.set(if is_long { 0 } else { UNTIMED });
     }
 
-    /// Returns whether the last job was long: the job, and all the work it led to, kept the worker
-    /// busy for longer than a wake-up costs.
+    /// Returns whether the last job was long. A job is long if it, and all the work it led to, took
+    /// longer than a wake-up costs.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }

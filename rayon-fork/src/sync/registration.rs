@@ -3,10 +3,9 @@
 //! Until the process is registered, both sides of a pair are full fences. The change is safe at any
 //! moment, and no other thread waits for it:
 //!
-//! 1. The kernel registers the process.
-//! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
-//! 3. A fence.
-//! 4. [`Registration`] says that light sides are free. From here on they are no instruction.
+//! 1. The kernel registers the process. 2. [`Registration`] says that it is registered. From here
+//! on a heavy side asks the kernel. 3. A fence. 4. [`Registration`] says that light sides are free.
+//! From here on a light side is no instruction.
 //!
 //! A heavy side first fences for itself, then reads the state. If it reads that nothing is
 //! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
@@ -18,9 +17,9 @@
 //! state, between steps 2 and 4 makes a fence of its own, and takes step 4. That is safe, because a
 //! heavy side that reads an earlier state has fenced before.
 //!
-//! A child of `fork` inherits the state and the kernel's registration. If the child was copied while
-//! another thread registered, the child may read that light sides are free, although the kernel
-//! does not know the child. Then the kernel refuses the child's first heavy side.
+//! A child of `fork` inherits the state and the kernel's registration. Suppose the child was copied
+//! while another thread registered. Then it may read that light sides are free, although the kernel
+//! does not know it. In that case the kernel refuses the child's first heavy side.
 //!
 //! A kernel may also refuse later, for example in a sandbox. Then the state goes back:
 //!

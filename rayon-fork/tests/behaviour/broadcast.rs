@@ -63,7 +63,7 @@ fn a_share_comes_before_a_theft() {
                     second.wait();
                 } else {
                     first.wait();
-                    // On this worker now: a job to steal, and a share of its own.
+                    // This worker can now steal a job, or run a share of its own.
                     scope.spawn_broadcast(|_, context| {
                         if context.index() == 1 {
                             log.add("share");

@@ -68,7 +68,7 @@ fn thieves_take_the_oldest_job() {
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
     in_time(|| {
-        // Also if its threads come from a handler that is set after the option.
+        // The option also holds if a spawn handler is set after it.
         let pool = rayon_core::ThreadPoolBuilder::new()
             .num_threads(1)
             .breadth_first()

@@ -24,26 +24,6 @@ fn the_panic_observed_first_comes_out() {
 }
 
 #[test]
-fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
-    struct SaysHow<'c>(&'c Count);
-    impl Drop for SaysHow<'_> {
-        fn drop(&mut self) {
-            self.0.add(usize::from(std::thread::panicking()));
-        }
-    }
-    in_time(|| {
-        let dropped = Count::new();
-        panic_text(|| {
-            pool(1).scope(|scope| {
-                scope.spawn(|_| panic!("job"));
-                SaysHow(&dropped)
-            });
-        });
-        assert_eq!(dropped.get(), 1);
-    });
-}
-
-#[test]
 fn payloads_that_do_not_come_out_are_dropped() {
     static DROPPED: Count = Count::new();
     in_time(|| {

@@ -41,8 +41,8 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body`. If it takes longer than `limit`, the process ends with a message that names the hung
-/// step and has the result of `state`, because a hung thread cannot be ended otherwise.
+/// Runs `body`. If it takes longer than `limit`, the process ends with a message that names the
+/// step and has the result of `state`. A hung thread cannot be ended otherwise.
 pub(crate) fn within_or<R>(
     limit: Duration,
     what: &str,

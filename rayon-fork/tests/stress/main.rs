@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rayon_core::{Scope, join, scope, scope_fifo};
 
-use common::{Count, TIME_LIMIT, pool, pool_and_exits, rounds, within_or};
+use common::{Count, TIME_LIMIT, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
@@ -144,42 +144,6 @@ fn a_spawned_job_reaches_a_worker_and_answers() {
                 pool.spawn(move || sender.send(i).unwrap());
                 assert_eq!(receiver.recv(), Ok(i));
             }
-        }
-    });
-}
-
-#[test]
-fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
-    let mut rng = Rng::with_seed(seed());
-    in_time(|| {
-        for workers in 1..=4 {
-            let pool = pool(workers);
-            let count = Count::new();
-            for _ in 0..repeated(500, 3) {
-                idle_gap(&mut rng, SHORT / 2);
-                pool.broadcast(|_| {
-                    count.add(1);
-                    thread::sleep(Duration::from_micros(fastrand::u64(..3)));
-                });
-                assert_eq!(count.take(), workers);
-            }
-        }
-    });
-}
-
-#[test]
-fn pools_end_whatever_their_workers_were_doing() {
-    let mut rng = Rng::with_seed(seed());
-    in_time(|| {
-        for _ in 0..repeated(200, 2) {
-            let workers = rng.usize(1..=4);
-            let (pool, exits) = pool_and_exits(workers);
-            idle_gap(&mut rng, SHORT);
-            if rng.bool() {
-                pool.spawn(|| ());
-            }
-            drop(pool);
-            exits.wait_for(workers);
         }
     });
 }

@@ -252,26 +252,6 @@ fn an_owner_that_never_blocks_gives_rings_back_when_it_has_found_no_job_many_tim
 }
 
 #[test]
-fn a_ring_that_a_thief_reads_is_kept_until_the_owner_comes_again() {
-    let deque = small(Fences::cheapest());
-    let readers = &deque.shared.thieves.readers;
-    readers.fetch_add(1, Ordering::Relaxed);
-    (0..5).for_each(|job| {
-        deque.push(Numbered(job));
-    });
-    assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
-    while pop(&deque).is_some() {}
-    deque.give_back();
-    deque.push(Numbered(0));
-    deque.push(Numbered(1));
-    assert_eq!(slots(&deque), 1 + 2 + 4 + 8, "it goes on with the largest");
-    readers.fetch_sub(1, Ordering::Relaxed);
-    assert_eq!([0; 3].map(|_| pop(&deque)), [Some(1), Some(0), None]);
-    deque.give_back();
-    assert_eq!(slots(&deque), 1);
-}
-
-#[test]
 fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
     let deque = small(Fences::cheapest());
     let readers = &deque.shared.thieves.readers;

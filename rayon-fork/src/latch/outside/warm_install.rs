@@ -1,8 +1,8 @@
 //! A waiting thread spins before it blocks. Often the pool finishes the job sooner than a blocked
-//! thread would run again, and the setter of the latch need not call the kernel either.
+//! thread would run again. Then the setter of the latch need not call the kernel either.
 //!
-//! The thread spins for as long as a wake-up costs, if a worker was idle when the job came, and
-//! twice as long if the pool leaves a CPU free. It backs off where jobs are long, or CPUs are
+//! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
+//! spins twice as long if the pool leaves a CPU free. It backs off where jobs are long, or CPUs are
 //! scarce.
 
 #[cfg(all(test, fork_loom))]

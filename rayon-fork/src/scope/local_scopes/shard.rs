@@ -42,9 +42,9 @@ impl<C: Counted> Shard<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit that is left over must not delay the end of the scope: it goes back after a job of
-    /// the scope, or the waiting owner counts it. In other jobs neither holds, so a spawn there
-    /// adds to the count.
+    /// A unit that is left over must not delay the end of the scope. After a job of the scope it
+    /// goes back, and the waiting owner counts its own units. In other jobs neither holds, so a
+    /// spawn there adds to the count.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {

@@ -48,8 +48,9 @@ pub(crate) type Selected = Layout<(
     SelectedPropagation,
 )>;
 
-/// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant: with `here` for
-/// both paddings in one place, with `in_modules` without padding, each in a module.
+/// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant. With `here`,
+/// the calls are in one place, for both paddings. With `in_modules`, each is in a module, without
+/// padding.
 macro_rules! for_every_variant {
     ($place:ident $test:ident) => {
         for_every_variant! { @$place $test

@@ -247,7 +247,7 @@ fn push_two_dependent_jobs<C: SleepCounters>() {
 }
 
 /// A busy worker adds two jobs, reads the request once, and waits for the second job outside the
-/// pool while the only other worker falls asleep.
+/// pool. Meanwhile the only other worker falls asleep.
 fn push_two<C: SleepCounters>(make: fn() -> OnDemand) {
     let setup = Setup {
         pushed: vec![Job::Tick, Job::OpenGate],
