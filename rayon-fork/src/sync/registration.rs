@@ -3,9 +3,10 @@
 //! Until the process is registered, both sides of a pair are full fences. The change is safe at any
 //! moment, and no other thread waits for it:
 //!
-//! 1. The kernel registers the process. 2. [`Registration`] says that it is registered. From here
-//! on a heavy side asks the kernel. 3. A fence. 4. [`Registration`] says that light sides are free.
-//! From here on a light side is no instruction.
+//! 1. The kernel registers the process.
+//! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
+//! 3. A fence.
+//! 4. [`Registration`] says that light sides are free. From here on a light side is no instruction.
 //!
 //! A heavy side first fences for itself, then reads the state. If it reads that nothing is
 //! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the

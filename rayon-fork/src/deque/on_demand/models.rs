@@ -35,9 +35,9 @@ const TRIO: Bounds = Bounds {
 
 /// The message if a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
-/// The message if the owner finds that at its next step.
+/// The message if the owner finds shared jobs that it has taken.
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
-/// The message if the thief finds it.
+/// The message if a thief copied the words of two jobs.
 const TORN: &str = "words of two jobs";
 /// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
