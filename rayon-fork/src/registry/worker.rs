@@ -27,6 +27,7 @@ const SCANNED: usize = 1;
 /// joins leave fewer jobs behind, and each may be large.
 const SHARED_PER_THEFT: u64 = 16;
 
+/// The most further jobs that a thief takes at once. A guess.
 const MOST_THEFTS: u64 = 32;
 
 /// A pool has at most 2 to this power workers.
@@ -234,7 +235,7 @@ impl Worker {
 
     /// Tries to steal from every other worker, and repeats this while an attempt was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
-        // This number lies on the line of counters that are not padded.
+        // This read touches the cache line of counters that are not padded.
         if self.registry.num_threads() <= 1 {
             return None;
         }
