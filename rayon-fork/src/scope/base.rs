@@ -1,4 +1,5 @@
-//! What both kinds of scope share: they count their jobs, wait for them, and keep the first panic.
+//! The common part of both kinds of scope: it counts their jobs, waits for them, and keeps the first
+//! panic.
 
 use std::fmt;
 use std::marker::PhantomData;
