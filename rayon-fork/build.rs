@@ -1,5 +1,4 @@
-//! Refuses features that exclude each other. `Cargo.toml` lists them with the reasons; the runner
-//! and xtask read that list, too.
+//! Refuses features that exclude each other, by the lists in `Cargo.toml`.
 
 use std::{env, fs, process};
 
@@ -24,7 +23,7 @@ fn main() {
             refuse(row[0], row[1], row[2]);
         }
     }
-    // For a test: the words that make up the variant's name.
+    // For a test: the parts of the variant's name.
     let other: Vec<_> = strings(&manifest, "other")
         .into_iter()
         .map(variable)
@@ -44,7 +43,6 @@ fn main() {
     println!("cargo::rerun-if-changed=Cargo.toml");
 }
 
-/// Returns the variable that Cargo sets for a build script if the feature is on.
 fn variable(feature: &str) -> String {
     format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"))
 }
@@ -56,8 +54,8 @@ fn refuse(one: &str, other: &str, reason: &str) -> ! {
     process::exit(1)
 }
 
-/// Returns all strings in the list `key` of the manifest, however its lines are broken. A list of
-/// lists ends where its last list does.
+/// Returns all strings in the list `key` of the manifest. A list of lists ends where its last list
+/// does.
 pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let (_, list) = manifest
         .split_once(&format!("\n{key} = ["))

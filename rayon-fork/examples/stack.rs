@@ -1,8 +1,5 @@
-//! Measures how many bytes of stack one level of nesting takes, for each way to nest. The command
-//! `cargo xtask stack` runs this program on the published crate and on the fork, and compares.
-//!
-//! The program nests each way on one worker with a stack of 2 MiB, as deep as a program may expect
-//! to go.
+//! Measures how many bytes of stack one level of nesting takes, for each way to nest. `cargo xtask
+//! stack` compares the published crate with the fork.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -14,18 +11,15 @@ use rayon_core::{
 
 const STACK: usize = 2 << 20;
 
-/// The levels of closures that capture next to nothing. Frames of debug builds are several times
-/// larger.
+/// Frames of debug builds are several times larger.
 const LEVELS: usize = if cfg!(debug_assertions) { 500 } else { 4000 };
 
-/// The levels of closures that capture and return [`Large`] values.
 const LEVELS_LARGE: usize = 100;
 
-/// A value that does not fit in registers: each needless copy of it costs its size.
+/// A value that does not fit in registers: each needless copy costs its size.
 type Large = [u64; 32];
 
 thread_local! {
-    /// The end of the stack at the innermost level.
     static END: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -35,7 +29,6 @@ fn note_end() {
     END.set(std::ptr::from_ref(black_box(&here)) as usize);
 }
 
-/// Functions that nest themselves, `$level` times.
 macro_rules! nested {
     ($($name:ident($level:ident, $inner:ident) $body:block)*) => {$(
         #[inline(never)]
@@ -45,7 +38,6 @@ macro_rules! nested {
             }
             let $inner = move || $name($level - 1);
             $body
-            // This keeps the call above out of the tail position.
             black_box(());
         }
     )*};
@@ -111,15 +103,13 @@ fn install(pool: &ThreadPool, level: usize) {
     black_box(());
 }
 
-/// A way to nest: its name, and the function that nests itself.
 type Way<R> = (&'static str, fn(usize) -> R);
 
-/// Returns the bytes of stack that each of `levels` levels takes.
 fn bytes_per_level(nest: impl Fn(usize), levels: usize) -> usize {
     nest(1);
     let end_of_one = END.get();
     nest(levels + 1);
-    // The stack grows downwards, wherever rayon runs.
+    // The stack grows downwards.
     (end_of_one - END.get()) / levels
 }
 

@@ -11,18 +11,7 @@ use crate::spawn;
 use crate::unwind;
 
 /// The context of a broadcast closure: it describes the worker on which the closure runs.
-///
-/// ```
-/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-/// let numbers: Vec<u64> = (1..=10).collect();
-/// // Every worker takes its stride of the numbers.
-/// let sums = pool.broadcast(|context| {
-///     numbers.iter().skip(context.index()).step_by(context.num_threads()).sum::<u64>()
-/// });
-/// assert_eq!(sums, [1 + 4 + 7 + 10, 2 + 5 + 8, 3 + 6 + 9]);
-/// ```
 pub struct BroadcastContext<'a> {
-    /// Not `Send`: it describes this thread.
     worker: &'a Worker,
 }
 
@@ -34,22 +23,12 @@ impl BroadcastContext<'_> {
     }
 
     /// Returns the index of this worker in the pool: `0..num_threads`.
-    ///
-    /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
-    /// ```
     #[inline]
     pub fn index(&self) -> usize {
         self.worker.index()
     }
 
-    /// Returns the number of workers that run this broadcast: all workers of the pool.
-    ///
-    /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    /// assert_eq!(pool.broadcast(|context| context.num_threads()), [3; 3]);
-    /// ```
+    /// Returns the number of workers of the pool, all of which run this broadcast.
     #[inline]
     pub fn num_threads(&self) -> usize {
         self.worker.registry().num_threads()
@@ -78,36 +57,26 @@ impl fmt::Debug for BroadcastContext<'_> {
 ///
 /// # Panics
 ///
-/// Resumes the panic of one of the shares, after all shares have ended. As in
-/// [`scope()`](crate::scope()), the payloads of other panics are dropped, and such a drop may panic
-/// without harm.
+/// Resumes the panic of one of the shares, after all have ended. The payloads of other panics are
+/// dropped, as in [`scope()`](crate::scope()).
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     broadcast_in(op, unsafe { registry::current() })
 }
 
 /// Runs `op` once on every worker of the current pool at some later time, and returns at once.
 ///
-/// The panic of a share goes to the pool's panic handler, or aborts the process. The last share
-/// drops `op` with its captures. A panic of that drop is treated in the same way.
-///
-/// ```
-/// use std::sync::mpsc;
-///
-/// let (sender, receiver) = mpsc::channel();
-/// rayon_core::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
-/// // The closure, and the sender in it, is dropped after the last share.
-/// assert_eq!(receiver.iter().count(), rayon_core::current_num_threads());
-/// ```
+/// The panic of a share goes to the pool's panic handler, or aborts the process. So does a panic of
+/// the drop of `op` by the last share.
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_broadcast_in(op, unsafe { registry::current() });
 }
 
@@ -116,7 +85,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let caller = unsafe { Worker::current() };
     let share = |_migrated| BroadcastContext::with(&op);
     let latch = CountLatch::new(registry.num_threads(), caller);
@@ -148,8 +117,8 @@ pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // Each worker gets a job of its own; they do not share one. So one of the shares drops the
-    // captures of `op`, at a place where panics are caught.
+    // Each worker gets a job of its own, so that one of the shares drops the captures of `op`,
+    // where panics are caught.
     let op = Arc::new(op);
     let ops = vec![op; registry.num_threads()];
     let share = |op: Arc<OP>| {

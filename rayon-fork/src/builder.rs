@@ -16,7 +16,6 @@ type NameClosure = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// The callbacks of a pool.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) panic: Option<PanicHandler>,
@@ -24,7 +23,6 @@ pub(crate) struct Handlers {
     pub(crate) exit: Option<IndexHandler>,
 }
 
-/// The final options of a pool.
 pub(crate) struct PoolPlan {
     pub(crate) workers: usize,
     pub(crate) adopts_current_thread: bool,
@@ -52,7 +50,6 @@ pub(crate) struct PoolPlan {
 /// `S` determines how the pool starts its threads. It is [`std::thread::Builder`] unless
 /// [`spawn_handler`](Self::spawn_handler) changes it.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    /// 0: by environment or by the number of CPUs.
     num_threads: usize,
     use_current_thread: bool,
     thread_name: Option<NameClosure>,
@@ -79,21 +76,15 @@ impl Default for ThreadPoolBuilder {
 impl ThreadPoolBuilder {
     /// Creates a builder with default options. The environment or the machine determines the number
     /// of threads.
-    ///
-    /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().build().unwrap();
-    /// assert!(pool.current_num_threads() >= 1);
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Builds a pool whose threads may borrow from the caller, and ends the pool before it returns.
     ///
-    /// Each new thread calls `wrapper`, which must call [`ThreadBuilder::run`]. Before that it may
-    /// set up whatever jobs should find on their thread. The calling thread calls `with_pool`. When
-    /// that returns, the pool ends. This function joins all threads, with their thread-locals, and
-    /// then returns the result of `with_pool`.
+    /// Each new thread calls `wrapper`, which must call [`ThreadBuilder::run`]. The calling thread
+    /// calls `with_pool`. When that returns, the pool ends. This function joins all threads, with
+    /// their thread-locals, and then returns the result of `with_pool`.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -146,7 +137,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // The text of the standard library, which does not know about these panics any more.
+            // The message of the standard library for such panics.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })
@@ -156,16 +147,11 @@ impl ThreadPoolBuilder {
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Builds a pool. It returns as soon as the threads are started; some of them may not run yet.
     ///
-    /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.install(|| 6 * 7), 42);
-    /// ```
-    ///
     /// # Errors
     ///
-    /// Returns an error if a thread cannot be started. It also returns one if
-    /// [`use_current_thread`](Self::use_current_thread) was called and the calling thread is a
-    /// worker already. In both cases, workers that were started already end again.
+    /// Returns an error if a thread cannot be started, or if
+    /// [`use_current_thread`](Self::use_current_thread) was called on a thread that is a worker
+    /// already. Workers that were started already end again.
     ///
     /// # Panics
     ///
@@ -175,21 +161,13 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 
     /// Builds the global pool, which serves all calls that name no other pool, and waits until its
-    /// workers run.
-    ///
-    /// Without this call, the global pool is built with default options when it is first needed.
-    ///
-    /// ```
-    /// rayon_core::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
-    /// assert_eq!(rayon_core::current_num_threads(), 2);
-    /// // There is one global pool, and only one attempt to build it.
-    /// assert!(rayon_core::ThreadPoolBuilder::new().build_global().is_err());
-    /// ```
+    /// workers run. Without this call, the global pool is built with default options when it is
+    /// first needed.
     ///
     /// # Errors
     ///
-    /// Returns an error as [`build`](Self::build) does. It also returns one if the global pool was
-    /// built before, or an attempt to build it failed before.
+    /// Returns an error as [`build`](Self::build) does, or if the global pool was built before, or
+    /// an attempt to build it failed before.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         registry::build_global(|| self.start())?.wait_until_up();
         Ok(())
@@ -245,13 +223,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Names worker `i` with the result of `closure(i)`. Without this call, workers have no name.
-    ///
-    /// ```
-    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
-    /// let pool = builder.thread_name(|index| format!("io-{index}")).build().unwrap();
-    /// let names = pool.broadcast(|_| std::thread::current().name().map(str::to_owned));
-    /// assert_eq!(names, [Some("io-0".to_owned()), Some("io-1".to_owned())]);
-    /// ```
     pub fn thread_name<F>(mut self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -263,13 +234,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets the number of workers. With 0, the default, the variable `RAYON_NUM_THREADS` decides,
     /// then the older `RAYON_RS_NUM_CPUS`, then [`std::thread::available_parallelism`].
     ///
-    /// A number above [`max_num_threads`](crate::max_num_threads) is reduced to that maximum. The
-    /// number of workers never changes while the pool lives.
-    ///
-    /// ```
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
-    /// assert_eq!(pool.current_num_threads(), 5);
-    /// ```
+    /// A number above [`max_num_threads`](crate::max_num_threads) is reduced to that maximum.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -280,18 +245,6 @@ impl<S> ThreadPoolBuilder<S> {
     /// The pool starts only `num_threads - 1` threads. The calling thread works for the pool only
     /// while it is inside a call of this crate that waits or yields. Start and exit handlers do not
     /// run for it. The memory of this worker is never freed.
-    ///
-    /// ```
-    /// use rayon_core::ThreadPoolBuilder;
-    ///
-    /// let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
-    /// assert_eq!(pool.current_thread_index(), Some(0));
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// pool.spawn(move || sender.send("done").unwrap());
-    /// assert!(receiver.try_recv().is_err()); // no worker has run it yet
-    /// rayon_core::yield_now();
-    /// assert_eq!(receiver.try_recv(), Ok("done"));
-    /// ```
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -302,19 +255,6 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The handler runs on the worker that panicked, perhaps on several workers at once. Without a
     /// handler, or if the handler panics itself, such a panic aborts the process.
-    ///
-    /// ```
-    /// use std::sync::{Mutex, mpsc};
-    ///
-    /// let (sender, receiver) = mpsc::channel();
-    /// let sender = Mutex::new(sender);
-    /// let builder = rayon_core::ThreadPoolBuilder::new().panic_handler(move |payload| {
-    ///     let text = payload.downcast_ref::<&str>().copied();
-    ///     sender.lock().unwrap().send(text).unwrap();
-    /// });
-    /// builder.build().unwrap().spawn(|| panic!("no thread waits for this job"));
-    /// assert_eq!(receiver.recv(), Ok(Some("no thread waits for this job")));
-    /// ```
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -324,36 +264,12 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the workers' stack size in bytes.
-    ///
-    /// ```
-    /// fn depth(levels: u32) -> u32 {
-    ///     let frame = std::hint::black_box([1_u8; 1024]);
-    ///     if levels == 0 { 0 } else { depth(levels - 1) + u32::from(frame[0]) }
-    /// }
-    /// let builder = rayon_core::ThreadPoolBuilder::new().stack_size(64 << 20);
-    /// assert_eq!(builder.build().unwrap().install(|| depth(10_000)), 10_000); // needs over 10 MB
-    /// ```
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
     /// Makes workers take the oldest of their own jobs first.
-    ///
-    /// ```
-    /// # #![allow(deprecated)]
-    /// use std::sync::mpsc;
-    ///
-    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1).breadth_first();
-    /// let (sender, receiver) = mpsc::channel();
-    /// builder.build().unwrap().install(|| {
-    ///     for i in 0..3 {
-    ///         let sender = sender.clone();
-    ///         rayon_core::spawn(move || sender.send(i).unwrap());
-    ///     }
-    /// });
-    /// assert_eq!(receiver.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
-    /// ```
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for jobs that must run oldest first")]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
@@ -361,18 +277,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `start_handler` on each worker before its first job, with the worker's index.
-    ///
-    /// ```
-    /// use std::cell::Cell;
-    ///
-    /// thread_local!(static SCRATCH: Cell<usize> = const { Cell::new(0) });
-    /// let pool = rayon_core::ThreadPoolBuilder::new()
-    ///     .num_threads(2)
-    ///     .start_handler(|index| SCRATCH.set(100 + index))
-    ///     .build()
-    ///     .unwrap();
-    /// assert_eq!(pool.broadcast(|_| SCRATCH.get()), [100, 101]);
-    /// ```
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -382,19 +286,6 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `exit_handler` on each worker after its last job, with the worker's index.
-    ///
-    /// ```
-    /// use std::sync::{Mutex, mpsc};
-    ///
-    /// let (sender, receiver) = mpsc::channel();
-    /// let sender = Mutex::new(sender);
-    /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
-    /// let builder = builder.exit_handler(move |i| sender.lock().unwrap().send(i).unwrap());
-    /// drop(builder.build().unwrap());
-    /// let mut ended: Vec<_> = receiver.iter().take(2).collect();
-    /// ended.sort();
-    /// assert_eq!(ended, [0, 1]);
-    /// ```
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -406,7 +297,6 @@ impl<S> ThreadPoolBuilder<S> {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Stands for a closure, which has no `Debug` output.
         fn closure<T>(option: Option<&T>) -> Option<fmt::Arguments<'static>> {
             option.map(|_| format_args!("<closure>"))
         }

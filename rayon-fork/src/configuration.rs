@@ -1,5 +1,4 @@
-//! The options under their former name, from before the builder. They are kept for programs that
-//! still use them.
+//! The options under their former name, for programs that still use it.
 
 use std::error::Error;
 use std::fmt;
@@ -7,23 +6,12 @@ use std::fmt;
 use crate::{ThreadPool, ThreadPoolBuilder};
 
 /// The former [`ThreadPoolBuilder`].
-///
-/// ```
-/// # #![allow(deprecated)]
-/// let pool = rayon_core::Configuration::new()
-///     .num_threads(2)
-///     .thread_name(|index| format!("worker {index}"))
-///     .build()
-///     .unwrap();
-/// assert_eq!(pool.install(|| 6 * 7), 42);
-/// ```
 #[deprecated(note = "use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {
     builder: ThreadPoolBuilder,
 }
 
-// The deprecated type's own methods.
 #[allow(deprecated)]
 impl Configuration {
     /// Creates default options.
@@ -98,7 +86,6 @@ impl Configuration {
     }
 }
 
-// The deprecated type's own impl.
 #[allow(deprecated)]
 impl fmt::Debug for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,19 +97,10 @@ impl fmt::Debug for Configuration {
 
 /// Builds the global pool; see [`ThreadPoolBuilder::build_global`].
 ///
-/// ```
-/// # #![allow(deprecated)]
-/// use rayon_core::{Configuration, initialize};
-///
-/// initialize(Configuration::new().num_threads(2)).unwrap();
-/// assert_eq!(rayon_core::current_num_threads(), 2);
-/// ```
-///
 /// # Errors
 ///
 /// As that function.
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
-// Takes the deprecated type.
 #[allow(deprecated)]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
     config.into_builder().build_global().map_err(Into::into)

@@ -1,8 +1,5 @@
 //! One word that says whether something has happened, and whether the one thread that waits for it
-//! must be woken.
-//!
-//! A latch has exactly one owner, the worker that waits on it. "Sleepy" and "sleeping" are states
-//! of that thread, and two threads could not share them. Any thread may set it, once.
+//! must be woken. That owner is a worker. Any thread may set the latch, once.
 //!
 //! | word | state    | meaning                                            | left by               |
 //! |------|----------|----------------------------------------------------|-----------------------|
@@ -10,9 +7,8 @@
 //! | 1    | sleepy   | not set; the owner is about to block               | owner → 2, setter → 3 |
 //! | 2    | sleeping | not set; the owner is blocked, or bound to be      | owner → 0, setter → 3 |
 //! | 3    | set      | set, for good                                      | no thread             |
-//!
-//! Every step is a read-modify-write of this one word, so setter and owner always agree on who came
-//! first. Section 4 of `sleep/README.md` describes the rest of the handshake.
+//! Every step is a read-modify-write of this word, so setter and owner agree on who came first.
+//! Section 4 of `sleep/README.md` describes the rest of the handshake.
 
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
@@ -21,7 +17,6 @@ const SLEEPY: usize = 1;
 const SLEEPING: usize = 2;
 const SET: usize = 3;
 
-/// A latch that its owner can probe, and sleep on.
 pub(crate) struct CoreLatch {
     state: AtomicUsize,
 }
@@ -29,7 +24,6 @@ pub(crate) struct CoreLatch {
 assert_size!(CoreLatch: 8);
 
 impl CoreLatch {
-    /// Creates an unset latch. Its owner is the thread that waits on it.
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicUsize::new(UNSET),
@@ -39,8 +33,8 @@ impl CoreLatch {
     /// Returns whether the latch is set. If so, everything that its setter did before is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set`: a set latch publishes the result that it
-        // stands for.
+        // ORDERING: Acquire, pairs with the swap in `set`: the result that the latch stands for is
+        // visible.
         self.state.load(Ordering::Acquire) == SET
     }
 
@@ -55,7 +49,7 @@ impl CoreLatch {
         self.try_step(SLEEPY, SLEEPING)
     }
 
-    /// The owner is awake again, for any reason. Does nothing to a latch that is set.
+    /// The owner is awake again. Does nothing to a latch that is set.
     pub(crate) fn wake_up(&self) {
         if !self.probe() {
             // May fail only because the latch was set meanwhile.
@@ -68,23 +62,20 @@ impl CoreLatch {
     ///
     /// # Safety
     ///
-    /// `this` must be valid until the swap. After the swap the owner may have freed the latch. So
-    /// the caller must not read anything through it any more. Before the call, it must have taken
-    /// what it needs to find the owner.
+    /// `this` is valid until the swap, after which the owner may free the latch. The caller reads
+    /// nothing through it any more, and has taken before what it needs to find the owner.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
-        // SAFETY: the caller promises that the latch lives until the swap, which is this
-        // reference's only use.
+        // SAFETY: this reference's only use is the swap, until which the latch lives.
         let state = unsafe { &(*this).state };
-        // ORDERING: SeqCst like every step. Correctness needs two parts of it: Release, for
-        // `probe`, and Acquire. Acquire makes everything that the owner did before it fell asleep
-        // visible to the thread that now wakes it.
+        // ORDERING: SeqCst like every step. Correctness needs Release, for `probe`, and Acquire:
+        // the thread that wakes the owner sees everything that the owner did before it fell asleep.
         state.swap(SET, Ordering::SeqCst) == SLEEPING
     }
 
     fn try_step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set: the owner finds
-        // that out by `probe`, which acquires, before it relies on it.
+        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set, and the owner
+        // calls `probe`, which acquires, before it relies on that.
         self.state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()

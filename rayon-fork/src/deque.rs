@@ -1,7 +1,6 @@
 //! The only file that names the deque library, so that another deque can replace it.
 
-// With the feature `demand`, jobs are shared lazily if the target has atomics of 64 bits. Otherwise
-// they are shared.
+// Jobs are shared lazily only where the target has atomics of 64 bits.
 #[cfg_attr(
     not(all(feature = "demand", target_has_atomic = "64")),
     path = "deque/lazy_off.rs"

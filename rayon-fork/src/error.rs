@@ -4,26 +4,12 @@ use std::error::Error;
 use std::{fmt, io};
 
 /// The reason why a pool could not be built.
-///
-/// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings return it.
-///
-/// ```
-/// use rayon_core::ThreadPoolBuilder;
-/// use std::error::Error;
-///
-/// let error = ThreadPoolBuilder::new()
-///     .spawn_handler(|_| Err(std::io::Error::other("no thread to spare")))
-///     .build()
-///     .unwrap_err();
-/// assert_eq!(error.to_string(), "no thread to spare");
-/// assert!(error.source().is_some()); // the handler's error
-/// ```
 #[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: Kind,
 }
 
-/// The names are those of the published crate, because `{:?}` shows them.
+/// `{:?}` shows these names, which are those of the published crate.
 #[derive(Debug)]
 enum Kind {
     GlobalPoolAlreadyInitialized,
@@ -50,7 +36,6 @@ impl ThreadPoolBuildError {
         }
     }
 
-    /// The kind of the I/O error, if it is one.
     pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
         match &self.kind {
             Kind::IOError(error) => Some(error.kind()),
@@ -58,7 +43,6 @@ impl ThreadPoolBuildError {
         }
     }
 
-    /// The text of the kinds that have a fixed one.
     fn text(&self) -> Option<&'static str> {
         match self.kind {
             Kind::GlobalPoolAlreadyInitialized => {
@@ -96,37 +80,5 @@ impl Error for ThreadPoolBuildError {
             Kind::IOError(error) => error.description(),
             _ => self.text().unwrap_or_default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ThreadPoolBuildError;
-    use std::error::Error;
-    use std::io;
-
-    #[test]
-    fn only_io_errors_have_a_source() {
-        assert!(
-            ThreadPoolBuildError::global_already_initialized()
-                .source()
-                .is_none()
-        );
-        assert!(
-            ThreadPoolBuildError::current_thread_already_in_pool()
-                .source()
-                .is_none()
-        );
-        assert!(
-            ThreadPoolBuildError::io(io::Error::other("no thread"))
-                .source()
-                .is_some()
-        );
-    }
-
-    #[test]
-    fn io_errors_show_the_inner_text() {
-        let error = ThreadPoolBuildError::io(io::Error::other("no thread left"));
-        assert_eq!(error.to_string(), "no thread left");
     }
 }

@@ -15,14 +15,13 @@ pub(crate) trait Job {
     ///
     /// # Safety
     ///
-    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job's memory is
-    /// alive, and each `JobRef` leads here once. The memory may be gone when this returns.
+    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job is alive, and
+    /// each `JobRef` leads here once. The job may be gone when this returns.
     unsafe fn execute(this: *const ());
 }
 
-/// Two words that say where a job is and how to run it. The queues hold these.
-///
-/// A `JobRef` is a promise to run the job: it must be executed exactly once, never dropped.
+/// Where a job is, and how to run it: two words in a queue. A `JobRef` must be executed exactly
+/// once, never dropped.
 pub(crate) struct JobRef {
     job: *const (),
     execute: unsafe fn(*const ()),
@@ -30,8 +29,7 @@ pub(crate) struct JobRef {
 
 assert_size!(JobRef: 16);
 
-// SAFETY: only `JobRef::new` makes a `JobRef`, and its caller vouches that the job may run on any
-// thread. The two words themselves are plain data.
+// SAFETY: the caller of `JobRef::new` vouches that the job may run on any thread.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -46,10 +44,8 @@ impl JobRef {
         }
     }
 
-    /// Returns whether this is the reference to the job at `job`.
-    ///
-    /// The address decides. Two live jobs never share one, because no job that this is called for
-    /// has size zero.
+    /// Returns whether this is the reference to the job at `job`. Two live jobs never share an
+    /// address, because no such job has size zero.
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
@@ -58,8 +54,7 @@ impl JobRef {
 
     #[inline]
     pub(crate) fn execute(self) {
-        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is
-        // the one execution.
+        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed.
         unsafe { (self.execute)(self.job) }
     }
 }
@@ -81,7 +76,6 @@ impl crate::deque::TwoWords for JobRef {
     }
 }
 
-/// The state of a stack job.
 enum Progress<R> {
     Waiting,
     Returned(R),
@@ -95,7 +89,6 @@ pub(crate) struct StackJob<L, F, R> {
     progress: UnsafeCell<Progress<R>>,
 }
 
-// A latch, a closure that may be gone, and a result that may be absent or a panic.
 assert_size!(StackJob<crate::core_latch::CoreLatch, usize, usize>: 8 + 16 + 24);
 
 impl<L, F, R> StackJob<L, F, R>
@@ -104,9 +97,8 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*: whether
-    /// it ran through a [`JobRef`], or by [`StackJob::run_inline`] or [`StackJob::run_in_place`]
-    /// with `true`.
+    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*: it ran
+    /// through a [`JobRef`], or the caller of `run_inline` or `run_in_place` says so.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
         Self {
@@ -119,14 +111,14 @@ where
     /// # Safety
     ///
     /// The job stays in place until its latch is set, or until the reference was found unexecuted
-    /// in the queue it was put in. Called once.
+    /// in its queue. Called once.
     #[inline]
     pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: our caller keeps the job in place; closure and result are `Send`.
         unsafe { JobRef::new(self) }
     }
 
-    /// Moves the work out of its slot and runs it on the owner's own stack. A panic passes through.
+    /// Moves the work out of its slot and runs it. A panic passes through.
     ///
     /// # Safety
     ///
@@ -146,13 +138,13 @@ where
     /// As [`Self::run_inline`].
     #[inline]
     pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
-        // SAFETY: no other reference to the job is left, so no other thread can come here.
+        // SAFETY: as the caller has the only reference to the job, no other thread comes here.
         let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
         hooks::count(Event::JobExecuted);
         work(migrated)
     }
 
-    /// Returns the result after the latch was seen set. Resumes the panic of a job that panicked.
+    /// Returns the result after the latch was seen set, or resumes the panic of the job.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -171,8 +163,7 @@ where
         }
     }
 
-    /// Drops the panic of a job that panicked, because the caller resumes another one. The result
-    /// of a job that returned stays in place.
+    /// Drops the panic of a job that panicked, because the caller resumes another one.
     ///
     /// # Safety
     ///
@@ -197,11 +188,10 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // The waiting frame holds this job. If this unwound past the latch, the owner would wait
-        // for ever.
+        // If this unwound past the latch, the owner would wait for ever.
         let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
         local_scopes::begin_other_job();
-        // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
+        // SAFETY: the job is alive (contract), and only the thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
         hooks::count(Event::JobExecuted);
@@ -211,8 +201,8 @@ where
         };
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
-        // SAFETY: the latch is alive, since its owner waits for it. Nothing is read through `this`
-        // afterwards, because from here on the owner may return and free the frame.
+        // SAFETY: the owner waits for the latch, so it is alive. From here on the owner may free
+        // the frame, and nothing is read through `this`.
         unsafe { L::set(ptr::addr_of!((*this).latch)) };
         fatal.disarm();
     }
@@ -228,9 +218,9 @@ assert_size!(HeapJob<usize>: 8);
 impl<F: FnOnce() + Send> HeapJob<F> {
     /// # Safety
     ///
-    /// The borrows of `work` outlive its execution. `work` does not unwind: the scheduler cannot
-    /// pass a panic on from here. If it does unwind, the process aborts. The frames below may be
-    /// those of a join or a scope, into which other threads hold pointers.
+    /// The borrows of `work` outlive its execution. `work` does not unwind: the frames below may be
+    /// those of a join or a scope, into which other threads hold pointers. If it does unwind, the
+    /// process aborts.
     pub(crate) unsafe fn new_ref(work: F) -> JobRef {
         let job: *const Self = Box::into_raw(Box::new(Self { work }));
         // SAFETY: the box is leaked until `execute` takes it back; the caller vouches for borrows.
@@ -249,10 +239,8 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
     }
 }
 
-/// Jobs that run oldest first, although their deque runs newest first.
-///
-/// Each pushed job comes with a *token*: a job whose execution runs the oldest job of the FIFO.
-/// There are as many tokens as jobs, so a token never finds the FIFO empty.
+/// Jobs that run oldest first, although their deque runs newest first. Each pushed job comes with a
+/// *token*: a job that runs the oldest job of the FIFO. So a token never finds the FIFO empty.
 pub(crate) struct JobFifo {
     jobs: Injector<JobRef>,
 }
@@ -280,8 +268,8 @@ impl JobFifo {
 
 impl Job for JobFifo {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. The job
-        // below may end the scope that holds the FIFO, so the borrow ends before that job runs.
+        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. The borrow
+        // ends before the job below runs, which may end the scope that holds the FIFO.
         let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
         job.expect("every token stands for one job").execute();
     }

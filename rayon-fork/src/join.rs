@@ -1,4 +1,4 @@
-//! Two closures, perhaps in parallel: the operation on which everything else is built.
+//! Two closures, perhaps in parallel.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,22 +11,13 @@ use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that no thief stole is called where it lies. Otherwise it is first
-/// moved out of its slot: wide loads follow right after the narrow stores that wrote the slot, and
-/// stall. With the move, a small join costs as much as in the published crate. The move is the
-/// default, so that only the counters differ from the published crate.
+/// moved out of its slot, as in the published crate. Then wide loads stall, because they follow the
+/// narrow stores that wrote the slot.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
-/// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
 
-/// The context of a closure of [`join_context`]: it says whether the closure migrated to another
-/// thread.
-///
-/// ```
-/// // Called by a thread that is no worker, the whole call moves into the pool.
-/// let (a, b) = rayon_core::join_context(|a| a.migrated(), |b| b.migrated());
-/// assert!(a && b);
-/// ```
+/// The context of a closure of [`join_context`].
 pub struct FnContext {
     migrated: bool,
     /// It describes this thread, so it must not be sent to another.
@@ -49,24 +40,6 @@ impl FnContext {
     /// This is true for both closures if the caller was no worker. Otherwise it is false for the
     /// first closure. For the second closure it is true, unless the caller took it back from its
     /// own queue before it ran.
-    ///
-    /// ```
-    /// use rayon_core::join_context;
-    ///
-    /// /// Splits `splits` times, and again whenever a theft shows that a worker is idle.
-    /// fn sum(numbers: &[u64], splits: u32) -> u64 {
-    ///     if splits == 0 || numbers.len() < 2 {
-    ///         return numbers.iter().sum();
-    ///     }
-    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
-    ///     let (left, right) = join_context(
-    ///         |_| sum(left, splits - 1),
-    ///         |half| sum(right, if half.migrated() { 3 } else { splits - 1 }),
-    ///     );
-    ///     left + right
-    /// }
-    /// assert_eq!(sum(&[1; 100], 3), 100);
-    /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -84,9 +57,8 @@ impl fmt::Debug for FnContext {
 /// Runs two closures, in parallel if another worker is free, and returns both results.
 ///
 /// While the calling worker runs the first closure, it offers the second one to thieves. If no
-/// thief took it, the caller runs it too. So a join that meets no thief costs little more than two
-/// calls, and programs may split their work finely. If the caller is no worker, the whole call
-/// moves into the global pool.
+/// thief took it, the caller runs it too, so a join that meets no thief costs little more than two
+/// calls. If the caller is no worker, the whole call moves into the global pool.
 ///
 /// ```
 /// fn sum(numbers: &[u64]) -> u64 {
@@ -104,8 +76,7 @@ impl fmt::Debug for FnContext {
 /// # Panics
 ///
 /// Resumes the panic of either closure, after both have ended. If both panic, it resumes that of
-/// the first and drops the other payload. If that drop panics, too, the first panic still reaches
-/// the caller.
+/// the first and drops the other payload, whose drop may panic without harm.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -140,8 +111,7 @@ where
             oper_b(FnContext::new(migrated))
         });
         // SAFETY: every way out of here first sees the latch set or gets the reference back. The
-        // ways are the loop below, `into_result` after it, and `wait_before_unwinding` if the first
-        // closure panics.
+        // ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
         let reference = unsafe { job_b.as_job_ref() };
         let place = worker.push(reference);
 
@@ -150,8 +120,8 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
-        // Mostly the second job is still where this worker put it. Above it lie jobs that the first
-        // closure left behind, such as those spawned into an outer scope.
+        // Mostly the second job is still where this worker put it. Above it may lie jobs that the
+        // first closure left behind, such as those spawned into an outer scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {

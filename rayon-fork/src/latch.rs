@@ -1,4 +1,4 @@
-//! Signals that end a wait, one kind for each way in which a thread may wait.
+//! Signals that end a wait, one kind for each way to wait.
 
 mod outside;
 
@@ -13,7 +13,6 @@ use crate::sync::modelled::{AtomicUsize, Ordering};
 
 pub(crate) use outside::{LockLatch, NAME_PART, SpinHistory};
 
-/// A flag that is set once, and that a thread waits for.
 pub(crate) trait Latch {
     /// Sets the latch and wakes its waiter if that is blocked.
     ///
@@ -25,20 +24,18 @@ pub(crate) trait Latch {
     unsafe fn set(this: *const Self);
 }
 
-/// A latch that one worker waits for inside its own wait loop, where it goes on with other work.
+/// A latch for which one worker waits while it goes on with other work.
 pub(crate) struct SpinLatch<'r> {
     core: CoreLatch,
     registry: &'r Arc<Registry>,
     owner: usize,
-    /// The setter may be no worker of the owner's pool. Then nothing keeps that pool alive for the
-    /// setter.
+    /// The setter may be no worker of the owner's pool, and so may not keep that pool alive.
     is_cross: bool,
 }
 
 assert_size!(SpinLatch<'_>: 32);
 
 impl<'r> SpinLatch<'r> {
-    /// Creates a latch that a worker of `owner`'s own pool sets.
     #[inline]
     pub(crate) fn new(owner: &'r Worker) -> Self {
         Self {
@@ -49,7 +46,6 @@ impl<'r> SpinLatch<'r> {
         }
     }
 
-    /// Creates a latch that a worker of another pool sets.
     pub(crate) fn cross(owner: &'r Worker) -> Self {
         Self {
             is_cross: true,
@@ -73,20 +69,19 @@ impl Latch for SpinLatch<'_> {
         // SAFETY: alive until the core latch is set below (contract).
         let (registry, owner, is_cross) =
             unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
-        // The owner may return, and its pool end, the moment the latch is set: a setter from
-        // another pool keeps the registry for the wake-up. A setter from the same pool is itself a
-        // worker of the registry and so holds it.
+        // The owner may return, and its pool end, the moment the latch is set. A setter from
+        // another pool keeps the registry for the wake-up; a setter from the same pool holds it as
+        // a worker.
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
         // SAFETY: as above; `this` is not touched again.
         if unsafe { CoreLatch::set(ptr::addr_of!((*this).core)) } {
-            // SAFETY: the registry is held by `kept`, or by the worker that runs this.
+            // SAFETY: `kept` or the worker that runs this holds the registry.
             unsafe { (*registry).wake_worker(owner) };
         }
     }
 }
 
-/// How the owner of a [`CountLatch`] waits.
 enum Waiter {
     Worker {
         core: CoreLatch,
@@ -96,7 +91,6 @@ enum Waiter {
     OtherThread(Arc<LockLatch>),
 }
 
-/// The number in a [`CountLatch`].
 pub(crate) struct Count(pub(crate) AtomicUsize);
 
 assert_size!(Count: 8);
@@ -108,9 +102,8 @@ impl Count {
 
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: a thread that adds holds one unit of the count itself, so the count cannot be
-        // zero. The thread hands the new units on through a queue, which orders this before they
-        // are taken off.
+        // Relaxed: the adding thread holds a unit itself, so the count cannot be zero. A queue
+        // hands the new units on, and orders this before they are taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a latch that was set is counted up");
     }
@@ -119,8 +112,7 @@ impl Count {
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
         // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off. Acquire
-        // is for the thread that reaches zero. It makes that thread see the effects of all other
-        // jobs before it lets the waiting thread go on.
+        // makes the thread that reaches zero see those of all other jobs.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(
             before >= count,
@@ -129,7 +121,6 @@ impl Count {
         before == count
     }
 
-    /// Returns whether exactly `count` units are left.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
@@ -139,7 +130,6 @@ impl Count {
     }
 }
 
-/// A latch that is set when its count reaches zero.
 pub(crate) struct CountLatch {
     count: Count,
     waiter: Waiter,
@@ -148,8 +138,7 @@ pub(crate) struct CountLatch {
 assert_size!(CountLatch: 32);
 
 impl CountLatch {
-    /// Creates a latch to be set `count` times. `owner` is the thread that will wait, if it is a
-    /// worker.
+    /// Creates a latch to be set `count` times. `owner` is the worker that will wait, if it is one.
     pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
@@ -165,14 +154,13 @@ impl CountLatch {
         }
     }
 
-    /// Adds `more` calls of `set` to wait for.
     #[inline]
     pub(crate) fn add(&self, more: usize) {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or until the owner holds all that is left. `owner` is the one
-    /// that `new` got. A thread that is no worker may spin first if `spin_history` is given.
+    /// Waits until the count is zero, or until the owner holds all that is left. A thread that is
+    /// no worker may spin first if `spin_history` is given.
     pub(crate) fn wait(
         &self,
         owner: Option<&Worker>,
@@ -189,7 +177,6 @@ impl CountLatch {
         }
     }
 
-    /// Returns whether `worker` is the one that waits.
     pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
         match &self.waiter {
             Waiter::Worker {
@@ -213,12 +200,12 @@ impl CountLatch {
     /// As there. `count` units are counted for the caller.
     #[inline]
     pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
-        // SAFETY: the latch is alive, because the count is not zero yet (contract).
+        // SAFETY: the count is not zero yet, so the latch is alive (contract).
         if !unsafe { (*this).count.take_off(count) } {
             return;
         }
-        // SAFETY: the latch is still alive. Only the waiting thread frees it, and that thread waits
-        // for the latch that is set below. It may free it at that point, hence the clones before.
+        // SAFETY: only the waiting thread frees the latch, and not before it is set below. Hence
+        // the clones before.
         match unsafe { &(*this).waiter } {
             Waiter::Worker {
                 core,
@@ -247,7 +234,6 @@ impl Latch for CountLatch {
     }
 }
 
-/// A latch in the frame of a thread that outlives it, shared by several jobs.
 impl<L: Latch> Latch for &L {
     #[inline]
     unsafe fn set(this: *const Self) {

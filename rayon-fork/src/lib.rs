@@ -1,10 +1,10 @@
-//! A drop-in replacement for `rayon-core`. Cargo features choose how it counts sleeping and
-//! searching workers. The `rayon` facade runs on it unmodified. The README of this package says
-//! what is the same as in the published crate, what differs, and how to choose a variant.
+//! A drop-in replacement for `rayon-core`, on which the `rayon` facade runs unmodified. Cargo
+//! features choose how it counts sleeping and searching workers. The README of this package says
+//! what differs from the published crate, and how to choose a variant.
 //!
 //! A pool consists of threads, its *workers*, and of the jobs that wait for them. A worker offers
-//! work that may run in parallel. It runs that work itself, unless an idle worker steals it. There
-//! are four ways to offer work, which differ in who waits for it:
+//! work that may run in parallel, and runs it itself unless an idle worker steals it. There are
+//! four ways to offer work:
 //!
 //! | work                                     | way             | who waits            |
 //! |------------------------------------------|-----------------|----------------------|
@@ -31,15 +31,13 @@
 //! On a worker, these functions use the worker's own pool. On any other thread they use the global
 //! pool, which starts when it is first needed. [`ThreadPoolBuilder`] builds further pools, and
 //! [`ThreadPool::install`] runs work in them. A worker that must wait runs other jobs meanwhile.
-//! `src/sleep/README.md` explains how a worker without work goes to sleep, and why it never misses
-//! its wake-up.
+//! `src/sleep/README.md` explains how a worker without work goes to sleep.
 
-// The published crate has no such attributes, and programs must compile alike on both.
+// As in the published crate, so that programs compile alike on both.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
 /// Asserts the size of a type in bytes, on 64-bit targets. Jobs and latches lie in users' frames,
-/// and a pool's shared state lies on cache lines that many threads read. An increase of these sizes
-/// must not pass unnoticed.
+/// and many threads read a pool's shared state.
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(
@@ -54,7 +52,7 @@ macro_rules! assert_size {
     };
 }
 
-/// Asserts in debug builds and in models. Release builds trust the state.
+/// Asserts in debug builds and in models.
 macro_rules! debug_or_loom_assert {
     ($($claim:tt)*) => {
         if cfg!(any(debug_assertions, fork_loom)) {
@@ -90,7 +88,6 @@ mod unwind;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::ThreadPoolBuilder;
-// Still part of the interface.
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use current::{
@@ -106,9 +103,8 @@ pub use thread_pool::ThreadPool;
 
 use name::Name;
 
-/// The name of the compiled variant, for example `split+no-jec+cache-padded`.
-///
-/// It is not part of rayon-core. A measuring program calls it to prove which variant it measures.
+/// The name of the compiled variant, for example `split+no-jec+cache-padded`. A measuring program
+/// calls this, which is not part of rayon-core, to prove which variant it measures.
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(

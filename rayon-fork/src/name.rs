@@ -1,16 +1,14 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// The capacity for the names of all features, and some more. A longer name does not compile.
+/// The capacity for the names of all features. A longer name does not compile.
 const CAPACITY: usize = 256;
 
-/// A text: the first `len` bytes.
 pub(crate) struct Name {
     bytes: [u8; CAPACITY],
     len: usize,
 }
 
 impl Name {
-    /// Joins `first` and the others, one after the other.
     pub(crate) const fn join(first: &str, others: &[&str]) -> Self {
         let mut name = Self {
             bytes: [0; CAPACITY],

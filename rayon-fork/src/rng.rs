@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher};
 use crate::sync::{AtomicUsize, Ordering};
 
 /// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators,
-/// scrambled"). Small and fast; quality beyond "not always the same victim" is not needed.
+/// scrambled").
 pub(crate) struct XorShift64Star {
     state: Cell<u64>,
 }
@@ -14,8 +14,7 @@ pub(crate) struct XorShift64Star {
 assert_size!(XorShift64Star: 8);
 
 impl XorShift64Star {
-    /// Creates a generator with a state of its own. In every run, the n-th generator has the same
-    /// state.
+    /// Creates the n-th generator, whose state is the same in every run.
     pub(crate) fn new() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let state = loop {
@@ -41,7 +40,6 @@ impl XorShift64Star {
         x ^= x >> 27;
         self.state.set(x);
         let scrambled = x.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        // The remainder is below a usize.
         #[allow(clippy::cast_possible_truncation)]
         let below = (scrambled % bound as u64) as usize;
         below

@@ -7,9 +7,9 @@ use crate::registry::{self, Registry, Worker};
 
 /// Puts a job into the current pool and returns at once.
 ///
-/// On a worker, the newest spawned job runs first. The job may outlive the caller, so it may borrow
-/// nothing; use [`scope`](crate::scope()) for jobs that borrow. When a pool is dropped, it first
-/// runs all spawned jobs.
+/// On a worker, the newest spawned job runs first. The job may outlive the caller; use
+/// [`scope`](crate::scope()) for jobs that borrow. A pool that is dropped first runs all spawned
+/// jobs.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -24,30 +24,16 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_in(func, unsafe { registry::current() });
 }
 
 /// As [`spawn`], but of the jobs that one worker spawned this way, the oldest runs first.
-///
-/// ```
-/// use std::sync::mpsc;
-///
-/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-/// let (sender, receiver) = mpsc::channel();
-/// pool.install(|| {
-///     for i in 0..3 {
-///         let sender = sender.clone();
-///         rayon_core::spawn_fifo(move || sender.send(i).unwrap());
-///     }
-/// });
-/// assert_eq!(receiver.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]); // `spawn` would reverse them
-/// ```
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     spawn_fifo_in(func, unsafe { registry::current() });
 }
 

@@ -1,16 +1,15 @@
 //! The interface to the machine. Only the files here name the standard library's atomics, locks,
-//! condition variables, yielding and thread parking. Only `asymmetric.rs` names the kernel's fences.
+//! condition variables, yielding and thread parking. Only `asymmetric.rs` names the kernel's
+//! fences.
 //!
-//! There are two groups. Most of the crate uses the plain one. `sleep/` and `core_latch.rs` use
-//! [`modelled`]. A build with `--cfg fork_loom` takes that from loom, so that the models run the
-//! very code that the pool runs. The rest of the crate cannot use loom. Its atomics have no
-//! `const fn new`, and statics need one.
+//! `sleep/` and `core_latch.rs` use [`modelled`], which a build with `--cfg fork_loom` takes from
+//! loom. So the models run the very code that the pool runs. The other files cannot use loom, whose
+//! atomics have no `const fn new`.
 
 mod machine;
 #[cfg_attr(fork_loom, path = "sync/modelled_loom.rs")]
 pub(crate) mod modelled;
 
-// A model's threads wait by loom's.
 #[cfg_attr(fork_loom, allow(dead_code))]
 mod locks;
 

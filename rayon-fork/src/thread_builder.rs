@@ -11,10 +11,8 @@ use crate::sync::thread;
 
 /// A thread that is about to become a worker. A [spawn
 /// handler](crate::ThreadPoolBuilder::spawn_handler) receives it, and so does the wrapper of
-/// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped).
-///
-/// The receiver must call [`run`](Self::run) on a thread of its own. Otherwise the pool has one
-/// worker less, and jobs may wait for ever.
+/// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped). The receiver must call
+/// [`run`](Self::run) on a thread of its own. Otherwise jobs may wait for ever.
 ///
 /// ```
 /// use rayon_core::{ThreadBuilder, ThreadPoolBuilder};
@@ -42,91 +40,24 @@ pub struct ThreadBuilder {
 
 impl ThreadBuilder {
     /// Returns the index of the worker in the pool: `0..num_threads`.
-    ///
-    /// ```
-    /// # use rayon_core::ThreadPoolBuilder;
-    /// let mut seen = Vec::new();
-    /// let _pool = ThreadPoolBuilder::new()
-    ///     .num_threads(2)
-    ///     .spawn_handler(|worker| {
-    ///         seen.push(worker.index());
-    ///         std::thread::spawn(|| worker.run());
-    ///         Ok(())
-    ///     })
-    ///     .build()
-    ///     .unwrap();
-    /// assert_eq!(seen, [0, 1]);
-    /// ```
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// Returns the worker's name: the result of the closure of
     /// [`thread_name`](crate::ThreadPoolBuilder::thread_name), if one was set.
-    ///
-    /// ```
-    /// # use rayon_core::ThreadPoolBuilder;
-    /// let mut seen = Vec::new();
-    /// let _pool = ThreadPoolBuilder::new()
-    ///     .num_threads(2)
-    ///     .thread_name(|index| format!("w{index}"))
-    ///     .spawn_handler(|worker| {
-    ///         seen.push(worker.name().map(str::to_owned));
-    ///         std::thread::spawn(|| worker.run());
-    ///         Ok(())
-    ///     })
-    ///     .build()
-    ///     .unwrap();
-    /// assert_eq!(seen, [Some("w0".to_owned()), Some("w1".to_owned())]);
-    /// ```
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// Returns the stack size in bytes that was set by
     /// [`stack_size`](crate::ThreadPoolBuilder::stack_size), if any.
-    ///
-    /// ```
-    /// # use rayon_core::ThreadPoolBuilder;
-    /// let mut seen = Vec::new();
-    /// let _pool = ThreadPoolBuilder::new()
-    ///     .num_threads(2)
-    ///     .stack_size(1 << 20)
-    ///     .spawn_handler(|worker| {
-    ///         seen.push(worker.stack_size());
-    ///         std::thread::spawn(|| worker.run());
-    ///         Ok(())
-    ///     })
-    ///     .build()
-    ///     .unwrap();
-    /// assert_eq!(seen, [Some(1 << 20); 2]);
-    /// ```
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
     /// Works for the pool on the calling thread. Returns when the pool has ended. Then the thread
     /// is no longer a worker, and may become a worker of another pool.
-    ///
-    /// ```
-    /// use rayon_core::{ThreadPoolBuilder, current_thread_index};
-    /// use std::sync::mpsc;
-    ///
-    /// let (sender, receiver) = mpsc::channel();
-    /// let thread = std::thread::spawn(move || {
-    ///     let worker: rayon_core::ThreadBuilder = receiver.recv().unwrap();
-    ///     worker.run(); // for as long as there is the pool
-    ///     assert_eq!(current_thread_index(), None);
-    /// });
-    /// let hand_over = |worker| {
-    ///     sender.send(worker).unwrap();
-    ///     Ok(())
-    /// };
-    /// let pool = ThreadPoolBuilder::new().num_threads(1).spawn_handler(hand_over).build().unwrap();
-    /// assert_eq!(pool.install(current_thread_index), Some(0));
-    /// drop(pool);
-    /// thread.join().unwrap();
-    /// ```
     ///
     /// # Panics
     ///
@@ -135,7 +66,6 @@ impl ThreadBuilder {
         registry::run_worker(self);
     }
 
-    /// Returns a `std` builder with the requested name and stack size.
     pub(crate) fn to_std(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
@@ -159,7 +89,7 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How a pool starts its threads. This is a bound that users meet but cannot name.
+/// How a pool starts its threads: a bound that users meet but cannot name.
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///

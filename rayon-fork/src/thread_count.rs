@@ -14,16 +14,13 @@ pub(crate) fn settle(requested: usize) -> usize {
     workers.min(MAX_WORKERS)
 }
 
-/// Returns the number of threads that can run at once.
 fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Returns the number of threads that could run at once when this was first called. A call of the
-/// system takes some file accesses, too many for each worker that starts.
-///
-/// There is no lock: a child of `fork` would wait for ever for the thread that holds it. Threads
-/// that call this at the same time all ask the system.
+/// Returns the number of threads that could run at once when this was first called, because each
+/// call of the system takes some file accesses. There is no lock, for which a child of `fork` could
+/// wait for ever. So threads that call this at the same time all ask the system.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
@@ -33,14 +30,12 @@ pub(crate) fn cpus_at_first() -> usize {
         return known;
     }
     let asked = cpus();
-    // Each thread gets the number that the first one found.
     match CPUS.compare_exchange(UNKNOWN, asked, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => asked,
         Err(first) => first,
     }
 }
 
-/// The number of workers that the environment asks for, if it does.
 fn num_threads_from(environment: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let number = |name| environment(name)?.parse::<usize>().ok();
     match number("RAYON_NUM_THREADS") {

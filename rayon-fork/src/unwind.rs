@@ -1,16 +1,15 @@
-//! Panics: caught where a job ends, carried to the thread that waits for it, and fatal inside the
+//! Panics: caught where a job ends, carried to the thread that waits, and fatal inside the
 //! scheduler.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `body`, and returns its result or the payload of its panic.
 ///
 /// The caller resumes, stores or hands over the payload. So a thread that sees state broken by the
-/// panic also sees the panic. That is why unwind safety may be asserted here.
+/// panic also sees the panic, and unwind safety may be asserted.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
@@ -21,12 +20,11 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Drops the payload of a panic that is not reported to the caller. Another panic came first, or no
-/// thread takes the result any more.
+/// Drops the payload of a panic that is not reported to the caller.
 ///
-/// The payload belongs to the user, so its drop may panic, too. That second panic ends here. The
-/// panic hook has reported both, and neither may replace the panic that the caller keeps, or end
-/// the caller's wait. The payload of the second panic is leaked, since its drop may panic in turn.
+/// The payload belongs to the user, so its drop may panic, too. That second panic ends here,
+/// because it may not replace the first one, or end the caller's wait. Its payload is leaked, since
+/// its drop may panic in turn.
 #[cold]
 #[inline(never)]
 pub(crate) fn discard(payload: Payload) {
@@ -35,15 +33,11 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// Aborts the process if it is dropped by unwinding out of a place that must not unwind.
-///
-/// Other threads hold pointers into the frames of such places, and unwinding would leave these
-/// pointers dangling. Call [`Fatal::disarm`] at the end of the place.
-///
-/// It has no size, because jobs nest: its type says which of [`PLACES`] it guards.
+/// Aborts the process if it is dropped by unwinding out of a place that must not unwind, because
+/// other threads hold pointers into its frames. Call [`Fatal::disarm`] at the end of the place. It
+/// has no size, because jobs nest: its type says which of [`PLACES`] it guards.
 pub(crate) struct Fatal<const PLACE: usize>;
 
-/// Places that must not unwind, as people read them.
 const PLACES: [&str; 4] = [
     "a job",
     "the end of a job",
@@ -74,7 +68,6 @@ impl<const PLACE: usize> Drop for Fatal<PLACE> {
     }
 }
 
-/// Reports on standard error and aborts the process.
 #[cold]
 pub(crate) fn die(place: &str) -> ! {
     eprintln!("rayon-core: panic with nowhere to go in {place}; aborting the process");

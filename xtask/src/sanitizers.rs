@@ -51,7 +51,7 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
         target: &["--test", "stress"],
         skip: &[],
     },
-    // Every public item's example: short programs, each alone with its global pool.
+    // Examples of public items: short programs, each alone with its global pool.
     MiriTarget {
         target: &["--doc"],
         skip: &[],

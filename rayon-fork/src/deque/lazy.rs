@@ -1,5 +1,5 @@
-//! Split deques: jobs stay private to their worker until another worker is idle. This holds in
-//! pools of several workers that take their newest job first. In other pools all jobs are shared.
+//! Split deques: in pools of several workers that take their newest job first, jobs stay private to
+//! their worker until another worker is idle. In other pools all jobs are shared.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
@@ -10,7 +10,6 @@ pub(crate) const NAME_PART: &str = "+demand";
 
 /// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {
-    /// Jobs are private until a worker is idle.
     Private(on_demand::Deque<T>),
     Public(Deque<T>),
 }
@@ -21,21 +20,20 @@ pub(crate) enum JobStealer<T> {
     Public(Stealer<T>),
 }
 
-/// The place of a pushed job: its index, if its deque has indices.
+/// The index of a pushed job, if its deque has indices.
 pub(crate) struct Place(Option<u64>);
 
 impl<T: TwoWords> JobDeque<T> {
-    /// Creates a deque whose owner takes the newest job first. Its jobs are private.
+    /// Creates a deque of private jobs, whose owner takes the newest job first.
     pub(crate) fn new_lifo(fences: Fences) -> Self {
         Self::Private(on_demand::Deque::new(fences))
     }
 
-    /// Creates a deque whose owner takes the oldest job first.
+    /// Creates a deque of shared jobs, whose owner takes the oldest job first.
     pub(crate) fn new_fifo() -> Self {
         Self::Public(Deque::new_fifo())
     }
 
-    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> JobStealer<T> {
         match self {
             Self::Private(deque) => JobStealer::Private(deque.stealer()),
@@ -43,8 +41,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Returns whether other workers see its jobs only after a [response](Self::answer) to a
-    /// request.
+    /// Returns whether other workers see its jobs only after a [response](Self::answer).
     #[inline]
     pub(crate) fn is_private(&self) -> bool {
         match self {
@@ -53,7 +50,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Adds a job at the owner's end.
     #[inline]
     pub(crate) fn push(&self, job: T) -> Place {
         match self {
@@ -65,7 +61,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Takes a job from the owner's end.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
         match self {
@@ -74,8 +69,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Takes back the job at `place` without reading it. Returns `true` if it is the newest, and no
-    /// thief may take it. The caller knows that no pop has returned it.
+    /// Takes back the job at `place` without reading it, if it is the newest and no thief may take
+    /// it. The caller knows that no pop has returned it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         match (self, place) {
@@ -84,9 +79,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// The owner has no work, and is about to block: gives back memory that only many jobs need. A
-    /// deque without private jobs does so by itself when jobs are taken. Returns `false` if the
-    /// owner should call this again before it blocks.
+    /// The owner is about to block: frees memory that only many jobs need. Crossbeam's deque does
+    /// so by itself. Returns `false` if the owner should call this again before it blocks.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
@@ -94,8 +88,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// The owner may not come back for long. If no job is left, gives back memory that only very
-    /// many jobs need.
+    /// If no job is left, frees memory that only very many jobs need.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         match self {
@@ -112,7 +105,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Private(deque) => deque.is_empty(),
@@ -131,7 +123,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Takes up to `most` of the oldest shared jobs, if jobs are private at first.
+    /// Takes up to `most` of the oldest jobs, if jobs are private at first.
     pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
         match self {
             Self::Private(stealer) => stealer.steal_up_to(most, take),
@@ -139,7 +131,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Requests that the owner exposes jobs.
     pub(crate) fn ask(&self) {
         match self {
             Self::Private(stealer) => stealer.ask(),
@@ -147,8 +138,8 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns whether the owner may respond: it has pushed or popped since others last exposed
-    /// jobs for it.
+    /// Returns whether the owner has pushed or popped since others last exposed jobs for it. Only
+    /// then may it respond.
     pub(crate) fn has_stirred(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.has_stirred(),
@@ -156,7 +147,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Makes private jobs shared if there is no shared job. Returns `true` if there is a job to
+    /// Makes private jobs shared if there is no shared job. Returns whether there is a job to
     /// steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {
@@ -165,7 +156,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns the number of shared jobs of a deque whose jobs are private at first, or 0.
+    /// Returns the number of shared jobs, or 0 if jobs are never private.
     #[inline]
     pub(crate) fn exposed(&self) -> u64 {
         match self {
@@ -174,7 +165,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns the number of jobs, shared and private.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Private(stealer) => stealer.len(),

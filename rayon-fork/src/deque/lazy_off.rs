@@ -1,5 +1,5 @@
-//! The counterpart of `lazy.rs` in a build whose jobs are all shared: it has the same names, and
-//! uses crossbeam's deque.
+//! The counterpart of `lazy.rs` in a build whose jobs are all shared: crossbeam's deque, by the
+//! same names.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer};
@@ -12,29 +12,23 @@ pub(crate) const NAME_PART: &str = if cfg!(feature = "demand") {
     ""
 };
 
-/// A worker's jobs: the owner's end.
 pub(crate) struct JobDeque<T>(Deque<T>);
 
-/// The thieves' end.
 pub(crate) struct JobStealer<T>(Stealer<T>);
 
-/// The place of a pushed job: this deque has no indices.
 pub(crate) struct Place;
 
 // The counterpart with private jobs uses `self` in each of these.
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobDeque<T> {
-    /// Creates a deque whose owner takes the newest job first.
     pub(crate) fn new_lifo(_fences: Fences) -> Self {
         Self(Deque::new_lifo())
     }
 
-    /// Creates a deque whose owner takes the oldest job first.
     pub(crate) fn new_fifo() -> Self {
         Self(Deque::new_fifo())
     }
 
-    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> JobStealer<T> {
         JobStealer(self.0.stealer())
     }
@@ -44,14 +38,12 @@ impl<T: TwoWords> JobDeque<T> {
         false
     }
 
-    /// Adds a job at the owner's end.
     #[inline]
     pub(crate) fn push(&self, job: T) -> Place {
         self.0.push(job);
         Place
     }
 
-    /// Takes a job from the owner's end.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
         self.0.pop()
@@ -73,7 +65,6 @@ impl<T: TwoWords> JobDeque<T> {
         Answer::HasPublic
     }
 
-    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -81,7 +72,6 @@ impl<T: TwoWords> JobDeque<T> {
 
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobStealer<T> {
-    /// Takes the oldest job.
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         self.0.steal()
@@ -95,7 +85,6 @@ impl<T: TwoWords> JobStealer<T> {
         true
     }
 
-    /// Returns whether there is a job to steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         !self.0.is_empty()
     }
@@ -105,7 +94,6 @@ impl<T: TwoWords> JobStealer<T> {
         0
     }
 
-    /// Returns the number of jobs.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

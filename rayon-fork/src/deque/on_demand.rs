@@ -1,5 +1,5 @@
-//! A split deque. Thieves take jobs from its *shared* part only. The *private* part belongs to the
-//! owner alone, until a worker requests jobs and the owner *exposes* some.
+//! A split deque. Thieves take jobs from its *shared* part. The *private* part belongs to the owner
+//! alone, until a worker requests jobs and the owner *exposes* some.
 //!
 //! ```text
 //!             tail                split                 head
@@ -8,10 +8,9 @@
 //!     was here │ shared: for thieves│ private: the owner's│ room
 //! ```
 //!
-//! The owner and the thieves synchronise on one word, `public`. Its upper bits hold the tail, and
-//! its lower bits the number of shared jobs. While there are private jobs, the owner pushes and
-//! pops without reading that word. The oldest jobs become shared first: mostly they are the
-//! largest.
+//! Owner and thieves synchronise on one word, `public`. Its upper bits hold the tail, and its lower
+//! bits the number of shared jobs. While there are private jobs, the owner pushes and pops without
+//! reading that word. The oldest jobs become shared first.
 //!
 //! | step          | by                 | `public`                      | `limit`                   |
 //! |---------------|--------------------|-------------------------------|---------------------------|
@@ -23,58 +22,51 @@
 //! | steal         | thief              | tail up, count down           | –                         |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
-//! The owner never waits: each of its steps either succeeds, or fails because a thief made
-//! progress. Only one thief at a time exposes jobs, and the others do not wait for it.
+//! No step of the owner waits for another thread. One thief at a time exposes jobs, and the other
+//! thieves do not wait for it. `models.rs` checks the four arguments below.
 //!
-//! Four arguments show that this is correct. `models.rs` checks each, together with the mistakes
-//! that would break it.
+//! **Exposing for a busy owner.** An owner in a long job exposes nothing. So a thief that finds
+//! only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The
+//! owner lowers the head to pop, makes a light fence, and reads `limit`. If the thief's fence is
+//! first, the owner sees the limit above its job, and takes the job back by `public`. If the
+//! owner's fence is first, the thief sees the lowered head, and leaves the job alone. `limit` is
+//! never below the split while the owner pops. So one load of it also shows whether the job is
+//! private.
 //!
-//! **Exposing for a busy owner.** An owner in a long job does not push, so it exposes nothing. A
-//! thief that finds only private jobs raises `limit` to the new split, makes a heavy fence, and
-//! reads the head. The owner lowers the head to pop, makes a light fence, and reads `limit`. One of
-//! the two fences is first. If the thief's is, the owner sees the limit above its job, and takes
-//! the job back by `public`. If the owner's is, the thief sees the lowered head, and leaves the job
-//! alone. `limit` is never below the split while the owner pops. So one load of it also shows
-//! whether the job is private.
-//!
-//! **Claims.** The thief's fence is a system call, and the thief may lose its CPU in it. The owner
-//! does not wait for that. Before the thief raises the limit, it sets a bit of `public`, the claim.
-//! The thief may expose jobs only if that word has not changed since. An owner that takes a job
-//! back lowers the head, sets the limit, and then exchanges `public` for a value without the bit.
-//! That ends every earlier claim, whose limit the owner may have overwritten. A later claim begins
-//! by reading the value that the owner wrote. So its thief finds the lowered head, and raises the
-//! limit that the owner set. A thief that comes late raises the limit without effect: it is too
-//! high for a while, which only costs time. So a thief may also raise the limit to *request* jobs.
-//! The owner's next pop then reads `public`, and the owner exposes jobs by itself, without a heavy
-//! fence.
+//! **Claims.** A heavy fence is a system call, in which the thief may lose its CPU. So before the
+//! thief raises the limit, it sets a bit of `public`, the claim. The thief may expose jobs only if
+//! `public` has not changed since. An owner that takes a job back lowers the head, sets the limit,
+//! and exchanges `public` for a value without the bit. That ends every earlier claim, whose limit
+//! the owner may have overwritten. A later claim reads the value that the owner wrote. So its thief
+//! sees the lowered head, and raises the limit that the owner set. A thief whose claim has ended
+//! may leave the limit too high, which only costs the owner time. So a thief may also raise the
+//! limit to *request* jobs. The owner's next pop then reads `public`, and exposes jobs without a
+//! heavy fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
-//! compare-exchange. The copy is valid only if that succeeds. So between the two, the slot at the
-//! tail must not change unless the tail does. It does not, for two reasons. First, a ring counts as
-//! full from the tail on. Second, the owner takes back the newest shared job by lowering the count,
-//! but never the last one. It takes that one as a thief would, by stepping the tail. The tail
-//! itself has 40 bits. So it repeats only after a thief slept through 10¹² thefts from one deque,
-//! hours at full speed. A thief must not copy *after* the exchange: the owner may reuse the slot at
-//! once.
+//! compare-exchange. It uses the copy only if that succeeds. So while the tail stays, the slot at
+//! the tail must not change. There are two rules for this. A ring counts as full from the tail on.
+//! The owner takes back shared jobs by lowering the count, but the last one by stepping the tail,
+//! as a thief would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts
+//! from one deque. A thief must not copy *after* the exchange, because the owner may reuse the slot
+//! at once.
 //!
-//! **Rings that are freed.** The first push makes the first ring, which stays. The owner frees a
-//! larger ring when a still larger one takes its place. It also frees it when the deque is empty
-//! and the owner is about to block: a burst of jobs leaves no memory behind. The owner frees a much
-//! larger ring earlier: as soon as it takes the last job, or finds that a thief has taken that job.
-//! The owner may begin a long job next.
+//! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
+//! The owner frees a larger ring when a still larger one replaces it. It also frees the ring if the
+//! deque is empty when the owner is about to block. The owner frees a very large ring as soon as it
+//! sees that no job is left.
 //!
-//! A thief that finds the first ring in use reads it without further steps. A thief reads any other
-//! ring only while it is counted in `readers`: it counts itself, then reads which ring is in use.
-//! The owner puts another ring into use, then reads the count. One of the two is first. If the
-//! thief is, the owner finds it in the count. The owner then keeps the ring that it has put out of
-//! use until its next attempt. If the owner is, the thief finds the ring that is in use by then. A
-//! thief of several jobs is counted once, but reads for each job which ring is in use: jobs that
-//! became shared later are only in later rings.
+//! A thief reads the first ring without further steps. It reads any other ring only while it is
+//! counted in `readers`: it counts itself, then reads which ring is in use. The owner puts another
+//! ring into use, then reads the count. If the thief is first, the owner sees it in the count, and
+//! keeps the old ring until its next attempt. If the owner is first, the thief reads the new ring.
+//! A thief of several jobs is counted once. For each job it reads which ring is in use, because
+//! jobs that became shared later are only in later rings.
 //!
 //! While the owner keeps earlier rings, it does not give back the ring in use. So a thief without a
-//! CPU keeps the rings of one burst or two, not of all bursts to come. The first ring is in use
-//! again only when the deque is empty. Then no job is shared that a thief could have read from that
-//! ring before.
+//! CPU keeps the rings of one burst or two, not of all later bursts. The first ring is in use again
+//! only when the deque is empty. At that moment no job is shared of which that ring has an old
+//! copy.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -98,30 +90,28 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// The jobs for which a deque has room at first, and for good: 4 KiB. A guess: nested joins and
-/// splitting iterators have fewer waiting jobs at a time, so their thieves need not be counted.
+/// The jobs for which a deque always has room: 4 KiB. A guess: nested joins and splitting iterators
+/// have fewer waiting jobs at a time, so their thieves need not be counted.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
-/// The owner gives a ring of more slots than this, 2 MiB, back as soon as it knows that the deque
-/// is empty. A guess. Scopes of a hundred thousand jobs, one after the other, keep one ring. For
-/// more jobs, a new ring costs less than the jobs in it.
+/// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
+/// empty. A guess: for more jobs, a new ring costs less than the jobs in it.
 const LARGE: usize = 1 << 17;
 
-/// An owner that finds its deque empty this often gives the room for more jobs back, if it does not
-/// block before. A guess.
+/// An owner that never blocks frees the larger ring after it found its deque empty this often. A
+/// guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// After this many pushes in a row, the owner assumes that no worker needs jobs. At each of them a
-/// request was set, the deque had shared jobs, and no thief came. Pushes that expose all jobs are
-/// not counted. A guess.
+/// The owner counts pushes at which a request is set and no thief has come for the shared jobs.
+/// After this many, it assumes that no worker needs jobs. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
-/// After others exposed jobs for an owner, its next responses, this many, expose all of its jobs. A
+/// After others exposed jobs for an owner, this many responses of it expose all of its jobs. A
 /// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// If a thief reads the memory to be freed, an owner about to block searches once more, at most
-/// this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it back.
+/// If a thief reads the memory to be freed, an owner about to block searches again, at most this
+/// often in a row. A guess: the searches yield, so a thief that lost its CPU gets it back.
 const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.
@@ -139,13 +129,13 @@ struct ThievesLine {
     public: AtomicU64,
     /// The ring in use; null until the first push.
     ring: AtomicPtr<Ring>,
-    /// The first ring, which is freed with the deque; null until the first push.
+    /// The first ring; null until the first push.
     first: AtomicPtr<Ring>,
     /// The number of thieves that read a ring other than the first.
     readers: AtomicUsize,
-    /// Held by the thief that exposes for the owner. Other threads do not wait for it.
+    /// Held by the thief that exposes for the owner.
     exposing: Mutex<()>,
-    /// The head when a thief last exposed for the owner: a hint, which orders nothing.
+    /// The head when a thief last exposed for the owner. A hint.
     exposed_at: Unmodelled,
 }
 
@@ -156,9 +146,8 @@ struct Shared<T> {
     jobs: PhantomData<T>,
 }
 
-// SAFETY: a job goes from one thread to another, and never to two. The rest is atomics, a lock, and
-// rings, which are freed when no thread reads them. Only the owner writes the parts of rings that
-// are not atomics.
+// SAFETY: a job goes from one thread to one other. The rest is atomics, a lock, and rings, which
+// are freed when no thread reads them. Only the owner writes the other parts of rings.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -166,32 +155,29 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 /// The owner's end.
 pub(crate) struct Deque<T> {
     shared: Arc<Shared<T>>,
-    /// The slots of the ring in use. Only the owner replaces that ring. Null until the first push.
+    /// The slots of the ring in use, which only the owner replaces. Null until the first push.
     slots: Cell<*const Slot>,
-    /// One less than the number of slots, which is a power of two. Before the first push, the
-    /// number of slots to come.
+    /// The number of slots, a power of two, minus one. It is set before the first push.
     mask: Cell<usize>,
     /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// The number of attempts in a row at which the owner tried to give back memory that a thief
-    /// was reading.
+    /// The number of attempts in a row to free memory that a thief was reading.
     tries: Cell<u32>,
-    /// The head at which the ring may be full. The tail may have moved since the owner computed it.
+    /// The head at which the ring may be full; the tail may have moved since.
     full_at: Cell<u64>,
-    /// The tail when the owner last saw that a thief had moved it, or the last tail to which the
-    /// owner moved it.
+    /// The last tail that the owner saw or wrote.
     seen_tail: Cell<u64>,
-    /// The pushes since then at which a request was set.
+    /// The pushes since `seen_tail` changed at which a request was set.
     unanswered: Cell<u32>,
-    /// The owner's copy of `exposed_at`: the head when others last exposed jobs for it.
+    /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
     /// The number of next responses that expose all jobs.
     shows_all: Cell<u32>,
     fences: Fences,
 }
 
-// SAFETY: the pointer leads into the ring in use, which lives until the owner replaces it, or as
-// long as `shared`, which moves along.
+// SAFETY: the pointer leads into the ring in use. That ring lives until the owner replaces it, or
+// as long as `shared`, which moves with the deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.
@@ -200,12 +186,11 @@ pub(crate) struct Stealer<T> {
 }
 
 impl<T: TwoWords> Deque<T> {
-    /// Creates an empty deque.
     pub(crate) fn new(fences: Fences) -> Self {
         Self::starting_at(1, FIRST_CAPACITY, fences)
     }
 
-    /// Creates an empty deque whose first job gets the index `start`. That is not 0, because the
+    /// Creates an empty deque whose first job gets the index `start`. `start` is not 0, because the
     /// head is one below it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
@@ -240,7 +225,6 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> Stealer<T> {
         Stealer {
             shared: Arc::clone(&self.shared),
@@ -256,8 +240,8 @@ impl<T: TwoWords> Deque<T> {
     #[inline]
     fn set_head(&self, head: u64) {
         // ORDERING: Release, pairs with the loads of the head by thieves. A thief that sees this
-        // head may expose every job below it, so it must see the contents of their slots. This also
-        // holds where the head goes down, because the lower value hides the earlier one.
+        // head may expose every job below it, so it must see the contents of their slots. A lower
+        // head hides an earlier one, so it is released too.
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
@@ -265,22 +249,19 @@ impl<T: TwoWords> Deque<T> {
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
-        // SAFETY: the ring in use is alive, and masked indices are those of its slots. There is a
-        // ring: callers read a job that was pushed, or push one and have made room.
+        // SAFETY: the ring in use is alive, and masked indices are those of its slots. Callers read
+        // a job that was pushed, or have made room, so there is a ring.
         unsafe { &*self.slots.get().add(index as usize & self.mask.get()) }
     }
 
-    /// Takes the job at index `newest`.
     #[inline]
     fn take(&self, newest: u64) -> T {
         // SAFETY: the caller has made the job its own, and `push` has written it.
         unsafe { T::from_words(self.slot(newest).read()) }
     }
 
-    /// Adds a private job. Ends with a light fence. If a worker requests jobs, makes a heavy fence,
-    /// and still misses this job, the caller's next load sees the request.
-    ///
-    /// Returns the job's index.
+    /// Adds a private job, and returns its index. Ends with a light fence: if a worker requests
+    /// jobs, makes a heavy fence, and misses this job, the caller's next load sees the request.
     #[inline]
     pub(crate) fn push(&self, job: T) -> u64 {
         let head = self.head();
@@ -295,12 +276,12 @@ impl<T: TwoWords> Deque<T> {
         head
     }
 
-    /// Takes back the job that `push` put at `index`. The caller knows that no pop has returned
-    /// that job. Returns `true` if the job is the newest and certainly private; its slot is not
-    /// read. Otherwise the deque is unchanged.
+    /// Takes back the job that `push` put at `index`, without reading its slot. Returns `false`,
+    /// and changes nothing, unless the job is the newest and certainly private. The caller knows
+    /// that no pop has returned it.
     #[inline]
     pub(crate) fn try_take_back(&self, index: u64) -> bool {
-        // If it had been stolen, the tail, and so the limit, would lie above the index for good.
+        // After a theft of this job, the tail, and so the limit, is above the index for good.
         if self.head() != index + 1 {
             return false;
         }
@@ -324,7 +305,7 @@ impl<T: TwoWords> Deque<T> {
         // lowered before the fence, and the limit is read after it. If a thief raises the limit too
         // late for that read, the thief finds the lowered head.
         self.fences.light();
-        // Relaxed: the fence says which limits this load may miss. The value is only compared.
+        // Relaxed: the fence says which limits this load may miss.
         let limit = self.shared.owners.limit.load(Ordering::Relaxed);
         if newest < limit {
             return self.take_back(newest);
@@ -337,15 +318,15 @@ impl<T: TwoWords> Deque<T> {
         Some(job)
     }
 
-    /// Takes the job at `newest`, to which the head was lowered. That job may be shared, about to
+    /// Takes the job at `newest`, to which the head was lowered. The job may be shared, about to
     /// become shared, or gone.
     // Not inlined: this is seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
     fn take_back(&self, newest: u64) -> Option<T> {
         let head = newest + 1;
-        // Relaxed: with a stale value the exchange below fails. But if the value says that all jobs
-        // below the head were stolen, that stays true.
+        // Relaxed: with a stale value the exchange below fails. If all jobs below the head were
+        // stolen, they stay stolen.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let mut is_limit_set = false;
         loop {
@@ -360,18 +341,17 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // A thief has requested jobs, or is about to expose some. Expose the older half of
-                // the remaining jobs.
+                // A thief has requested jobs, or is about to expose some. Expose the older half.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
-                // Never take the last one by lowering the count: its slot must not be written again
-                // while the tail stays.
+                // Stepping the tail, not lowering the count, takes the last shared job (see
+                // "Indices that repeat").
                 public.without_oldest()
             } else {
-                // Take back half of the shared jobs, so that not every pop comes here.
+                // Take back half, so that not every pop comes here.
                 Public(public.0 - count / 2)
             };
             self.set_limit(next.split(head));
@@ -390,23 +370,21 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Sets the limit. The caller exchanges `public` next, and calls this again unless that
-    /// succeeds.
+    /// Sets the limit. The caller exchanges `public` next, and repeats both if that fails.
     fn set_limit(&self, limit: u64) {
         let word = &self.shared.owners.limit;
         // Relaxed: thieves only raise the limit. A thief that begins a claim after the exchange has
         // acquired this store.
         if cfg!(fork_loom) {
-            // Loom lets a thief's read-modify-write miss a simultaneous store, which no
-            // read-modify-write of the latest value can miss.
+            // Loom lets a thief's read-modify-write miss a simultaneous store, which real ones
+            // cannot.
             word.swap(limit, Ordering::Relaxed);
         } else {
             word.store(limit, Ordering::Relaxed);
         }
     }
 
-    /// Makes room for a job at `head`. The ring is full from where the tail once was, or there is
-    /// no ring yet.
+    /// Makes room for a job at `head`: the ring may be full, or there is no ring yet.
     #[cold]
     #[inline(never)]
     fn make_room(&self, head: u64) {
@@ -430,19 +408,18 @@ impl<T: TwoWords> Deque<T> {
             }
             self.empties.set(0);
             self.use_ring(new);
-            // If it fails, the rings are freed with the next ring, or before the owner blocks.
+            // If this fails, a later call frees the rings.
             let _is_freed = self.try_free_outgrown();
         }
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Makes the first ring. It is not made with the deque. In a wide pool some workers may not
-    /// start, or get no work. Then unused rings would be most of the pool's memory.
+    /// Makes the first ring. The deque begins without one, because most workers of a wide pool may
+    /// get no work.
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
-        // Relaxed: thieves read both after they have seen a shared job. So they read them after a
-        // head that the owner stored later than these words.
+        // Relaxed: thieves read both after a head that the owner stored later.
         thieves.first.store(first, Ordering::Relaxed);
         thieves.ring.store(first, Ordering::Relaxed);
         // SAFETY: the ring has just been made, and is not freed before `shared`.
@@ -450,29 +427,28 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(head + capacity as u64);
     }
 
-    /// Puts `new`, which holds all jobs, in place of the ring in use.
+    /// Puts `new`, which has all jobs, in place of the ring in use.
     fn use_ring(&self, new: *mut Ring) {
         let thieves = &*self.shared.thieves;
         // Relaxed: only the owner writes them.
         let old = thieves.ring.load(Ordering::Relaxed);
         let is_old_kept = ptr::eq(old, thieves.first.load(Ordering::Relaxed));
-        // SAFETY: neither has been freed, and only the owner touches `outgrown`.
+        // SAFETY: neither ring has been freed, and only the owner touches `outgrown`.
         let (old_ring, ring) = unsafe { (&*old, &*new) };
         ring.outgrown.set(if is_old_kept {
             old_ring.outgrown.replace(ptr::null_mut())
         } else {
             old
         });
-        // ORDERING: SeqCst. Release pairs with the loads in `steal`, after which a thief must find
-        // the copies of the jobs. `try_free_outgrown` argues the rest.
+        // ORDERING: SeqCst. Release pairs with the loads in `steal`: a thief finds the copies of
+        // the jobs. `try_free_outgrown` argues the rest.
         thieves.ring.store(new, Ordering::SeqCst);
         self.slots.set(ring.slots.as_ptr());
         self.mask.set(ring.slots.len() - 1);
     }
 
-    /// Frees the rings that are no longer in use, unless a thief may read one of them. In that case
-    /// they stay until the next call, or until the deque ends. A thief is counted for some ten
-    /// instructions.
+    /// Frees the rings that are no longer in use. If a thief may read one of them, keeps them until
+    /// the next call and returns `false`. A thief is counted for some ten instructions.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use is alive.
@@ -480,27 +456,23 @@ impl<T: TwoWords> Deque<T> {
         if outgrown.get().is_null() {
             return true;
         }
-        // ORDERING: SeqCst, pairs with `copy_counted`. The owner put another ring into use before
-        // this read of the count. A thief that this read misses counts itself later, and then reads
-        // which ring is in use. Acquire: the reads of the old rings by others come before the rings
-        // are freed.
+        // ORDERING: SeqCst, pairs with `count_reader`. The owner put another ring into use before
+        // it reads the count. A thief that this read misses counts itself later, and then reads the
+        // new ring. Acquire: other threads' reads of the old rings come before the rings are freed.
         fence_for_loom();
         let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
         if is_unread {
-            // SAFETY: they came from `leak` and are not in use, and the count says that no thief
-            // has them.
+            // SAFETY: they came from `leak` and are not in use, and no thief reads them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
         is_unread
     }
 
-    /// The owner has no work, and is about to block. If no job is left, gives back the room beyond
-    /// what the deque had at first.
+    /// The owner is about to block. If no job is left, frees the room beyond the first ring.
     ///
-    /// Returns `false` if a thief still reads a ring that was put out of use. Then the caller
-    /// should call this again soon; otherwise the ring stays until the next such moment. This
-    /// returns `false` at most `TRIES_TO_FREE` times in a row, because the thief may have lost its
-    /// CPU.
+    /// Returns `false` if a thief still reads a ring that was put out of use: the caller should
+    /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because
+    /// the thief may have lost its CPU.
     pub(crate) fn give_back(&self) -> bool {
         // Relaxed: only the owner writes it.
         let first = self.shared.thieves.first.load(Ordering::Relaxed);
@@ -511,16 +483,14 @@ impl<T: TwoWords> Deque<T> {
         let (head, capacity) = (self.head(), ring.slots.len());
         let is_large = self.mask.get() + 1 > capacity;
         if is_large {
-            // ORDERING: Acquire, as in `make_room`: the owner will write slots again that thieves
-            // have read.
+            // ORDERING: Acquire, as in `make_room`.
             let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
             if public.tail(head) != head {
                 return true;
             }
         }
-        // Free earlier rings first. While a thief keeps those, the ring in use stays in use.
-        // Otherwise each burst would leave one more ring behind for as long as that thief has no
-        // CPU.
+        // While a thief keeps earlier rings, the ring in use stays in use. Otherwise each burst
+        // would leave one more ring behind for as long as that thief has no CPU.
         let mut is_freed = self.try_free_outgrown();
         if is_freed && is_large {
             self.use_ring(first);
@@ -533,7 +503,6 @@ impl<T: TwoWords> Deque<T> {
         is_done
     }
 
-    /// The owner found the deque empty.
     fn was_found_empty(&self) {
         let empties = self.empties.get() + 1;
         self.empties.set(empties % EMPTY_UNTIL_SMALL);
@@ -544,8 +513,7 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The last job may be gone, and the owner may begin a long job next. If no job is left, gives
-    /// back a large ring, but keeps a small one.
+    /// The owner may begin a long job next. If no job is left, frees a large ring.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         if self.mask.get() >= LARGE {
@@ -554,11 +522,11 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Responds to a request for jobs. If no job is shared, exposes the older half of the private
-    /// ones, at least one. If others had to expose jobs lately, exposes all.
+    /// ones. If others had to expose jobs lately, exposes all.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
-        // Relaxed: the light fence of the push before this call says what a sleeper may rely on.
+        // Relaxed: the light fence of the push says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let shows_all = self.was_helped_lately();
         if public.count() > 0 && !shows_all {
@@ -575,8 +543,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // Otherwise a thief has exposed or taken the job, or there was a shared job
-                    // already.
+                    // Otherwise there was a shared job already, or no job.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
                         Answer::Exposed
@@ -589,8 +556,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Returns whether others exposed jobs for the owner lately. If so, its jobs are long compared
-    /// with that help. Each call counts as a response; after some responses the help is forgotten.
+    /// Returns whether others exposed jobs for the owner lately, because its jobs are long. Each
+    /// call counts as a response.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -616,15 +583,13 @@ impl<T: TwoWords> Deque<T> {
         Answer::Unwanted
     }
 
-    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 }
 
 impl ThievesLine {
-    /// Copies the slot at `index` of the ring in use. That ring may be freed as soon as this thief
-    /// is no longer counted.
+    /// Copies the slot at `index` of the ring in use, which may be freed as soon as this returns.
     #[inline]
     fn copy_counted(&self, index: u64) -> [*mut (); 2] {
         self.count_reader();
@@ -636,18 +601,17 @@ impl ThievesLine {
     #[inline]
     fn count_reader(&self) {
         // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief counts itself before it reads
-        // which ring is in use. If an owner misses the thief in its count, it has put another ring
-        // into use before. Then this thief reads that ring, or a later one.
+        // which ring is in use. An owner that misses the thief in its count put another ring into
+        // use before, and the thief reads that ring or a later one.
         self.readers.fetch_add(1, Ordering::SeqCst);
         fence_for_loom();
     }
 
-    /// Copies the slot at `index` of the ring in use. The calling thief is counted.
+    /// As [`Self::copy_counted`], for a thief that is counted.
     #[inline]
     fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);
-        // SAFETY: the ring was in use after this thief was counted. So the owner does not free it
-        // before the thief is no longer counted.
+        // SAFETY: the ring was in use after this thief was counted, so the owner frees it later.
         unsafe { Ring::copy(ring, index) }
     }
 
@@ -659,15 +623,15 @@ impl ThievesLine {
 }
 
 impl<T> Shared<T> {
-    /// Returns whether the deque has neither shared nor private jobs.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the number of jobs. It is exact if no thread changes the deque meanwhile.
+    /// Returns the number of jobs, shared and private. It is exact if no thread changes the deque
+    /// meanwhile.
     #[allow(clippy::cast_possible_wrap)]
     fn len(&self) -> usize {
-        // Relaxed: a caller that relies on the result makes a fence before.
+        // Relaxed: a caller that relies on the result has fenced.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
         // The two values may be of different moments, or the owner may have lowered the head for
@@ -677,10 +641,10 @@ impl<T> Shared<T> {
 
     fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
         // ORDERING: AcqRel. Release has three uses. A thief's copy of a job comes before the owner
-        // writes the slot again (`make_room`). A thief that steals an exposed job sees the contents
-        // of its slot, and its ring. A thief that begins a claim sees the head and the limit of an
-        // owner that has taken a job back. Every change is a read-modify-write. So a thread that
-        // acquires any value sees what came before each earlier value. Acquire keeps that chain.
+        // writes the slot again (`make_room`). A thief sees the slot of an exposed job, and its
+        // ring. A thief that begins a claim sees the head and the limit of an owner that has taken
+        // a job back. Every change is a read-modify-write, and Acquire passes on what came before
+        // each earlier value.
         self.thieves
             .public
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
@@ -698,7 +662,6 @@ impl<T> Clone for Stealer<T> {
 }
 
 impl<T: TwoWords> Stealer<T> {
-    /// Takes the oldest shared job.
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
@@ -707,8 +670,8 @@ impl<T: TwoWords> Stealer<T> {
             // which has not changed since the job became shared.
             let first = thieves.first.load(Ordering::Relaxed);
             if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
-                // SAFETY: the first ring lives as long as `shared`, and exists since the first
-                // push.
+                // SAFETY: the first ring exists since the first push, and lives as long as
+                // `shared`.
                 unsafe { Ring::copy(first, tail) }
             } else {
                 thieves.copy_counted(tail)
@@ -716,8 +679,8 @@ impl<T: TwoWords> Stealer<T> {
         })
     }
 
-    /// Takes up to `most` of the oldest shared jobs, and hands each to `take`. Ends early if there
-    /// is no other, or another thread changes the deque meanwhile.
+    /// Takes up to `most` of the oldest shared jobs, and calls `take` with each. Ends early if no
+    /// other job is shared, or another thread changes the deque meanwhile.
     pub(crate) fn steal_up_to(&self, most: u64, mut take: impl FnMut(T)) {
         let thieves = &*self.shared.thieves;
         thieves.count_reader();
@@ -730,45 +693,41 @@ impl<T: TwoWords> Stealer<T> {
         thieves.uncount_reader();
     }
 
-    /// Takes the oldest shared job, of which `copy` returns the words at the tail, of the ring in
-    /// use.
+    /// Takes the oldest shared job. `copy` returns the words at the tail of the ring in use.
     #[inline]
     fn take_oldest(&self, copy: impl FnOnce(u64) -> [*mut (); 2]) -> Steal<T> {
-        // ORDERING: Acquire, pairs with `exchange`: the slots of shared jobs hold them, and so does
-        // the ring that is read next.
+        // ORDERING: Acquire, pairs with `exchange`: the slots of shared jobs, and the ring, are
+        // visible.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         if public.count() == 0 {
             return Steal::Empty;
         }
-        // While the tail stays, the slot at the tail holds the job in every ring that was in use
-        // since the job became shared.
+        // While the tail stays, every ring in use since the job became shared has it at the tail.
         let words = copy(public.0 >> TAIL_SHIFT);
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
-            // those of the job.
+            // the job's.
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
             Err(_) => Steal::Retry,
         }
     }
 
-    /// Requests jobs from the owner if all of its jobs are private. The owner exposes jobs when it
-    /// next pops one.
+    /// If all jobs of the owner are private, requests that it exposes some at its next pop.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
             return;
         }
-        // Relaxed: the owner may see the new limit late. The limit is only raised, because the
-        // owner may have exposed jobs meanwhile. A limit that is too high costs the owner one read
-        // of `public`.
+        // Relaxed: the owner may see the limit late. `fetch_max`, because the owner may have
+        // exposed jobs meanwhile. A limit that is too high costs the owner one read of `public`.
         let head = owners.head.load(Ordering::Relaxed);
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 
-    /// Returns whether the owner has pushed or popped since others last exposed jobs for it, or no
-    /// thief ever did. If not, the owner probably runs one long job, and does not respond.
+    /// Returns whether the owner has pushed or popped since others last exposed jobs for it. If
+    /// not, the owner probably runs one long job, and does not respond.
     pub(crate) fn has_stirred(&self) -> bool {
         let Shared {
             owners, thieves, ..
@@ -778,7 +737,7 @@ impl<T: TwoWords> Stealer<T> {
     }
 
     /// If no job is shared, exposes the older half of the owner's private jobs, at least one.
-    /// Returns `true` if there are shared jobs now.
+    /// Returns whether there are shared jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
         let Shared {
@@ -809,7 +768,7 @@ impl<T: TwoWords> Stealer<T> {
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the fence orders it. The limit is only raised: the owner may have ended the
+            // Relaxed: the fence orders it. `fetch_max`, because the owner may have ended the
             // claim, and exposed more.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
             // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised before
@@ -831,12 +790,10 @@ impl<T: TwoWords> Stealer<T> {
         is_exposed || self.has_public()
     }
 
-    /// Returns whether there is a shared job.
     pub(crate) fn has_public(&self) -> bool {
         self.public_jobs() > 0
     }
 
-    /// Returns the number of shared jobs.
     pub(crate) fn public_jobs(&self) -> u64 {
         // Relaxed: only a hint.
         Public(self.shared.thieves.public.load(Ordering::Relaxed)).count()
@@ -844,13 +801,11 @@ impl<T: TwoWords> Stealer<T> {
 }
 
 impl<T> Stealer<T> {
-    /// Returns whether the deque has neither shared nor private jobs.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 
-    /// Returns the number of jobs, shared and private.
     pub(crate) fn len(&self) -> usize {
         self.shared.len()
     }
@@ -862,14 +817,13 @@ impl<T> Drop for Shared<T> {
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }
-        // Relaxed: no other thread is left. Jobs that are left are not dropped; a pool ends after
-        // its last job.
+        // Relaxed: no other thread is left. Jobs are not dropped; a pool ends after its last job.
         let (ring, first) = (
             self.thieves.ring.load(Ordering::Relaxed),
             self.thieves.first.load(Ordering::Relaxed),
         );
-        // SAFETY: the rings, if there are any, came from `leak`, and no other thread is left to
-        // read them. The first one is in no list of outgrown rings.
+        // SAFETY: the rings came from `leak`, and no other thread is left to read them. The first
+        // one is in no list of outgrown rings.
         unsafe {
             Ring::free(ring);
             if !ptr::eq(ring, first) {

@@ -1,14 +1,12 @@
 //! The terms by which the owner of a deque and its thieves communicate.
 
-/// A value that fits into two words, which threads may read while others write them. The words are
-/// a value only together and unchanged.
+/// A value of two words, which threads may read while others write them. Only both words together,
+/// and unchanged, are a value.
 // Only the deque of lazily shared jobs stores jobs as words.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 pub(crate) trait TwoWords {
-    /// Returns the value as two words.
     fn into_words(self) -> [*mut (); 2];
 
-    /// Returns the value of two words.
     ///
     /// # Safety
     ///

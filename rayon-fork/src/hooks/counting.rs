@@ -8,29 +8,23 @@ use crossbeam_utils::CachePadded;
 use super::{Event, Word};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, cell_of_thread};
 
-/// The kinds of accesses to one word, by number.
 const LOADS: usize = 0;
 const RMWS: usize = 1;
 const CAS_FAILURES: usize = 2;
 
-/// The number of kinds of accesses to a word.
 pub(crate) const ACCESSES: usize = 3;
 
-/// The number of kinds of events: first the scheduler's, then each word's accesses.
 pub(crate) const KINDS: usize = Event::NAMES.len() + Word::ALL.len() * ACCESSES;
 
-/// Returns the number of the event "`access` to `word`".
 const fn kind_of_access(word: Word, access: usize) -> usize {
     Event::NAMES.len() + word as usize * ACCESSES + access
 }
 
-/// Counts `event` for the calling thread.
 #[inline]
 pub(crate) fn count(event: Event) {
     with_record(|record| record.add_one(event as usize));
 }
 
-/// Counts `event` for the calling thread if it happened.
 #[inline]
 pub(crate) fn count_if(happened: bool, event: Event) {
     if happened {
@@ -38,19 +32,16 @@ pub(crate) fn count_if(happened: bool, event: Event) {
     }
 }
 
-/// The calling thread loaded that word.
 #[inline]
 pub(crate) fn loaded(word: Word) {
     with_record(|record| record.add_one(kind_of_access(word, LOADS)));
 }
 
-/// The calling thread added to that word or subtracted from it.
 #[inline]
 pub(crate) fn changed(word: Word) {
     with_record(|record| record.add_one(kind_of_access(word, RMWS)));
 }
 
-/// The calling thread tried to exchange the value of that word.
 #[inline]
 pub(crate) fn tried_to_exchange(word: Word, succeeded: bool) {
     with_record(|record| {
@@ -61,13 +52,11 @@ pub(crate) fn tried_to_exchange(word: Word, succeeded: bool) {
     });
 }
 
-/// The calling worker has work again.
 #[inline]
 pub(crate) fn end_search() {
     with_record(|record| _ = record.set_woken(false));
 }
 
-/// The calling worker became sleepy.
 #[inline]
 pub(crate) fn become_sleepy() {
     with_record(|record| {
@@ -83,20 +72,16 @@ pub(crate) fn claimed() {
     with_record(|record| _ = record.set_woken(true));
 }
 
-/// The counts of one pool.
 pub(crate) struct Records {
     workers: Box<[CachePadded<Record>]>,
     outside: CachePadded<Record>,
 }
 
-/// The counts of one worker, or of all external threads together.
 pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
-    /// Whether this is the record of a worker, which only that worker writes. Several external
-    /// threads write their common record at once.
+    /// Whether only one thread, a worker, writes the record.
     is_of_worker: bool,
-    /// Whether a thread woke this worker, and it has had no job since. Only the worker itself uses
-    /// this; it is atomic only because the record is shared.
+    /// Whether a thread woke this worker, and it has had no job since. Only the worker uses this.
     was_woken: AtomicBool,
 }
 
@@ -120,7 +105,6 @@ impl Records {
         }
     }
 
-    /// By worker.
     pub(crate) fn workers(&self) -> impl ExactSizeIterator<Item = &Record> {
         self.workers.iter().map(|record| &**record)
     }
@@ -129,7 +113,6 @@ impl Records {
         &self.outside
     }
 
-    /// Counts the calling thread's events as those of this pool's worker `index`.
     pub(crate) fn occupy(&self, index: usize) -> Here<'_> {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
@@ -147,9 +130,8 @@ impl Records {
     }
 }
 
-/// Says to which record the calling thread's events belong, until it is dropped.
-///
-/// It is never leaked, unless the records are never freed: [`with_record`] relies on it.
+/// Says to which record the calling thread's events belong, until it is dropped. It is never
+/// leaked, unless the records are never freed.
 pub(crate) struct Here<'r> {
     before: *const Record,
     records: PhantomData<&'r Records>,
@@ -172,43 +154,38 @@ impl Drop for Here<'_> {
     }
 }
 
-/// Calls `body` with the record to which this thread counts now. A thread that has nothing to do
-/// with any pool has no record.
+/// Calls `body` with the record to which this thread counts now, if there is one.
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
-    // SAFETY: the pointer is null, or was set by a `Here`. That borrows the records into which the
-    // pointer leads, and removes it when dropped. The `Here` that an adopted thread leaks belongs
-    // to a pool that is leaked too. The reference does not leave `body`.
+    // SAFETY: the pointer is null, or a `Here` has set it. That borrows the records into which the
+    // pointer leads, and removes it when dropped. An adopted thread leaks its `Here`, and its pool
+    // is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }
 }
 
 impl Record {
-    /// Adds one to the count of kind `kind`.
-    // Relaxed, as all counts: no thread acts on them.
+    /// Adds one to a count. Relaxed, as all counts: no thread acts on them.
     #[inline]
     fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];
         if self.is_of_worker {
-            // Not in one step, because no other thread writes.
+            // No other thread writes this record.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         } else {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Returns the count of kind `kind` so far.
     fn count(&self, kind: usize) -> u64 {
         self.counts[kind].load(Ordering::Relaxed)
     }
 
-    /// Returns all counts, each of some moment during the call.
     pub(crate) fn counts(&self) -> [u64; KINDS] {
         std::array::from_fn(|kind| self.count(kind))
     }
 
-    /// Stores whether a thread woke this worker, and returns the former value.
     fn set_woken(&self, was_woken: bool) -> bool {
         let before = self.was_woken.load(Ordering::Relaxed);
         self.was_woken.store(was_woken, Ordering::Relaxed);

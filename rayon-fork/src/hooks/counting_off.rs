@@ -1,5 +1,4 @@
-//! The counterpart of `counting.rs` in a build that does not count: the same names, without any
-//! effect.
+//! The counterpart of `counting.rs` in a build that does not count.
 
 use std::marker::PhantomData;
 
@@ -31,7 +30,6 @@ pub(crate) fn claimed() {}
 
 pub(crate) struct Records;
 
-// The counterpart that counts uses `self` in these methods.
 #[allow(clippy::unused_self)]
 impl Records {
     #[inline]

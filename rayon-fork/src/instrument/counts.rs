@@ -9,36 +9,14 @@ use crate::hooks::{ACCESSES, Event, KINDS, Record, Word};
 use crate::sleep;
 
 /// The number of events of each kind.
-///
-/// ```
-/// use rayon_core::instrument::{EventCounts, snapshot};
-///
-/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-/// let before = snapshot(&pool);
-/// pool.install(|| rayon_core::join(|| (), || ()));
-/// let counts: EventCounts = snapshot(&pool).since(&before).total();
-/// assert_eq!(counts.get("pushes"), Some(1));
-/// assert_eq!(counts.get("steals_won"), Some(0)); // there is no other worker to steal
-/// for (name, count) in counts.named() {
-///     println!("{name:20} {count}");
-/// }
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EventCounts {
     kinds: [u64; KINDS],
 }
 
 impl EventCounts {
-    /// Returns the name and count of every kind of event that this build's variant can have, always
-    /// in the same order. It leaves out accesses to counter words that the variant does not use.
-    ///
-    /// ```
-    /// use rayon_core::instrument::EventCounts;
-    ///
-    /// // Nothing has happened, but every kind of event has its name.
-    /// let counts = EventCounts::default();
-    /// assert!(counts.named().any(|(name, count)| name == "pushes" && count == 0));
-    /// ```
+    /// Returns the name and count of every kind of event that this build's variant can have, in a
+    /// fixed order.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let events = Event::NAMES.iter().copied();
         let accesses = Word::NAMES.iter().flatten().copied();
@@ -53,12 +31,6 @@ impl EventCounts {
     }
 
     /// Returns the count of that name, or `None` if this build's variant does not have it.
-    ///
-    /// ```
-    /// let counts = rayon_core::instrument::EventCounts::default();
-    /// assert_eq!(counts.get("pushes"), Some(0));
-    /// assert_eq!(counts.get("lunches"), None);
-    /// ```
     pub fn get(&self, name: &str) -> Option<u64> {
         self.named()
             .find(|&(known, _)| known == name)
@@ -66,18 +38,6 @@ impl EventCounts {
     }
 
     /// Returns the events since `earlier`, an earlier count of the same threads.
-    ///
-    /// ```
-    /// use rayon_core::instrument::snapshot;
-    ///
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    /// pool.install(|| ());
-    /// let earlier = snapshot(&pool).workers[0];
-    /// pool.install(|| ());
-    /// pool.install(|| ());
-    /// let since = snapshot(&pool).workers[0].since(&earlier);
-    /// assert_eq!(since.get("jobs_executed"), Some(2));
-    /// ```
     ///
     /// # Panics
     ///
@@ -125,16 +85,6 @@ impl Sum for EventCounts {
 }
 
 /// The events of one pool, by all threads, from its beginning or between two moments.
-///
-/// ```
-/// use rayon_core::instrument::snapshot;
-///
-/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-/// pool.install(|| ());
-/// let so_far = snapshot(&pool);
-/// assert_eq!(so_far.workers[0].get("jobs_executed"), Some(1));
-/// assert_eq!(so_far.outside.get("jobs_executed"), Some(0));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -147,18 +97,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns the events since `earlier`, a snapshot of the same pool.
-    ///
-    /// ```
-    /// use rayon_core::instrument::snapshot;
-    ///
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    /// pool.install(|| ());
-    /// let earlier = snapshot(&pool);
-    /// pool.install(|| ());
-    /// pool.install(|| ());
-    /// let since = snapshot(&pool).since(&earlier);
-    /// assert_eq!(since.total().get("jobs_executed"), Some(2));
-    /// ```
     ///
     /// # Panics
     ///
@@ -179,33 +117,14 @@ impl Snapshot {
     }
 
     /// Returns the counts of all threads, added up.
-    ///
-    /// ```
-    /// use rayon_core::instrument::snapshot;
-    ///
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// pool.install(|| rayon_core::join(|| (), || ()));
-    /// // One worker pushed the second half, whichever it was.
-    /// assert_eq!(snapshot(&pool).total().get("pushes"), Some(1));
-    /// ```
     #[must_use]
     pub fn total(&self) -> EventCounts {
         self.workers.iter().copied().sum::<EventCounts>() + self.outside
     }
 }
 
-/// Returns the events of `pool` so far.
-///
-/// No thread is stopped for it. So while the pool works, counts are of slightly different moments,
-/// and related events may be counted in part. Workers without a job still search, and then sleep,
-/// so these counts grow after the last job.
-///
-/// ```
-/// use rayon_core::instrument::snapshot;
-///
-/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-/// assert_eq!(snapshot(&pool).workers.len(), 3);
-/// ```
+/// Returns the events of `pool` so far. No thread is stopped for it, so while the pool works,
+/// counts are of slightly different moments. Workers without a job still search, and then sleep.
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     let counts = |record: &Record| EventCounts {

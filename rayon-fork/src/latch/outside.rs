@@ -1,6 +1,5 @@
-//! How a thread that is no worker waits: it has no other work, and blocks.
+//! How a thread that is no worker waits: it blocks.
 
-// Models run the real one in every build.
 #[cfg_attr(
     not(any(feature = "warm-install", fork_loom)),
     path = "outside/warm_install_off.rs"
@@ -15,8 +14,7 @@ pub(crate) use warm_install::{LockLatch, NAME_PART, SpinHistory};
 
 impl Latch for Arc<LockLatch> {
     unsafe fn set(this: *const Self) {
-        // SAFETY: the latch is alive at the beginning (contract). The clone outlives the latch that
-        // the waiting thread may free.
+        // SAFETY: the latch is alive at the beginning (contract). The clone outlives it.
         let latch = unsafe { Arc::clone(&*this) };
         latch.set_and_notify();
     }

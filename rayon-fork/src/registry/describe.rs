@@ -7,10 +7,9 @@ use crate::ThreadPool;
 use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
-/// Shows the state of the pool. It prints the counts of its variant, and how many jobs wait in each
-/// queue. It says whether each worker is awake, armed (about to block) or parked (blocked). Use it
-/// to examine a pool that hangs: it never blocks, and the values may be of slightly different
-/// moments.
+/// Shows the counts of the variant, and how many jobs wait in each queue. It says whether each
+/// worker is awake, armed (about to block) or parked (blocked). It never blocks, so that it can
+/// examine a pool that hangs. The values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");
@@ -20,9 +19,6 @@ impl fmt::Debug for ThreadPool {
 }
 
 impl Registry {
-    /// Adds the state of the pool to its description: which workers are blocked, and how many jobs
-    /// wait in which queue. It is meant for people, and above all for a pool that hangs. So nothing
-    /// here blocks, and the values are not of one moment.
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("num_threads", &self.num_threads())
             .field("id", &self.id());
@@ -40,7 +36,6 @@ impl Registry {
             }
             None => pool.field("broadcasts", &format_args!("Locked")),
         };
-        // Relaxed: only shown.
         let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
         pool.field("injected", &self.injector.len())
             .field("reasons_to_live", &reasons_to_live);
@@ -61,7 +56,6 @@ mod tests {
             .unwrap()
     }
 
-    /// Waits until the description of `pool` has all of `parts`.
     fn await_description(pool: &ThreadPool, parts: &[&str]) {
         let start = Instant::now();
         loop {
@@ -78,32 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_pool_shows_that_its_workers_sleep() {
-        await_description(&pool(2), &["sleeping: 2", "workers: [Parked, Parked]"]);
-    }
-
-    #[test]
-    fn a_pool_whose_jobs_are_shared_lazily_shows_that_an_idle_worker_asks_and_how_it_fences() {
-        if crate::deque::NAME_PART == "+demand" {
-            let pool = pool(2);
-            await_description(&pool, &["steal_request: true"]);
-            // A worker that becomes idle in a pool of this age registers the process.
-            std::thread::sleep(Duration::from_secs(1));
-            pool.install(|| ());
-            let by_kernel = cfg!(all(target_os = "linux", not(miri)));
-            let fences = if by_kernel { "membarrier" } else { "full" };
-            await_description(&pool, &[&format!("fences: {fences}")]);
-        }
-    }
-
-    #[test]
     fn a_busy_pool_shows_what_waits_in_each_queue() {
         let pool = pool(1);
         let (release, is_released) = mpsc::channel::<()>();
         pool.spawn(move || {
             crate::spawn(|| {});
             crate::spawn(|| {});
-            // Ends with an error when the sender is dropped.
             let _ = is_released.recv();
         });
         await_description(&pool, &["queued: [2]"]);

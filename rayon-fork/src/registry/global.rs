@@ -1,4 +1,4 @@
-//! The default pool of the process: made at most once, never ended.
+//! The default pool of the process: built at most once, never ended.
 
 use std::io;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::error::ThreadPoolBuildError;
 use crate::sync::OnceLock;
 use crate::unwind;
 
-/// The inner `None` says that the one attempt failed. There is no second attempt.
+/// The inner `None` says that the one attempt failed.
 static GLOBAL: OnceLock<Option<Arc<Registry>>> = OnceLock::new();
 
 /// Returns the global pool, and builds it with default options if it does not exist.
 ///
 /// # Panics
 ///
-/// If the one attempt to make it failed.
+/// If the one attempt to build it failed.
 pub(crate) fn global() -> &'static Arc<Registry> {
     if let Some(Some(registry)) = GLOBAL.get() {
         return registry;
@@ -34,12 +34,8 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     }
 }
 
-/// Builds the global pool with `start`, unless that was tried before.
-///
-/// # Errors
-///
-/// Returns "already initialized" if it was tried before, whether or not that succeeded. Otherwise
-/// returns the error of `start`.
+/// Builds the global pool with `start`. Returns "already initialized" if that was tried before,
+/// whether or not it succeeded.
 pub(crate) fn build_global(
     start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
@@ -66,8 +62,7 @@ pub(crate) fn build_global(
     }
 }
 
-/// Starts a pool with default options. On a platform without threads, its only worker is the
-/// calling thread.
+/// Starts a pool with default options. Without threads, its only worker is the calling thread.
 fn start_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
     let outcome = ThreadPoolBuilder::new().start();
     match outcome {

@@ -25,45 +25,33 @@ use crate::unwind;
 pub(crate) use global::{build_global, global};
 pub(crate) use worker::{Worker, run_worker};
 
-/// One pool: everything that its workers share.
-///
-/// Each worker holds a counted reference, and so does the `ThreadPool` handle.
+/// Everything that the workers of a pool share. Each worker and the `ThreadPool` handle hold a
+/// counted reference.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. They are read-only after construction.
-    /// They lie apart from everything that is written while the pool runs, because every steal
-    /// reads them.
+    /// The stealing ends of the workers' deques, by index. Every steal reads them, so they lie
+    /// apart from everything that is written while the pool runs.
     stealers: Box<[JobStealer<JobRef>]>,
-    /// The latches for which the workers' main loops wait.
     terminate: Box<[CachePadded<CoreLatch>]>,
-    /// The pushing ends of the workers' broadcast queues; the lock keeps broadcasts in one order.
+    /// The pushing ends of the workers' broadcast queues. The lock keeps broadcasts in one order.
     broadcasts: Mutex<Box<[Deque<JobRef>]>>,
     handlers: Handlers,
-    /// Set once by each worker that runs.
     all_up: CountLatch,
     injector: Injector<JobRef>,
-    /// Without the feature `instrument`, nothing.
     records: Records,
     /// The number of reasons not to terminate: the handle, and each detached job that has not
-    /// finished. It is written twice per `spawn`. So it has its own line, and disturbs neither
-    /// counters nor stealers.
+    /// finished. Each `spawn` writes it twice, so it has its own line.
     reasons_to_live: CachePadded<AtomicUsize>,
-    /// The record that says whether jobs from external threads end soon.
     spin_history: SpinHistory,
 }
 
-// The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
     + (size_of::<Sleep>() + size_of::<SpinHistory>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
-    /// Builds the shared state and starts a thread for each worker through `spawn`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `spawn`, or "already in a pool" if the plan adopts a thread that is a
-    /// worker. Workers that were started already terminate. The same happens if a closure panics.
+    /// Builds the shared state, and starts a thread for each worker through `spawn`. If that fails,
+    /// or a closure panics, workers that were started already terminate.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -122,11 +110,10 @@ impl Registry {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
-        // Here, an early end is still possible: the captures of these may panic when they are
-        // dropped.
+        // The captures of these may panic when they are dropped. Then the pool must still end.
         drop((name, spawn));
-        // The adoption is for the rest of the thread's life, so it must not happen if the pool
-        // fails to start.
+        // The thread stays a worker for the rest of its life, so this comes after every step that
+        // may fail.
         if let Some(thread) = adopted {
             worker::adopt_current_thread(thread);
         }
@@ -134,30 +121,25 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Returns the number of workers.
     #[inline]
     pub(crate) fn num_threads(&self) -> usize {
         self.stealers.len()
     }
 
-    /// Returns the records of this pool.
     #[cfg(feature = "instrument")]
     pub(crate) fn records(&self) -> &Records {
         &self.records
     }
 
-    /// Returns a number that distinguishes this pool from others while both live, for `Debug`
-    /// output.
     pub(crate) fn id(&self) -> usize {
         ptr::from_ref(self) as usize
     }
 
-    /// Blocks until every worker runs.
     pub(crate) fn wait_until_up(&self) {
         self.all_up.wait(None, Awaited::NONE, None);
     }
 
-    /// Injects a job of an external thread: any worker may take it.
+    /// Injects a job of an external thread.
     pub(crate) fn inject(&self, job: JobRef) {
         let _here = self.records.visit();
         let queue_was_empty = self.injector.is_empty();
@@ -165,7 +147,6 @@ impl Registry {
         self.sleep.job_injected(queue_was_empty);
     }
 
-    /// Submits a job from any thread: a worker of the pool puts it on its own deque.
     pub(crate) fn submit(&self, job: JobRef) {
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(self) => {
@@ -175,7 +156,6 @@ impl Registry {
         });
     }
 
-    /// Submits one job for each worker, in index order. No other worker can take it.
     pub(crate) fn submit_to_each(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
         debug_assert_eq!(jobs.len(), self.num_threads());
         let _here = self.records.visit();
@@ -190,20 +170,19 @@ impl Registry {
         }
     }
 
-    /// Wakes worker `index` if it is blocked.
     pub(crate) fn wake_worker(&self, index: usize) {
         let _here = self.records.visit();
         self.sleep.wake_worker(index);
     }
 
     /// Runs `op` on a worker of this pool. A worker of the pool calls it at once; any other thread
-    /// injects it. The second argument of `op` says whether a thread that is no worker at all
-    /// injected it.
+    /// injects it. The second argument of `op` says whether the thread that injected it is no
+    /// worker at all.
     pub(crate) fn in_worker<R: Send>(
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        // SAFETY: used until this returns.
+        // SAFETY: the reference is not used after this returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
             Some(worker) => this.in_worker_of_another_pool(worker, op),
@@ -229,8 +208,7 @@ impl Registry {
         job.into_result()
     }
 
-    /// Returns the record of spinning threads if some worker is idle. That worker may soon run the
-    /// job that an external thread waits for.
+    /// Returns the record of spinning threads if some worker is idle, and so may soon run a job.
     pub(crate) fn may_respond_soon(&self) -> Option<&SpinHistory> {
         let may_be_soon = SpinHistory::IS_LEARNED && self.sleep.somebody_is_idle();
         may_be_soon.then_some(&self.spin_history)
@@ -253,9 +231,8 @@ impl Registry {
         job.into_result()
     }
 
-    /// Runs `body`, whose panic no thread waits for. A panic goes to the panic handler.
-    ///
-    /// Aborts the process if there is no handler, or if the handler panics itself.
+    /// Runs `body`, whose panic goes to the panic handler. Aborts the process if there is no
+    /// handler, or if the handler panics.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
         local_scopes::begin_other_job();
         if let Err(payload) = unwind::capture(body) {
@@ -268,7 +245,6 @@ impl Registry {
         match &self.handlers.panic {
             Some(handler) => {
                 if let Err(payload) = unwind::capture(|| handler(payload)) {
-                    // Its drop could panic before the process has died.
                     std::mem::forget(payload);
                     unwind::die("the panic handler");
                 }
@@ -279,8 +255,8 @@ impl Registry {
 
     /// Adds reasons not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero. The caller hands the
-        // new reasons on through a queue, which orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero. A queue hands the
+        // new reasons on, and orders this before they are given up.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(
             before, 0,
@@ -291,8 +267,8 @@ impl Registry {
 
     /// Removes one reason not to terminate. After the last one the workers end.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
-        // see the effects of all other jobs, before it lets the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes the effects of the job. The last caller acquires
+        // those of all other jobs, before the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -306,24 +282,20 @@ impl Registry {
     }
 }
 
-/// Runs `op` on a worker of the current pool: the caller's, or the global one.
-///
-/// This is the fast way in: for a worker it costs one thread-local read.
+/// Runs `op` on a worker of the current pool: the caller's, or the global one. For a worker this
+/// costs one thread-local read.
 #[inline]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
-        // Building the global pool may adopt this very thread, so the registry checks again which
-        // worker this is.
+        // Building the global pool may adopt this very thread, so the registry checks again.
         None => Registry::in_worker(global(), op),
     }
 }
 
-/// Returns the caller's pool, or the global one, which is started if need be.
-///
-/// A caller that needs the current worker reads it again: starting the global pool may have made
-/// this thread one.
+/// Returns the caller's pool, or the global one. Starting the global pool may make the calling
+/// thread a worker.
 ///
 /// # Safety
 ///
@@ -346,5 +318,5 @@ impl Drop for TerminateOnDrop<'_> {
     }
 }
 
-// A word that is written often must not share a line with words that every steal reads.
+// Words that every steal reads must not share a line with one that is written often.
 const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

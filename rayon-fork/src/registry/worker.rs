@@ -17,15 +17,14 @@ use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
-/// The number of workers whose private jobs an unsuccessful search scans. That scan reads a cache
-/// line that the victim writes with every push and pop. Others search, too, and before one of them
-/// sleeps it scans all workers. If jobs are long, the number doubles with each search: the victims
-/// do not write, and expose no jobs either. If each CPU has several workers, the search scans all
-/// workers, because another search would cost time slices of the others.
+/// The number of workers whose private jobs an unsuccessful search scans. The scan reads a cache
+/// line that the victim writes with every push and pop. If jobs are long, victims seldom write, and
+/// the number doubles with each search. If each CPU has several workers, a search scans all
+/// workers, because another search would cost time slices.
 const SCANNED: usize = 1;
 
 /// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
-/// joins leave fewer jobs behind, and each of those may be large.
+/// joins leave fewer jobs behind, and each may be large.
 const SHARED_PER_THEFT: u64 = 16;
 
 /// The most further jobs that a thief takes at once. A guess.
@@ -34,15 +33,11 @@ const MOST_THEFTS: u64 = 32;
 /// A pool has at most 2 to this power workers.
 const MOST_DOUBLINGS: u32 = 16;
 
-/// The state of one worker. It lives on the worker's thread, which reaches it through a
-/// thread-local.
-///
-/// In this order, because a join reads the first fields, and is faster if they lie on few cache
-/// lines.
+/// The state of one worker, on its own thread. A join reads the first fields, and is faster if they
+/// lie on few cache lines.
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,
-    /// The units of a scope's count that the worker keeps.
     scope_units: local_scopes::ScopeUnits,
     pub(super) registry: Arc<Registry>,
     pub(super) index: usize,
@@ -56,7 +51,6 @@ pub(crate) struct Worker {
     fifo: JobFifo,
 }
 
-// Its queues are on cache lines of their own, and so is the rest.
 assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
@@ -66,7 +60,6 @@ assert_size!(Worker: size_of::<JobFifo>()
     .next_multiple_of(align_of::<JobFifo>()));
 
 cell_of_thread! {
-    /// The worker that runs on this thread, or null.
     static CURRENT: Cell<*const Worker> = ptr::null();
 }
 
@@ -85,28 +78,28 @@ impl Worker {
         }
     }
 
-    /// Calls `body` with the worker that runs on this thread, if there is one.
     #[inline]
     pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Worker>) -> R) -> R {
         // SAFETY: the reference does not leave `body`.
         body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], for callers that run user code. Jobs nest. On every level, a
-    /// closure around a job would take stack for itself and for a copy of its captures.
+    /// As [`Worker::with_current`], for callers that run user code. Jobs nest, and a closure around
+    /// a job would take stack on every level.
     ///
     /// # Safety
     ///
     /// The reference is not used after the caller's function has returned.
+    /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
-        // SAFETY: the pointer is null or leads to a `Worker`. This thread's `Occupied` guard keeps
-        // that worker alive, or for an adopted thread the leaked box does. That guard ends further
-        // down the stack than the caller's function.
+        // SAFETY: the pointer is null or leads to a `Worker`. This thread's `Occupied` guard, which
+        // ends further down the stack than the caller's function, keeps that worker alive. For an
+        // adopted thread the leaked box does.
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// As [`Worker::current`], from inside a job: there, the thread is always a worker.
+    /// As [`Worker::current`], from inside a job, where the thread is always a worker.
     ///
     /// # Safety
     ///
@@ -117,39 +110,32 @@ impl Worker {
         unsafe { Self::current() }.expect("jobs run on workers")
     }
 
-    /// The worker's index in the pool, from 0.
     #[inline]
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// The worker's pool.
     #[inline]
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// The units of a scope's count that the worker keeps.
     #[inline]
     pub(crate) fn scope_units(&self) -> &local_scopes::ScopeUnits {
         &self.scope_units
     }
 
-    /// Returns whether this is a worker of `registry`.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(Arc::as_ptr(&self.registry), registry)
     }
 
-    /// Returns whether the worker's own deque holds jobs. Broadcasts and injected jobs do not
-    /// count.
     pub(crate) fn has_local_jobs(&self) -> bool {
         !self.deque.is_empty()
     }
 
     /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
-    /// idle, that is the only step. Otherwise thieves see the job, and the push wakes a sleeper if
-    /// necessary.
+    /// idle, that is the only step. Otherwise thieves see the job, and the push may wake a sleeper.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -174,8 +160,7 @@ impl Worker {
         self.registry.sleep.answer(self.deque.answer());
     }
 
-    /// Puts `job` behind the worker's other FIFO jobs, and a token for it on the worker's own
-    /// deque.
+    /// Adds `job` to the worker's FIFO, and puts a token for it on the worker's own deque.
     ///
     /// # Safety
     ///
@@ -185,7 +170,6 @@ impl Worker {
         self.push(unsafe { self.fifo.push(job) });
     }
 
-    /// Takes the newest job of the worker's own deque, or else the oldest of its own broadcasts.
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
         match self.deque.pop() {
@@ -194,8 +178,8 @@ impl Worker {
         }
     }
 
-    /// Takes a job back without reading it. Returns `true` if the job is the newest of the worker's
-    /// own deque, and no thief may take it. The caller knows that this worker has not run it.
+    /// Takes a job back without reading it, if it is the newest of the worker's own deque and no
+    /// thief may take it. The caller knows that this worker has not run it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         self.deque.try_take_back(place)
@@ -203,18 +187,15 @@ impl Worker {
 
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
-        // The queue is nearly always empty. An attempt to steal would fence first, twice for each
-        // job that a thief brings home. If this check misses a share, the next check finds it, or
-        // the one before the worker blocks.
+        // The queue is nearly always empty, and an attempt to steal would fence. If this check
+        // misses a share, a later check before the worker blocks finds it.
         if !self.has_broadcasts() {
             return None;
         }
         settle(|| self.broadcasts.steal())
     }
 
-    /// Takes a job from anywhere: its own deque, its own broadcasts, other workers, or the
-    /// injector.
-    // Not inlined: the job runs in the caller's frame, and jobs nest.
+    /// Not inlined: the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
         self.take_local()
@@ -222,9 +203,8 @@ impl Worker {
             .or_else(|| self.take_injected())
     }
 
-    /// Takes a job from anywhere, even a private one. It is for a worker that is not counted as
-    /// idle, and does not search again.
-    // Not inlined, as `find_job`.
+    /// Takes a job from anywhere, even a private one, for a worker that is not counted as idle and
+    /// does not search again. Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
         let private = || {
@@ -240,7 +220,6 @@ impl Worker {
         settle(|| self.registry.injector.steal())
     }
 
-    /// Returns all other workers and their deques, starting at a random one.
     #[inline]
     pub(super) fn victims(&self) -> impl Iterator<Item = (usize, &JobStealer<JobRef>)> + '_ {
         let stealers = &*self.registry.stealers;
@@ -254,10 +233,9 @@ impl Worker {
         all.filter(|(index, _)| *index != self.index)
     }
 
-    /// Tries to steal from every other worker once, starting at a random one. Repeats this while an
-    /// attempt was contended.
+    /// Tries to steal from every other worker, and repeats this while an attempt was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
-        // This number lies on the line of counters that are not padded.
+        // This read touches the cache line of counters that are not padded.
         if self.registry.num_threads() <= 1 {
             return None;
         }
@@ -279,7 +257,6 @@ impl Worker {
         }
     }
 
-    /// Tries once to steal from `victim`.
     #[inline]
     fn try_steal(victim: &JobStealer<JobRef>) -> Steal<JobRef> {
         hooks::count(Event::StealTried);
@@ -289,8 +266,8 @@ impl Worker {
     }
 
     /// The worker found a job, and is no longer counted as idle. If its last victim has many shared
-    /// jobs, takes some of them along, so that it need not search again after each small job.
-    /// Otherwise an owner that pushes such jobs outruns its thieves, and the jobs fill the memory.
+    /// jobs, takes some of them along. Otherwise an owner that pushes small jobs outruns its
+    /// thieves, and the jobs fill the memory.
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];
@@ -307,14 +284,14 @@ impl Worker {
             hooks::count(Event::StealWon);
             self.deque.push(job);
         });
-        // The light fence of the last push precedes this read, so one read is enough for all jobs.
+        // The light fence of the last push precedes this read, so one read is enough.
         if self.registry.sleep.wants_jobs() {
             self.answer();
         }
     }
 
-    /// After an unsuccessful search, requests jobs from all workers, and from one worker that has
-    /// jobs. In later searches, it exposes a victim's private jobs and steals one.
+    /// After an unsuccessful search, requests jobs from all workers, and from one that has jobs. In
+    /// later searches, exposes a victim's private jobs and steals one.
     #[inline]
     fn scan_private_jobs(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -331,8 +308,8 @@ impl Worker {
         } else {
             0
         };
-        // A victim with jobs first gets a moment in which it may expose some by itself. It gets a
-        // second one, unless that costs a time slice or the victim has not pushed or popped.
+        // A victim first gets a moment in which it may expose jobs by itself. It gets a second one,
+        // unless that costs a time slice or the victim has not pushed or popped.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
@@ -348,7 +325,6 @@ impl Worker {
         None
     }
 
-    /// Exposes private jobs of the victim, and steals one.
     #[cold]
     #[inline(never)]
     fn steal_private(victim: &JobStealer<JobRef>) -> Option<JobRef> {
@@ -361,8 +337,7 @@ impl Worker {
         job
     }
 
-    /// Runs one job that `find` returns, and does not wait for one. Returns `false` if there was
-    /// none.
+    /// Runs one job that `find` returns. Returns `false` if there was none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
@@ -370,10 +345,8 @@ impl Worker {
         true
     }
 
-    /// Runs a job inside another one: code on the worker's stack waits for its return, and reports
-    /// that to the scopes.
-    // Always inlined, also in debug builds: jobs nest, and a frame of its own would add one frame
-    // to each level.
+    /// Runs a job inside another one, whose code waits for its return. Always inlined, also in
+    /// debug builds: jobs nest, and a frame of its own would add one to each level.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn run_within(&self, job: JobRef) {
@@ -382,8 +355,7 @@ impl Worker {
         local_scopes::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set, and sleeps while there are none. A scope that the worker
-    /// waits for may end before its latch is set.
+    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while there are none.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
@@ -408,14 +380,13 @@ impl Worker {
             }
         }
         local_scopes::end_wait(self, scope);
-        // Thieves may have taken the last jobs without the owner's knowledge.
+        // Thieves may have taken the last jobs.
         self.deque.give_back_if_large();
         fatal.disarm();
     }
 
     /// Returns a job from anywhere, or `None` if `latch` is set first. Sleeps while there is no
-    /// job.
-    // Not inlined, as `find_job`.
+    /// job. Not inlined, as `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -439,9 +410,8 @@ impl Worker {
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // This is also needed if the latch ended the search. A producer may have relied on this
-        // searching worker to find its job. Now another worker must look for it (sleep/README.md,
-        // "Coverage").
+        // Also if the latch ended the search: a producer may have relied on this worker to find its
+        // job (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
             self.steal_more();
@@ -453,8 +423,7 @@ impl Worker {
         job
     }
 
-    /// Returns whether the worker waits for `latch` in its main loop, so that no job below it on
-    /// the stack waits to continue.
+    /// Returns whether no job below on the stack waits to continue.
     fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
         ptr::eq(latch, &*self.registry.terminate[self.index])
     }
@@ -491,7 +460,7 @@ impl Queues for Worker {
     }
 }
 
-/// Runs a worker on the calling thread, from its start until the pool has ended.
+/// Runs a worker on the calling thread until the pool has ended.
 ///
 /// # Panics
 ///
@@ -519,7 +488,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     fatal.disarm();
 }
 
-/// Makes the calling thread worker 0 for the rest of its life. The thread is not a worker yet.
+/// Makes the calling thread worker 0 for the rest of its life.
 pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     let worker: &'static Worker = Box::leak(Box::new(Worker::new(thread)));
     std::mem::forget(Occupied::begin(worker));
@@ -527,9 +496,8 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
-/// Makes `CURRENT` point to the worker for as long as the guard lives.
+/// Makes `CURRENT` point to the worker until dropped.
 struct Occupied<'w> {
-    /// Borrows the worker, so that it outlives the guard.
     _here: Here<'w>,
 }
 

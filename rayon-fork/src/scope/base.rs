@@ -1,4 +1,4 @@
-//! The common part of both kinds of scope: they count their jobs, wait for them, and keep the first
+//! The common part of both kinds of scope: it counts their jobs, waits for them, and keeps the first
 //! panic.
 
 use std::fmt;
@@ -15,17 +15,15 @@ use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
-/// The common part of both kinds of scope.
 pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
-    /// The jobs that have not ended, plus one for the closure of the scope itself. It has no cache
-    /// lines of its own, although every job writes it: the scope lies in a frame, and scopes nest
-    /// (README, "Stack").
+    /// The jobs that have not ended, plus one for the scope's closure. Not padded, because the
+    /// scope lies in a frame, and scopes nest (README, "Stack").
     unfinished: CountLatch,
-    /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
-    /// neither shrink nor grow.
+    /// Jobs borrow for `'scope`. If this lifetime could shrink or grow, jobs could outlive what
+    /// they borrow.
     _invariant: PhantomData<Box<dyn FnOnce(&'scope ()) -> &'scope () + Send + Sync + 'scope>>,
 }
 
@@ -41,10 +39,9 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        // Jobs may use data in this frame and in its callers' frames, so it must not be unwound
-        // before they have ended. Nothing unwinds from here to the end of the wait. User code is
-        // captured, later payloads are discarded, and a panic inside the wait aborts the process. A
-        // guard would take stack on each level.
+        // Jobs may use data in this frame and its callers' frames, so nothing unwinds from here to
+        // the end of the wait. User code is captured, later payloads are discarded, and a panic
+        // inside the wait aborts the process. A guard would take stack on each level.
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -53,7 +50,7 @@ impl<'scope> ScopeBase<'scope> {
             }
         };
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
-        // The wait for a scope is assumed to be long.
+        // No history of spinning: the wait for a scope is assumed to be long.
         self.unfinished.wait(owner, awaited, None);
         local_scopes::assert_ended(&self.unfinished);
         // If there is a result, the unwinding drops it, as in the published crate.
@@ -62,9 +59,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Relaxed would suffice, since the latch orders this after every job. Acquire
-        // pairs with the exchange in `keep_if_first`, so that the reader need not rely on the
-        // latch.
+        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch orders this
+        // after every job, too.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
@@ -72,18 +68,16 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts.
-    ///
-    /// This is not a method. A reference in an argument promises that it is valid until the call
-    /// returns. But once the count is zero, the owner may free the scope while this is still
-    /// returning.
+    /// Runs one of the jobs that `unfinished` counts. It takes a pointer, because a reference in an
+    /// argument must be valid until the call returns. The owner may free the scope while this is
+    /// still returning.
     ///
     /// # Safety
     ///
     /// The scope is alive, and `body` is among what it counts.
     #[inline]
     unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
-        // SAFETY: the caller's promise, until the last line; the scope is not touched after that.
+        // SAFETY: the caller's promise, until the last line.
         unsafe {
             local_scopes::begin_job(ptr::addr_of!((*this).unfinished));
             if let Err(payload) = unwind::capture(body) {
@@ -93,9 +87,8 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Does not unwind: jobs still run. The caller has not waited for them, or has not yet reported
-    /// the end of its own job.
-    // Not inlined: scopes and their jobs nest, and their frames should hold nothing of a panic.
+    /// Does not unwind, because jobs still run. Not inlined: scopes and their jobs nest, and their
+    /// frames should hold nothing of a panic.
     #[cold]
     #[inline(never)]
     fn keep_if_first(&self, payload: Payload) {
@@ -104,8 +97,7 @@ impl<'scope> ScopeBase<'scope> {
             return unwind::discard(payload);
         }
         let boxed = Box::into_raw(Box::new(payload));
-        // ORDERING: Release publishes the payload to the swap in `resume_first_panic`; a loser
-        // reads nothing.
+        // ORDERING: Release publishes the payload to the swap in `resume_first_panic`.
         let won = self.panic.compare_exchange(
             ptr::null_mut(),
             boxed,
@@ -127,13 +119,12 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
         local_scopes::count_job(&base.unfinished, &base.registry);
-        // A mutable reference in an argument, even one that a closure captured, promises that no
-        // other thread uses its target until the call returns. But `run_counted` may return after
-        // the owner has gone on and used what `body` borrowed. So `body` is passed in a type that
-        // promises nothing.
+        // `run_counted` may return after the owner has used what `body` borrowed. A captured
+        // mutable reference would promise that no other thread uses its target until then, and
+        // `MaybeUninit` makes no such promise.
         let body = MaybeUninit::new(body);
         // SAFETY: the scope waits for this job, and so is alive here and while `body` runs. `body`
-        // was put in above. It is taken out once, because this closure is called once.
+        // was put in above, and is taken out once, because this closure is called once.
         let job = move || unsafe {
             Self::run_counted(S::base(this.as_ptr()), move || {
                 body.assume_init()(this.get());
@@ -143,7 +134,7 @@ impl<'scope> ScopeBase<'scope> {
             size_of_val(&job) <= size_of::<B>() + size_of::<usize>().max(align_of::<B>()),
             "a job holds more than its body and its scope; a word more can be a cache line more"
         );
-        // SAFETY: the borrows of `body` outlive 'scope, which outlives the wait for this job, and
+        // SAFETY: the borrows of `body` outlive 'scope, which outlives the wait for this job.
         // `run_counted` lets no panic out.
         unsafe { HeapJob::new_ref(job) }
     }
@@ -155,10 +146,10 @@ impl<'scope> ScopeBase<'scope> {
     ) {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
-        // Each worker gets a job of the scope; they do not share one. A share drops its part of
-        // `body` before the scope stops waiting for it. The captures of `body` may refer, even in
-        // their destructors, to data that lives no longer than the scope. A panic of such a
-        // destructor belongs to the last share, since the caller keeps no part of `body`.
+        // Each worker gets a job of the scope, which drops its part of `body` before the scope
+        // stops waiting for it. The captures of `body` may refer, also in their destructors, to
+        // data that lives no longer than the scope. The last share catches a panic of such a
+        // destructor.
         let body = Arc::new(body);
         let bodies = vec![body; registry.num_threads()];
         let shares = bodies.into_iter().map(|body| {
@@ -170,9 +161,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 }
 
-/// A scope of either kind.
 pub(super) trait HasBase<'scope>: Sync {
-    /// Returns the address of its base. It reads nothing, because the scope may be ending.
+    /// Returns the address of its base. Reads nothing, because the scope may be ending.
     ///
     /// # Safety
     ///
@@ -180,8 +170,8 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-/// A scope as its jobs know it. It cannot be a reference: the scope may be freed while the job that
-/// ended it is still returning.
+/// A scope as its jobs know it. It is no reference: the scope may be freed while the job that ended
+/// it is still returning.
 struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.

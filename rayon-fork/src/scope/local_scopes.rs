@@ -1,8 +1,5 @@
-//! The hooks of the feature `local-scopes` in the scheduler, one line each. The count of a scope is
-//! sharded: workers keep units of it. `local_scopes_off.rs` is the counterpart in builds without
-//! the feature.
-//!
-//! `README.md` lists the steps at which the scheduler calls these hooks.
+//! The hooks of the feature `local-scopes` in the scheduler, one line each. Workers keep units of a
+//! scope's count. `README.md` lists the steps at which the scheduler calls these hooks.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -15,7 +12,6 @@ use crate::registry::{Registry, Worker};
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+local-scopes";
 
-/// The units that a worker keeps.
 pub(crate) type ScopeUnits = Shard<CountLatch>;
 
 impl Counted for CountLatch {
@@ -36,8 +32,7 @@ impl Counted for CountLatch {
     }
 }
 
-/// The scope that a worker waits for. The worker may keep units of it if it is a scope of the
-/// worker's pool.
+/// The scope that a worker waits for, if the worker may keep units of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
 
@@ -52,7 +47,7 @@ impl Awaited<'_> {
     }
 }
 
-/// Counts a job that the calling thread spawns into the scope of `count`, a scope of `registry`.
+/// Counts a job that the calling thread spawns into a scope of `registry`.
 #[inline]
 pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
     Worker::with_current(|worker| match worker {
@@ -65,33 +60,29 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
     });
 }
 
-/// A job of the scope of `count` begins on the calling worker.
 #[inline]
 pub(crate) fn begin_job(count: *const CountLatch) {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().begin_job(count);
 }
 
-/// A job of no scope begins on the calling worker.
 #[inline]
 pub(crate) fn begin_other_job() {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().return_units();
 }
 
-/// A job of the scope of `count` has ended on the calling worker.
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. It may be freed when the worker has returned its
-/// units.
+/// The scope is open, as the job is counted. It may be freed when this returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 
-/// The closure of the scope of `count` has ended. Returns the scope that its thread waits for now.
+/// The closure of the scope has ended. Returns the scope that its thread waits for now.
 #[inline]
 pub(crate) fn end_closure<'s>(
     count: &'s CountLatch,
@@ -104,27 +95,24 @@ pub(crate) fn end_closure<'s>(
             Awaited(Some(count))
         }
         _ => {
-            // SAFETY: the count is alive, because this function has a reference to it. The closure
-            // was counted.
+            // SAFETY: this function has a reference to the count, and the closure was counted.
             unsafe { CountLatch::set(count) };
             Awaited::NONE
         }
     }
 }
 
-/// The wait for the scope of `count` is over. The rest of the count is the owner's units: the owner
-/// compared it with them.
+/// The wait is over. The rest of the count is the owner's units.
 #[inline]
 pub(crate) fn assert_ended(_count: &CountLatch) {}
 
-/// The worker has no local job and is about to search. Returns `true` if the worker should first
-/// check once more whether its wait is over.
+/// The worker has no local job and is about to search. Returns `true` if it should first check once
+/// more whether its wait is over.
 #[inline]
 pub(crate) fn return_units(worker: &Worker) -> bool {
     worker.scope_units().return_units()
 }
 
-/// The worker's wait is over, and the code that waited continues.
 #[inline]
 pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
     if let Some(count) = awaited.0 {
@@ -133,18 +121,15 @@ pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
     worker.scope_units().return_units();
 }
 
-/// The worker's current scope, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
-/// A job is about to run inside another one: code on the worker's stack waits for its return, and
-/// calls this before.
+/// A job is about to run inside another one: code on the worker's stack waits for its return.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
     Place(worker.scope_units().scope())
 }
 
-/// The job has returned.
 #[inline]
 pub(crate) fn go_back(worker: &Worker, place: Place) {
     worker.scope_units().go_back(place.0);

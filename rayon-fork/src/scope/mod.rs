@@ -14,47 +14,11 @@ use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
 
 /// A scope for jobs that may borrow anything that outlives `'scope`; [`scope()`] creates it.
-///
-/// ```
-/// use rayon_core::Scope;
-/// use std::sync::atomic::{AtomicUsize, Ordering};
-///
-/// // Handed from job to job, one scope holds a whole tree of them.
-/// fn grow<'scope>(scope: &Scope<'scope>, height: u32, leaves: &'scope AtomicUsize) {
-///     if height == 0 {
-///         leaves.fetch_add(1, Ordering::Relaxed);
-///     } else {
-///         for _ in 0..2 {
-///             scope.spawn(move |scope| grow(scope, height - 1, leaves));
-///         }
-///     }
-/// }
-/// let leaves = AtomicUsize::new(0);
-/// rayon_core::scope(|scope| grow(scope, 5, &leaves));
-/// assert_eq!(leaves.into_inner(), 32);
-/// ```
 pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
 /// As [`Scope`], but its jobs run oldest first; [`scope_fifo`] creates it.
-///
-/// ```
-/// use rayon_core::{ScopeFifo, ThreadPoolBuilder};
-/// use std::sync::Mutex;
-///
-/// fn note<'scope>(scope: &ScopeFifo<'scope>, text: &'scope str, notes: &'scope Mutex<String>) {
-///     scope.spawn_fifo(move |_| notes.lock().unwrap().push_str(text));
-/// }
-/// let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-/// let notes = Mutex::new(String::new());
-/// pool.scope_fifo(|scope| {
-///     note(scope, "do ", &notes);
-///     note(scope, "re ", &notes);
-///     note(scope, "mi", &notes);
-/// });
-/// assert_eq!(notes.into_inner().unwrap(), "do re mi"); // a `Scope` would give "mire do "
-/// ```
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One per worker of the scope's pool.
@@ -94,17 +58,6 @@ where
 
 /// As [`scope()`], but of the jobs that one worker spawned, the oldest runs first.
 ///
-/// ```
-/// let lines = ["first come", "first served"];
-/// let mut lengths = [0; 2];
-/// rayon_core::scope_fifo(|scope| {
-///     for (line, length) in lines.iter().zip(&mut lengths) {
-///         scope.spawn_fifo(move |_| *length = line.len());
-///     }
-/// });
-/// assert_eq!(lengths, [10, 12]);
-/// ```
-///
 /// # Panics
 ///
 /// As [`scope()`].
@@ -125,19 +78,6 @@ where
 /// The jobs run in the current pool. At the end, a caller that is a worker runs other jobs until
 /// they have ended. Any other caller blocks.
 ///
-/// ```
-/// use std::rc::Rc;
-///
-/// let words = Rc::new(["stays", "here"]); // cannot go to another thread
-/// let mut lengths = [0; 2];
-/// rayon_core::in_place_scope(|scope| {
-///     for (&word, length) in words.iter().zip(&mut lengths) {
-///         scope.spawn(move |_| *length = word.len());
-///     }
-/// });
-/// assert_eq!(lengths, [5, 4]);
-/// ```
-///
 /// # Panics
 ///
 /// As [`scope()`].
@@ -145,21 +85,11 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     in_place_scope_in(unsafe { registry::current() }, op)
 }
 
 /// As [`in_place_scope`], with jobs that run in the order of [`scope_fifo`].
-///
-/// ```
-/// let here = std::thread::current().id();
-/// let mut answer = 0;
-/// rayon_core::in_place_scope_fifo(|scope| {
-///     assert_eq!(std::thread::current().id(), here);
-///     scope.spawn_fifo(|_| answer = 42);
-/// });
-/// assert_eq!(answer, 42);
-/// ```
 ///
 /// # Panics
 ///
@@ -168,7 +98,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
@@ -176,7 +106,7 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -186,7 +116,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: used until this returns.
+    // SAFETY: the reference is not used after this returns.
     let owner = unsafe { Worker::current() };
     let scope = ScopeFifo::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -217,18 +147,6 @@ impl<'scope> Scope<'scope> {
     ///
     /// The newest job of a worker runs first. `body` gets the scope, so that it can spawn further
     /// jobs.
-    ///
-    /// ```
-    /// let mut numbers = [1, 2, 3, 4];
-    /// let (left, right) = numbers.split_at_mut(2);
-    /// rayon_core::scope(|scope| {
-    ///     scope.spawn(move |scope| {
-    ///         scope.spawn(move |_| right[0] = 30); // the scope waits for a job of a job, too
-    ///         left[0] = 10;
-    ///     });
-    /// });
-    /// assert_eq!(numbers, [10, 2, 30, 4]);
-    /// ```
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -238,24 +156,8 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// The captures of `body` are also dropped before that, because they may borrow data that lives
-    /// no longer than the scope.
-    ///
-    /// rayon-core 1.13 drops them after the last share. That may be while the scope returns or
-    /// later, so a program that runs on both must not rely on either.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    /// let shares = AtomicUsize::new(0);
-    /// pool.scope(|scope| {
-    ///     scope.spawn_broadcast(|_, _| {
-    ///         shares.fetch_add(1, Ordering::Relaxed);
-    ///     });
-    /// });
-    /// assert_eq!(shares.into_inner(), 3);
-    /// ```
+    /// The captures of `body` are dropped before that, too. rayon-core 1.13 may drop them later, so
+    /// a program that runs on both must not rely on either.
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -275,19 +177,8 @@ impl<'scope> ScopeFifo<'scope> {
         }
     }
 
-    /// Puts a job into the scope. The job may start at once, and has ended when the scope returns.
-    ///
-    /// Of the jobs that one worker put into one scope, the oldest runs first. `body` gets the
-    /// scope, so that it can spawn further jobs.
-    ///
-    /// ```
-    /// let (mut first, mut second) = (0, 0);
-    /// rayon_core::scope_fifo(|scope| {
-    ///     scope.spawn_fifo(|_| first = 1);
-    ///     scope.spawn_fifo(|_| second = 2);
-    /// });
-    /// assert_eq!((first, second), (1, 2));
-    /// ```
+    /// Puts a job into the scope, as [`Scope::spawn`]. Of the jobs that one worker put into one
+    /// scope, the oldest runs first.
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -296,34 +187,15 @@ impl<'scope> ScopeFifo<'scope> {
         let registry = &self.base.registry;
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
-                // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed
-                // no later. When the last job runs, as many tokens as jobs were executed.
+                // SAFETY: the scope, and the FIFO in it, lives until the job has run. The token is
+                // executed no later: when the last job runs, as many tokens as jobs were executed.
                 worker.push(unsafe { self.fifos[worker.index()].push(job) });
             }
             _ => registry.inject(job),
         });
     }
 
-    /// Runs `body` once on every worker of the scope's pool before the scope returns.
-    ///
-    /// The captures of `body` are also dropped before that, because they may borrow data that lives
-    /// no longer than the scope.
-    ///
-    /// rayon-core 1.13 drops them after the last share. That may be while the scope returns or
-    /// later, so a program that runs on both must not rely on either.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    /// let sum_of_indices = AtomicUsize::new(0);
-    /// pool.scope_fifo(|scope| {
-    ///     scope.spawn_broadcast(|_, context| {
-    ///         sum_of_indices.fetch_add(context.index(), Ordering::Relaxed);
-    ///     });
-    /// });
-    /// assert_eq!(sum_of_indices.into_inner(), 0 + 1 + 2);
-    /// ```
+    /// Does the same as [`Scope::spawn_broadcast`].
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,

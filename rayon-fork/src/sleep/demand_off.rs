@@ -1,5 +1,5 @@
-//! The counterpart of `demand.rs` in a build without private jobs: the same names. Every push
-//! notifies the counters, and no worker requests jobs.
+//! The counterpart of `demand.rs` in a build without private jobs. Every push notifies the
+//! counters, and no worker requests jobs.
 
 use std::fmt;
 
@@ -25,7 +25,6 @@ impl StealRequest {
     pub(super) fn describe(&self, _pool: &mut fmt::DebugStruct<'_, '_>) {}
 }
 
-// The counterpart with requests uses `self` in each of these.
 #[allow(clippy::unused_self)]
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]

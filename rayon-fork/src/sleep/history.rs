@@ -1,19 +1,14 @@
 //! Adaptive spin-then-park: how long an idle worker spins before it blocks.
 //!
-//! A worker that falls asleep just before the next job arrives pays for a wake-up. If the gaps
-//! between jobs are shorter than a wake-up costs, it is cheaper to go on searching. If the gaps are
-//! long, the search only burns CPU time. So the last searching workers *spin*: before they park,
-//! they search for as long as a wake-up costs. Each worker measures that cost, and remembers
-//! whether a job came in time.
+//! A worker that falls asleep just before the next job arrives pays for a wake-up. So the last
+//! searching workers *spin*: before they park, they search for as long as a wake-up costs. Each
+//! worker measures that cost, and remembers whether a job came in time.
 //!
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
-//! job. If more threads are runnable than there are CPUs, a yield costs a time slice of each of
-//! them. So a worker whose yield takes as long as a time slice stops spinning. In its next searches
-//! it pauses instead of yielding. The more often such a yield happens, the more searches do without
-//! yields. A shorter yield went to a thread that soon gave the CPU back. An example is an external
-//! thread that works between two jobs for the pool. Without yields that thread would wait for whole
-//! time slices. An oversubscribed pool, with more workers than CPUs, always yields. There, a long
-//! yield mostly went to another worker of the pool, or to the thread that waits for it.
+//! job. If there are more runnable threads than CPUs, a yield may cost time slices. So a worker
+//! whose yield takes as long as a time slice stops spinning, and pauses instead of yielding in its
+//! next searches. An oversubscribed pool, with more workers than CPUs, always yields. There, a long
+//! yield mostly went to another worker, or to the thread that waits for the pool.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -24,41 +19,38 @@ use super::counters::{PropagationOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// How long it takes to wake a thread, until that was measured. From a virtual machine of two CPUs,
-/// where a halted CPU is slow to come back.
+/// How long it takes to wake a thread, until that was measured: from a virtual machine of two CPUs.
 const A_WAKE_UP: Duration = Duration::from_micros(25);
 
-/// Bounds of the wake-ups that count. A guess: a shorter one says that the thread had hardly
-/// blocked, and a longer one that other threads had the CPU.
+/// Bounds of the wake-ups that count. A guess: after a shorter one the thread had hardly blocked,
+/// and in a longer one other threads had the CPU.
 const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
-/// A yield that takes longer gave the CPU to a thread that kept it for its time slice. On Linux
-/// with two CPUs or more, a time slice lasts some milliseconds.
+/// A longer yield gave the CPU to a thread that kept it for its time slice: on Linux with several
+/// CPUs, some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
-/// Workers spin while at most this many search. The number is from simulations. Suppose only one
-/// worker may spin. Then the others sleep between two short fork-join regions of a stream, and each
-/// region waits for wake-ups. If all workers spin, tiny jobs on many cores take up to twice as
-/// long.
+/// Workers spin while at most this many search. From simulations: if only one worker may spin, the
+/// others sleep between short fork-join regions. If all may, tiny jobs on many cores take up to
+/// twice as long.
 const SPINNERS: usize = 3;
 
-/// The failures that one success pays for. With more, jobs that come at random moments cost more
-/// CPU time and come no sooner; with none, attempts end where one in two succeeds.
+/// The failures that one success pays for. With more, jobs that come at random cost more CPU time
+/// and come no sooner. With 0, attempts end where one in two succeeds.
 const A_SUCCESS: usize = 2;
 
 /// The most failures that are paid for.
 const MOST_CREDIT: usize = 16;
 
-/// In an oversubscribed pool, workers spin this many times as long, while they have credit. There
-/// the kernel often puts a woken thread behind a running one, while a spinning worker yields the
-/// CPU to others. A job that comes after the time of a wake-up earns no credit: without that rule,
-/// workers would wait for timers, and burn more CPU time than they save.
+/// In an oversubscribed pool, workers with credit spin this many times as long. There the kernel
+/// often puts a woken thread behind a running one, while a spinning worker yields its CPU. A job
+/// that comes later than a wake-up earns no credit: otherwise workers would wait for timers.
 const WIDE_POOLS_SPIN: u32 = 4;
 
-/// The credit with which a worker of such a pool begins. In the shorter time it may never earn any.
+/// The credit with which a worker of an oversubscribed pool begins.
 const FIRST_CREDIT: usize = 4;
 
 /// The longest back-off skips 2^N − 1 attempts.
@@ -68,10 +60,10 @@ const MOST_UNSUCCESSFUL: usize = 8;
 /// nanoseconds.
 const PAUSES: usize = 16;
 
-/// After a short job, this many are not timed. A guess.
+/// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The searches of a worker that does not yield. A guess: together some ten microseconds.
+/// The searches of a worker that does not yield. A guess: some ten microseconds.
 const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.
@@ -89,14 +81,13 @@ impl Default for WakeUpCost {
 }
 
 impl WakeUpCost {
-    /// Returns the time for which a thread may spin in place of a wake-up. The woken thread loses
-    /// the measured time. Its waker, and the kernel, are busy for about as long.
+    /// Returns the time for which a thread may spin in place of a wake-up. The wake-up costs its
+    /// waker and the kernel about as much as the woken thread.
     pub(crate) fn get(&self) -> Duration {
-        // Relaxed, here and below: it only steers a heuristic, as does `LeftOut`.
+        // Relaxed, here and below: the time only steers a heuristic.
         2 * Duration::from_nanos(self.average.load(Ordering::Relaxed) as u64)
     }
 
-    /// A wake-up took that long.
     pub(crate) fn took(&self, time: Duration) {
         let time = nanoseconds(time.clamp(*WAKE_UPS.start(), *WAKE_UPS.end()));
         let average = self.average.load(Ordering::Relaxed);
@@ -105,7 +96,6 @@ impl WakeUpCost {
     }
 }
 
-/// `time` is at most a second.
 #[allow(clippy::cast_possible_truncation)]
 fn nanoseconds(time: Duration) -> usize {
     time.as_nanos() as usize
@@ -117,8 +107,7 @@ struct LeftOut(AtomicUsize);
 
 impl LeftOut {
     /// Returns whether no attempt is left to skip. If one is left, this call uses it up.
-    // Relaxed, here and below: the number only steers a heuristic. If several threads use it at a
-    // time, a lost update makes the guess no worse.
+    // Relaxed, here and below: the number only steers a heuristic.
     fn are_over(&self) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         if left > 0 {
@@ -132,11 +121,9 @@ impl LeftOut {
     }
 }
 
-/// Decides whether to attempt something that often fails. A success earns credit, and pays for
-/// some failures. Without credit, each failure doubles the number of attempts that are skipped, as
-/// a sender backs off after collisions.
-///
-/// So attempts go on for as long as one in three succeeds.
+/// Decides whether to attempt something that often fails. A success pays for some failures. Without
+/// credit, each failure doubles the number of attempts that are skipped. So attempts go on while
+/// one in three succeeds.
 #[derive(Default)]
 pub(crate) struct Backoff {
     /// The failures that earlier successes pay for, up to [`MOST_CREDIT`].
@@ -147,17 +134,15 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Returns whether to attempt it now. If not, this call was one of the skipped attempts.
+    /// Returns whether to attempt it now. If not, this call is one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.left_out.are_over()
     }
 
-    /// Returns whether the last attempts were mostly successful.
     fn has_credit(&self) -> bool {
         self.credit.load(Ordering::Relaxed) > 0
     }
 
-    /// The attempt was unsuccessful.
     pub(crate) fn was_unsuccessful(&self) {
         let credit = self.credit.load(Ordering::Relaxed);
         if credit > 0 {
@@ -169,7 +154,6 @@ impl Backoff {
         self.left_out.set((1 << unsuccessful) - 1);
     }
 
-    /// The attempt was successful.
     pub(crate) fn was_worth_it(&self) {
         let credit = self.credit.load(Ordering::Relaxed);
         if credit < MOST_CREDIT {
@@ -182,13 +166,12 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker no longer counts the expensive ones. On a busy
-/// host a single cheap yield proves little. A guess.
+/// After this many cheap yields in a row, a worker forgets the expensive ones. A guess: on a busy
+/// host one cheap yield proves little.
 const CHEAP_AGAIN: usize = 8;
 
-/// Decides whether to yield. After an expensive yield, some searches do not yield, and each further
-/// expensive yield doubles their number. The worker tries again, because the CPU need not have gone
-/// to a thread of another program.
+/// Decides whether to yield. After an expensive yield some searches do not yield, and each further
+/// one doubles their number. The CPU may have gone to another worker, so the worker tries again.
 #[derive(Default)]
 pub(crate) struct Yielding {
     expensive: Backoff,
@@ -198,7 +181,7 @@ pub(crate) struct Yielding {
 }
 
 impl Yielding {
-    /// Returns whether to yield in this search. If not, this call was one of the skipped attempts.
+    /// Returns whether to yield in this search. If not, this call is one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.expensive.try_begin()
     }
@@ -230,23 +213,21 @@ pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
     since: Cell<Option<Instant>>,
-    /// The time at which the worker found its last job. The next search takes it out.
+    /// When the worker found its last job. The next search takes this out.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
-    /// The number of next jobs that are not timed.
     untimed: Cell<u32>,
     yielding: Yielding,
-    /// The number of rounds that remain in this search if it does not yield. `None` if it yields.
+    /// If this search does not yield: the number of rounds that remain.
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
     wake_up: WakeUpCost,
-    /// For how many times the cost of a wake-up the worker spins while it has credit.
+    /// While it has credit, the worker spins this many times the cost of a wake-up.
     spins_for: u32,
 }
 
 impl SearchHistory {
-    /// Creates the record of one worker, for a pool of `workers` workers on `cpus` CPUs.
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
         let is_wide = workers > cpus;
         let yielding = Yielding {
@@ -266,7 +247,6 @@ impl SearchHistory {
         }
     }
 
-    /// Creates the record of a worker whose last job was long.
     #[cfg(all(test, not(fork_loom)))]
     pub(super) fn of_long_jobs() -> Self {
         Self {
@@ -275,12 +255,10 @@ impl SearchHistory {
         }
     }
 
-    /// The worker has slept, and waking it took that long.
     pub(super) fn was_woken(&self, took: Duration) {
         self.wake_up.took(took);
     }
 
-    /// The worker found a job, and runs it next.
     pub(super) fn job_found(&self) {
         // Reading a clock twice takes about as long as a small job.
         let untimed = self.untimed.get();
@@ -294,28 +272,26 @@ impl SearchHistory {
         }
     }
 
-    /// The worker is out of jobs.
     fn job_ended(&self) {
         if let Some(found) = self.found.take() {
             self.learn(found.elapsed());
         }
     }
 
-    /// Records for how long the result of the last search kept the worker busy.
+    /// Records how long the last search kept the worker busy.
     fn learn(&self, busy: Duration) {
         let is_long = busy > self.wake_up.get();
         self.finds_long_jobs.set(is_long);
         self.untimed.set(if is_long { 0 } else { UNTIMED });
     }
 
-    /// Returns whether the last job that the worker found was long. A job is long if it, and all
-    /// the work it led to, kept the worker busy for longer than a wake-up costs.
+    /// Returns whether the last job was long. A job is long if it, and all the work it led to, took
+    /// longer than a wake-up costs.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
 
-    /// The first round found nothing. Pauses for a moment, in which a pushing worker may expose a
-    /// job.
+    /// The first round found nothing. Pauses, so that a pushing worker may expose a job.
     pub(super) fn begin_rests(&self) {
         self.job_ended();
         self.without_yields
@@ -338,18 +314,15 @@ impl SearchHistory {
         is_cheap
     }
 
-    /// Returns whether each CPU has several workers of the pool.
     pub(crate) fn shares_cpus(&self) -> bool {
         self.shares_cpus
     }
 
-    /// Returns whether this search does not yield.
     pub(super) fn yields_are_expensive(&self) -> bool {
         self.without_yields.get().is_some()
     }
 
-    /// Returns whether the worker begins to spin, given that `searching` workers search. If only
-    /// the back-off forbids it, this call was one of the skipped attempts.
+    /// Returns whether the worker begins to spin while `searching` workers search.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
             searching <= SPINNERS && !self.yields_are_expensive() && self.spinning.try_begin();
@@ -359,12 +332,11 @@ impl SearchHistory {
         begins
     }
 
-    /// Returns whether the worker goes on spinning, given that `searching` workers search. If its
-    /// time is over, records that spinning was unsuccessful.
+    /// Returns whether the worker goes on spinning while `searching` workers search. Records a
+    /// failure if its time is over.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
         if searching > SPINNERS {
-            // Enough others search, so this worker stops. That says nothing about whether spinning
-            // is worth it.
+            // Enough others search. That says nothing about whether spinning is worth it.
             return false;
         }
         let goes_on = self.has_spun_less_than(self.wake_ups() * self.wake_up.get());
@@ -374,7 +346,6 @@ impl SearchHistory {
         goes_on
     }
 
-    /// Returns for how many times the cost of a wake-up the worker spins.
     fn wake_ups(&self) -> u32 {
         if self.spinning.has_credit() {
             self.spins_for
@@ -405,7 +376,7 @@ pub(crate) fn pause() {
 mod tests {
     use super::*;
 
-    /// Returns how many of `times` calls in a row were attempts, if each attempt fails.
+    /// Returns how many of `times` attempts in a row are made, if each fails.
     fn unsuccessful(backoff: &Backoff, times: usize) -> usize {
         (0..times)
             .filter(|_| backoff.try_begin())
@@ -441,18 +412,7 @@ mod tests {
                 _ => backoff.was_unsuccessful(),
             })
             .count();
-        // The first one had to wait.
         assert!(attempts > 2_700, "{attempts}");
-    }
-
-    #[test]
-    fn each_unsuccessful_time_leaves_out_more() {
-        let backoff = Backoff::default();
-        // The first attempt, and then one attempt each after 1, 3 and 7 skipped ones.
-        assert_eq!(
-            [1, 2, 4, 8].map(|times| unsuccessful(&backoff, times)),
-            [1; 4]
-        );
     }
 
     #[test]
@@ -502,14 +462,13 @@ mod tests {
     fn an_oversubscribed_pool_yields_on_however_long_that_takes() {
         let history = SearchHistory::new(2, 1);
         history.begin_rests();
-        // Other runnable threads on the only CPU make this thread's yields expensive.
+        // The only CPU may have other threads, which make yields expensive.
         assert!((0..100).all(|_| history.rest()) && !history.yields_are_expensive());
     }
 
     #[test]
     fn expensive_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
-        // Yields of an oversubscribed pool are never expensive, so no yield of this loop is
-        // expensive by chance.
+        // In an oversubscribed pool no yield is expensive by chance.
         let yielding = SearchHistory::new(2, 1).yielding;
         yielding.expensive.was_unsuccessful();
         let forgotten_after = 1
@@ -530,7 +489,7 @@ mod tests {
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
         assert!(!history.spinning.has_credit());
-        // In the future, so that no time has passed, however busy the host is.
+        // In the future, so that no time has passed.
         history
             .since
             .set(Some(Instant::now() + Duration::from_secs(3600)));
@@ -557,7 +516,6 @@ mod tests {
         assert!(history.yields_are_expensive() && !history.try_begin(1));
         let rests = 1 + (0..100).take_while(|_| history.rest()).count();
         assert_eq!(rests, SEARCHES as usize);
-        // That was the only search to skip.
         history.begin_rests();
         assert!(!history.yields_are_expensive());
     }

@@ -1,12 +1,9 @@
-//! Everything about falling asleep and being woken: how long a worker searches, when it sleeps, and
-//! which workers a thread wakes.
+//! How long a worker searches, when it falls asleep, and which workers a thread wakes.
 //!
-//! This file has the policy and the order of steps, which are the same for every variant.
-//! `counters/` says how workers are counted, and `parking.rs` how one blocks. `README.md` argues
-//! why no wake-up is lost; the comments cite its sections.
+//! This file has the order of steps, which all variants share. `counters/` counts workers, and
+//! `parking.rs` blocks them. `README.md` argues why no wake-up is lost; comments cite its sections.
 
 mod counters;
-// A model runs the real one in every build.
 #[cfg_attr(
     not(any(fork_loom, all(feature = "demand", target_has_atomic = "64"))),
     path = "demand_off.rs"
@@ -23,7 +20,6 @@ mod tests;
 pub(crate) use counters::MAX_WORKERS;
 pub(crate) use history::SearchHistory;
 pub(crate) use history::pause;
-// For external threads, if they spin at all.
 #[allow(unused_imports)]
 pub(crate) use history::{Backoff, WakeUpCost, Yielding};
 
@@ -39,38 +35,32 @@ use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::time::Duration;
 
-/// The unsuccessful searches, each followed by a yield, before a worker becomes sleepy. Inherited
-/// from rayon-core. A model needs none, as an early search that finds nothing changes nothing.
+/// The unsuccessful searches before a worker becomes sleepy. Inherited from rayon-core. A model
+/// needs none, because an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The way in which this build counts: the first part of the name in `branches.toml` and in every
-/// trial record.
+/// The counters' part of the variant's name.
 pub(crate) const VARIANT: &str = Selected::NAME;
 
-/// Returns whether this build's counters use `word`.
 #[cfg(feature = "instrument")]
 pub(crate) fn uses_word(word: hooks::Word) -> bool {
     <Selected as SleepCounters>::uses(word)
 }
 
-/// The queues that a worker scans before it blocks. The worker itself calls each method, which may
-/// err only towards `true`.
+/// The queues that a worker scans before it blocks. The results may err only towards `true`.
 pub(crate) trait Queues {
-    /// Returns whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
-    /// Returns whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
-    /// Returns how many other workers have a job on their deques, or if jobs are long, how many
-    /// jobs there are. Returns at most `at_most`.
+    /// Returns how many other workers have a job on their deques. If jobs are long, returns how
+    /// many jobs there are. Returns at most `at_most`.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// The worker is about to block: gives back memory that it needs only for many jobs. Returns
-    /// `false` if it should search once more before it blocks.
+    /// The worker is about to block: frees memory that only many jobs need. Returns `false` if the
+    /// worker should search once more before it blocks.
     fn give_back(&self) -> bool {
         true
     }
 
-    /// Returns whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
         self.stealable(1) > 0
     }
@@ -80,7 +70,6 @@ pub(crate) trait Queues {
 pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
-    /// The worker's record of its searches, if it may [spin](SearchHistory) before it parks.
     history: Option<&'p SearchHistory>,
 }
 
@@ -103,14 +92,14 @@ impl Phase {
 }
 
 impl IdlePeriod<'_> {
-    /// Returns whether an unsuccessful search may look for private jobs. It may not just before the
-    /// worker sleeps, because the worker then scans all jobs.
+    /// Returns whether an unsuccessful search may scan private jobs. The last search before a sleep
+    /// need not, because the worker then scans all jobs.
     #[inline]
     pub(crate) fn may_scan_private_jobs(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Returns how many searches before this one were unsuccessful, as far as they are counted.
+    /// Returns how many searches of this period were unsuccessful, up to [`ROUNDS_UNTIL_SLEEPY`].
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
@@ -122,8 +111,7 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// Lets the worker search once more, instead of all rounds again: a producer notified, but the
-    /// worker saw no job.
+    /// Lets the worker search once instead of all rounds again: a producer notified.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -132,10 +120,8 @@ impl IdlePeriod<'_> {
 /// The searching and the sleeping workers of a pool, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// The slot of each worker, on cache lines of its own: a waker that probes one worker must not
-    /// disturb the next.
+    /// One slot for each worker, on cache lines of its own.
     slots: Box<[CachePadded<S>]>,
-    /// The steal request, on separate cache lines if it is used.
     request: CachePadded<StealRequest>,
 }
 
@@ -143,8 +129,8 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
     + size_of::<CachePadded<StealRequest>>());
 
 impl Sleep {
-    /// Creates the state of a pool of `workers` workers, all of them active. `is_fifo` says whether
-    /// they take their oldest job first.
+    /// Creates the state of a pool of `workers` active workers. If `is_fifo`, they take their
+    /// oldest job first.
     ///
     /// # Panics
     ///
@@ -157,8 +143,7 @@ impl Sleep {
 }
 
 impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
-    /// Adds the counts and the state of each worker's slot to the description of a pool. It is for
-    /// people: the values are not of one moment.
+    /// Describes the pool to people: the values are not of one moment.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME)
             .field("sleeping", &self.counters.sleeping());
@@ -177,7 +162,6 @@ impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    /// Creates the state of a pool in which every push notifies the counters.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {
         Self::with_request(workers, StealRequest::of_notified())
@@ -196,12 +180,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Creates the record of a worker's searches.
     pub(crate) fn history(&self) -> SearchHistory {
         SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker` ran out of work and starts to search. It records its searches in `history`.
+    /// `worker` ran out of work and starts to search.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
@@ -218,8 +201,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker found work, or its latch was set. It wakes sleepers to search in its place,
-    /// because producers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or its latch was set. It wakes sleepers in its place, because
+    /// producers may have relied on its search (README, section 6).
     #[inline]
     // The period is over, and must not be used again.
     #[allow(clippy::needless_pass_by_value)]
@@ -240,9 +223,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.after_search();
     }
 
-    /// The worker stopped searching while others search. Returns how many sleepers should help
-    /// them, at most two. If jobs are long, workers that wake up one after the other would all come
-    /// late. Short jobs end before a woken worker comes, and that worker is in the way.
+    /// Returns how many sleepers should help the workers that still search, at most two. If jobs
+    /// are long, workers that wake up one after the other would come late. Short jobs end before a
+    /// woken worker comes.
     #[inline]
     fn wanted_beside_searchers(&self, history: &SearchHistory, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !history.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -252,10 +235,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// One whole search was unsuccessful. The worker yields, or becomes sleepy, or sleeps on
-    /// `latch` until there is a reason not to.
-    ///
-    /// The caller probes `latch` and searches again after every return.
+    /// One whole search was unsuccessful. The worker yields, becomes sleepy, or sleeps until there
+    /// is a reason not to. The caller probes `latch` and searches again after every return.
     #[inline]
     pub(crate) fn found_nothing(
         &self,
@@ -292,8 +273,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker pushed one job on its own deque. `queue_was_empty` says whether the deque
-    /// was empty before.
+    /// The calling worker pushed one job on its own deque.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
@@ -301,14 +281,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.notify_job(queue_was_empty);
     }
 
-    /// An external thread injected one job. `queue_was_empty` says whether the injector was empty
-    /// before.
+    /// An external thread injected one job.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
-        // stored before the fence, and the sleepers are read after it. If that read misses a
-        // sleeper, the sleeper must find the job (README, section 5). An injected job has no owner
-        // that would come back for it, so this fence is never left out.
+        // stored before the fence, and the sleepers are read after it. A sleeper that this read
+        // misses must find the job (README, section 5). An injected job has no owner that comes
+        // back for it, so this fence is never left out.
         fence(Ordering::SeqCst);
         self.notify_job(queue_was_empty);
     }
@@ -318,7 +297,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
-    /// Wakes `worker` if it sleeps. Returns `true` if it slept, and now runs.
+    /// Wakes `worker` if it sleeps, and returns whether it slept.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
         let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
         hooks::count_if(was_asleep, Event::WakeSent);
@@ -348,7 +327,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker would become sleepy now.
     fn begins_to_spin(&self, history: Option<&SearchHistory>) -> bool {
         PropagationOf::<C>::SPINS
             && history.is_some_and(|history| history.try_begin(self.counters.searching()))
@@ -367,7 +345,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch: &CoreLatch,
         queues: &impl Queues,
     ) {
-        // The worker must not be counted as asleep during this, because freeing takes a while.
+        // Freeing takes a while, and the worker must not count as asleep meanwhile.
         if !queues.give_back() {
             idle.stay_sleepy();
             return;
@@ -386,9 +364,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Sets the latch to "sleeping", and counts the worker as asleep. If the latch is set or a
-    /// producer has notified, does not count it, and returns `false`. Call it in the critical
-    /// section that ends in blocking or arming.
+    /// Sets the latch to "sleeping", and counts the worker as asleep. Returns `false` and counts
+    /// nothing if the latch is set or a producer has notified. Call it in the critical section that
+    /// ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -405,8 +383,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// For fences without a scan. The worker blocks if no producer has notified since its last
-    /// search began, and no job was injected.
+    /// For fences without a scan: blocks if no producer has notified since the last search began,
+    /// and no job was injected.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -429,11 +407,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         })
     }
 
-    /// For fences with a scan. The worker registers unless a producer has notified, scans every
-    /// queue once more, and only then blocks.
-    ///
-    /// The scan takes long in a wide pool, so the worker makes it without the lock. A producer that
-    /// picks this worker must not wait for it. The slot is armed meanwhile (README, section 7).
+    /// For fences with a scan: registers unless a producer has notified, scans every queue, then
+    /// blocks. The scan takes long in a wide pool, and a waker must not wait for it. So the worker
+    /// does not hold the lock, and the slot is armed meanwhile (README, section 7).
     fn scan_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -444,8 +420,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section. If a thread
-        // sets the latch in between, it must find the slot armed when it comes to wake this worker.
+        // A thread that sets the latch after it says "sleeping" must find the slot armed. So both
+        // change in one critical section.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return None;
         }
@@ -460,7 +436,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 }
 
-/// A worker's search has found a job, which it runs next.
 #[inline]
 pub(crate) fn job_found(history: &SearchHistory) {
     if history::SPINS {
@@ -468,8 +443,8 @@ pub(crate) fn job_found(history: &SearchHistory) {
     }
 }
 
-/// After an unsuccessful search with `rounds_left` rounds left, gives other threads a moment.
-/// Returns `false` if the worker should become sleepy with the next search.
+/// After an unsuccessful search, gives other threads a moment. Returns `false` if the worker should
+/// become sleepy with the next search.
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> bool {
     match history {
@@ -487,13 +462,13 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
     }
 }
 
-/// Returns how many queues have work for other workers than the one that stopped searching, which
-/// is no longer counted. Returns at most `at_most`.
-// Not inlined: the job that the worker found runs in its caller's frame, and jobs nest.
+/// The calling worker has stopped searching, and is no longer counted. Returns how many queues have
+/// work for others, at most `at_most`.
+// Not inlined: the found job runs in its caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // A producer that relied on this worker fenced, or was made to fence, before it read the
-    // counters. This is the same pair as between a producer and a sleeper.
+    // As a sleeper's fence before its scan: a producer that relied on this worker fenced before it
+    // read the counters.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

@@ -7,9 +7,8 @@
 //! | parked | is blocked                            | yes          | claims it and signals it   |
 //! | woken  | is about to run                       | no           | leaves it alone             |
 //!
-//! The state changes only under the slot's lock. Every change between "awake" or "woken" and the other two
-//! changes S with it, so S is exact whenever no lock is held. "Armed" exists only in variants that
-//! scan the queues without holding the lock (README, section 7).
+//! The state changes only under the slot's lock, and S changes with it. So S is exact whenever no
+//! lock is held. "Armed" exists only in variants that scan without the lock (README, section 7).
 
 use super::history::SPINS;
 use crate::hooks::{self, Event};
@@ -23,44 +22,37 @@ pub(crate) enum State {
     Awake,
     Armed,
     Parked,
-    /// Awake as soon as its thread runs: a waker found it parked at that moment.
+    /// A waker found it parked at that moment.
     Woken(Instant),
 }
 
-/// How a worker blocks and is woken.
-///
-/// The pool uses one implementation, [`Slot`]. It is a trait because the models also run slots with
-/// a planted mistake, and mistakes have no place in the code that ships.
+/// How a worker blocks and is woken. It is a trait because the models also run slots with a planted
+/// mistake.
 pub(crate) trait ParkingSlot: Send + Sync {
-    /// Creates a slot whose worker is awake.
     fn new() -> Self;
 
     /// Under the lock: runs `commit`, and if that returns `true`, blocks the worker until it is
-    /// woken. Returns how long the wake-up took, if that is measured.
-    ///
-    /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
+    /// woken. `commit` registers the worker as a sleeper, or returns `false`. Returns how long the
+    /// wake-up took, if that is measured.
     fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration>;
 
-    /// Under the lock: runs `commit`, and if that returns `true`, arms the slot. Returns `true` if
-    /// it is armed.
-    ///
-    /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
+    /// Under the lock: runs `commit`, as [`park_if`](Self::park_if), and if that returns `true`,
+    /// arms the slot. Returns whether it is armed.
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
-    /// Ends a successful [`try_arm`](Self::try_arm): blocks until woken, unless a waker claimed the
-    /// worker meanwhile. Returns as [`park_if`](Self::park_if).
+    /// Ends a successful [`try_arm`](Self::try_arm): blocks, unless a waker claimed the worker.
+    /// Returns as [`park_if`](Self::park_if).
     fn park_unless_claimed(&self) -> Option<Duration>;
 
-    /// Ends a successful [`try_arm`](Self::try_arm) without blocking, because there is a job to
-    /// run. Under the lock: runs `unregister`, unless a waker did so already.
+    /// Ends a successful [`try_arm`](Self::try_arm) without blocking. Under the lock: runs
+    /// `unregister`, unless a waker did so already.
     fn disarm(&self, unregister: impl FnOnce());
 
-    /// If the worker is armed or parked, makes it continue, and runs `unregister` for it under the
-    /// lock. Returns `true` if so.
+    /// If the worker is armed or parked, lets it continue, runs `unregister` for it under the lock,
+    /// and returns `true`.
     fn wake(&self, unregister: impl FnOnce()) -> bool;
 }
 
-/// The slot that the pool uses: a state under a mutex, and a condition variable.
 pub(crate) struct Slot {
     pub(super) state: Mutex<State>,
     pub(super) unparked: Condvar,
@@ -71,8 +63,6 @@ assert_size!(
 );
 
 impl Slot {
-    /// Blocks with `state` released until another thread wakes the worker. Returns how long the
-    /// wake-up took, if that is measured.
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) -> Option<Duration> {
         *state = State::Parked;
         hooks::count(Event::Sleep);
@@ -143,15 +133,15 @@ impl ParkingSlot for Slot {
                 self.unparked.notify_all();
             }
         }
-        // The waker unregisters the worker. The sleeper's thread may take long to run, and other
-        // threads must at once stop counting it as a sleeper. This happens under the lock, so that
-        // the worker cannot continue while it is still counted as asleep.
+        // The waker unregisters the worker, because the sleeper's thread may take long to run. It
+        // does so under the lock: otherwise the worker could continue while it still counts as
+        // asleep.
         unregister();
         true
     }
 }
 
-/// Shows the state, or `Locked` while another thread changes it. It never blocks.
+/// Shows the state, or `Locked`. It never blocks.
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state.try_lock() {

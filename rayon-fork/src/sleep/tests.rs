@@ -1,8 +1,7 @@
-//! The policy and the slots, with one thread where that is enough, and with two where blocking is
-//! the point.
+//! The policy and the slots.
 
 use super::counters::variants::for_every_variant;
-use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, dimensions::*};
+use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS_UNTIL_SLEEPY, SearchHistory, Sleep};
 use crate::core_latch::CoreLatch;
@@ -36,11 +35,10 @@ impl Watchdog {
     }
 }
 
-/// How long another thread may take for what should take microseconds. Miri has a clock of its own,
-/// which goes on with every step of every thread.
+/// How long another thread may take for what should take microseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues with contents that the test sets. They count how often a worker scans them.
+/// Queues with contents that the test sets.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
@@ -75,8 +73,7 @@ fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) 
     (sleep, idle, CoreLatch::new())
 }
 
-/// Returns the number of calls that a worker makes until it scans the queues for the last time
-/// before it blocks.
+/// Returns the number of calls until the worker scans the queues before it blocks.
 fn rounds_until_scan<C: SleepCounters>(
     sleep: &Sleep<C>,
     idle: &mut IdlePeriod<'_>,
@@ -130,68 +127,8 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
     }
 }
 
-fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: SleepCounters>() {
-    for (broadcasts, injected) in [(true, false), (false, true)] {
-        let (sleep, mut idle, latch) = one_worker::<C>();
-        let queues = Scripted {
-            broadcasts,
-            injected,
-            ..Scripted::default()
-        };
-        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
-        assert_eq!(sleep.counters.sleeping(), 0);
-        assert!(!sleep.wake_worker(0), "its slot must be awake");
-        assert!(latch.try_get_sleepy(), "its latch must be as before");
-    }
-}
-
-fn a_stealable_job_keeps_a_worker_awake_if_events_are_not_counted<C: SleepCounters>() {
-    if FenceOf::<C>::SCANS_BEFORE_SLEEP {
-        let (sleep, mut idle, latch) = one_worker::<C>();
-        let queues = Scripted {
-            stealable: 1,
-            ..Scripted::default()
-        };
-        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
-        assert_eq!(sleep.counters.sleeping(), 0);
-    }
-}
-
-fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: SleepCounters>() {
-    if !FenceOf::<C>::SCANS_BEFORE_SLEEP {
-        return; // It scans under the lock, so no waker can claim it before it blocks.
-    }
-    for injected in [false, true] {
-        let (sleep, mut idle, latch) = one_worker::<C>();
-        let claim = || assert!(sleep.wake_worker(0), "it is armed while it scans");
-        let queues = Scripted {
-            injected,
-            meanwhile: Some(&claim),
-            ..Scripted::default()
-        };
-        rounds_until_scan(&sleep, &mut idle, &latch, &queues);
-        assert_eq!(sleep.counters.sleeping(), 0);
-    }
-}
-
-fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
-    let (sleep, mut idle, latch) = one_worker::<C>();
-    // SAFETY: `latch` lives until the end of this function.
-    assert!(!unsafe { CoreLatch::set(&raw const latch) });
-    let queues = Scripted::default();
-    for _ in 0..100 {
-        sleep.found_nothing(&mut idle, &latch, &queues);
-    }
-    assert_eq!((queues.scans.get(), sleep.counters.sleeping()), (0, 0));
-    sleep.end_search(idle, &queues);
-    assert_eq!(sleep.counters.inactive(), 0);
-}
-
-/// Waits until the first `workers` workers are blocked.
-///
-/// It is not enough that they are counted as asleep. A split layout counts a worker first, and then
-/// lets it back out if a producer has notified. If a test notified in between, it would wait for a
-/// wake-up that no thread has to send.
+/// Waits until the first `workers` workers are blocked. It is not enough that they count as asleep:
+/// a split layout counts a worker first, and lets it back out if a producer notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -225,14 +162,6 @@ fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
     );
 }
 
-fn a_sleeper_is_woken_by_an_injected_job<C: SleepCounters>() {
-    is_woken::<C>(|sleep, _| sleep.job_injected(true));
-}
-
-fn a_sleeper_is_woken_by_a_pushed_job<C: SleepCounters>() {
-    is_woken::<C>(|sleep, _| sleep.job_pushed(true));
-}
-
 fn a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounters>() {
     is_woken::<C>(|sleep, _| {
         let searcher = sleep.begin_search(1, None);
@@ -249,18 +178,7 @@ fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
     });
 }
 
-fn a_sleeper_is_woken_by_the_setter_of_its_latch<C: SleepCounters>() {
-    is_woken::<C>(|sleep, latch| {
-        // SAFETY: `is_woken` keeps the latch until the owner's thread has ended.
-        if unsafe { CoreLatch::set(latch) } {
-            assert!(sleep.wake_worker(0));
-        } else {
-            panic!("a worker that is counted as asleep has said so on its latch");
-        }
-    });
-}
-
-/// The workers of the lowest indices are woken first, and no more than necessary.
+/// The workers of the lowest indices are woken first.
 fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
@@ -291,11 +209,10 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Returns worker 0 of `sleep` after as many unsuccessful rounds as it always makes.
+/// Returns worker 0 of `sleep` after all rounds.
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // Sets the phase instead of searching so often: on a busy host the yields may be expensive, and
-    // then no worker spins.
+    // Sets the phase: on a busy host yields may be expensive, and then no worker spins.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle
@@ -407,15 +324,8 @@ macro_rules! policy_tests {
         policy_tests! { @tests $layout<($($dimension),*)>:
             a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
             a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds,
-            a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,
-            a_stealable_job_keeps_a_worker_awake_if_events_are_not_counted,
-            a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once,
-            a_set_latch_keeps_its_owner_awake_and_uncounted,
-            a_sleeper_is_woken_by_an_injected_job,
-            a_sleeper_is_woken_by_a_pushed_job,
             a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue,
             a_sleeper_is_woken_by_name_and_once,
-            a_sleeper_is_woken_by_the_setter_of_its_latch,
             a_searcher_that_stops_wakes_two_of_three_sleepers,
         }
     };

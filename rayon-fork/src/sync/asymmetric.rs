@@ -1,17 +1,15 @@
-//! Asymmetric fences: a pair of fences of which one side is free.
+//! Asymmetric fences: a pair of fences of which one side is free, as in the C++ proposal P1202.
 //!
 //! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
 //! calls comes first. All stores of its thread before that call are visible to the other thread
 //! after the other call, as between two `SeqCst` fences. Two light fences do not order each other.
-//! The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
 //!
-//! On Linux, in a build with the feature `demand`, a light fence only keeps the compiler from
-//! moving accesses over it. A heavy fence calls `membarrier(2)`. That makes every CPU that runs a
-//! thread of this process execute a full fence. A thread that does not run executed one when it
-//! lost its CPU. In a thread's program, the forced fence is before or after the light one. If it is
-//! before, the loads after the light fence see the earlier stores of the caller of
-//! `try_heavy_fence`. If it is after, the stores before the light fence are visible when
-//! `try_heavy_fence` returns.
+//! On Linux, with the feature `demand`, a light fence only keeps the compiler from moving accesses
+//! over it. A heavy fence calls `membarrier(2)`, which makes every CPU that runs a thread of this
+//! process execute a full fence. A thread that does not run executed one when it lost its CPU. If
+//! the forced fence is before the light one, the loads after the light one see the earlier stores
+//! of the caller of `try_heavy_fence`. If it is after the light one, the stores before the light
+//! one are visible when `try_heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -20,26 +18,22 @@ mod fences {
     use std::io;
     use std::sync::atomic::{Ordering, fence};
 
-    /// Nothing to prepare.
     // The version that calls the kernel may fail.
     #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
         Ok(())
     }
 
-    /// Returns whether [`prepare_heavy_fences`] returns within microseconds.
     pub(crate) fn registers_at_once() -> bool {
         true
     }
 
-    /// The side of a pair that threads execute often.
     #[inline]
     pub(crate) fn light_fence() {
         // ORDERING: SeqCst fence, pairs with that in `try_heavy_fence`.
         fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that threads execute seldom. It is never refused.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
         fence(Ordering::SeqCst);
@@ -54,7 +48,7 @@ mod fences {
     use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
 
-    /// Registers this process with the kernel for [`try_heavy_fence`]. May be called again.
+    /// Registers this process with the kernel for [`try_heavy_fence`].
     ///
     /// # Errors
     ///
@@ -64,11 +58,10 @@ mod fences {
     }
 
     /// Returns whether [`prepare_heavy_fences`] returns within microseconds. In a process with
-    /// several threads it does not: the kernel first waits until every CPU has passed through it.
-    /// That takes milliseconds.
+    /// several threads it takes milliseconds: the kernel waits until every CPU has passed through
+    /// it.
     pub(crate) fn registers_at_once() -> bool {
-        // The folder has one subfolder for each thread. A folder has two links, and one more for
-        // each subfolder.
+        // The folder has one subfolder for each thread, and two links more than subfolders.
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
@@ -79,11 +72,11 @@ mod fences {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that threads execute seldom: a system call that interrupts every CPU on
-    /// which a thread of this process runs. Returns `false` if the kernel refuses, as it does
-    /// without [`prepare_heavy_fences`]. Then this was a fence for the caller alone.
+    /// The side of a pair that threads execute seldom: interrupts every CPU on which a thread of
+    /// this process runs. Returns `false` if the kernel refuses, as it does without
+    /// [`prepare_heavy_fences`]. Then this was a fence for the caller alone.
     pub(crate) fn try_heavy_fence() -> bool {
-        // ORDERING: SeqCst fence: for every other fence, this is an ordinary partner.
+        // ORDERING: SeqCst fence, pairs with every other fence as usual.
         fence(Ordering::SeqCst);
         membarrier(MembarrierCommand::PrivateExpedited).is_ok()
     }
@@ -106,10 +99,8 @@ mod tests {
 
 pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 
-/// Waits until every store that any thread has executed is visible to all threads.
-///
-/// Waits on a condition variable instead of sleeping: a sandbox that forbids `membarrier` may also
-/// forbid the system call of a sleep, but a pool needs futexes in any case.
+/// Waits until every store that any thread has executed is visible to all threads. A condition
+/// variable waits, because a sandbox may forbid the system call of a sleep, but not futexes.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
     let (lock, never) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
@@ -118,5 +109,5 @@ pub(crate) fn wait_for_grace_period() {
 }
 
 /// Some ten thousand times as long as a store stays in a store buffer. A guess, longer than
-/// necessary. Each refused thread waits for it once.
+/// necessary.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

@@ -1,27 +1,20 @@
 //! Locks without poisoning.
 
-/// A mutex and a condition variable without poisoning, over those of a module with the interface of
-/// `std::sync`.
-///
-/// No thread holds a lock of this crate while it runs user code, and no critical section leaves its
-/// data half changed. So a poisoned lock would only report a second time a panic that is already on
-/// its way.
+/// A mutex and a condition variable without poisoning, over a module with the interface of
+/// `std::sync`. No thread holds a lock of this crate while it runs user code, and no critical
+/// section leaves its data half changed.
 macro_rules! unpoisoned_locks {
     ($backend:path, $guard:path) => {
         use $backend as backend;
-        /// Grants access to the data of one [`Mutex`] until dropped.
         pub(crate) use $guard;
 
-        /// A mutex that ignores panics.
         pub(crate) struct Mutex<T>(backend::Mutex<T>);
 
         impl<T> Mutex<T> {
-            /// Creates an unlocked mutex around `value`.
             pub(crate) fn new(value: T) -> Self {
                 Self(backend::Mutex::new(value))
             }
 
-            /// Blocks until the mutex is free, and takes it.
             #[inline]
             pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
                 self.0
@@ -29,7 +22,6 @@ macro_rules! unpoisoned_locks {
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
-            /// Takes the mutex if it is free.
             #[inline]
             pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
                 match self.0.try_lock() {
@@ -40,17 +32,13 @@ macro_rules! unpoisoned_locks {
             }
         }
 
-        /// A condition variable for guards of [`Mutex`].
         pub(crate) struct Condvar(backend::Condvar);
 
         impl Condvar {
-            /// Creates a condition variable on which no thread waits.
             pub(crate) fn new() -> Self {
                 Self(backend::Condvar::new())
             }
 
-            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the
-            /// mutex again.
             #[inline]
             pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
                 self.0
@@ -58,7 +46,6 @@ macro_rules! unpoisoned_locks {
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
-            /// Wakes every waiting thread.
             #[inline]
             pub(crate) fn notify_all(&self) {
                 self.0.notify_all();

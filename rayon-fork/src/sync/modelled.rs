@@ -12,7 +12,6 @@ pub(crate) use super::machine::{AtomicUsize, Ordering, fence, yield_now};
 #[allow(unused_imports)]
 pub(crate) use super::machine::{light_fence, try_heavy_fence, wait_for_grace_period};
 
-/// Does nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
-/// already suffices.
+/// Does nothing: the total order of `SeqCst` accesses suffices on a real machine.
 #[inline(always)]
 pub(crate) fn fence_for_loom() {}

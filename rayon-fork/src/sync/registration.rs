@@ -1,5 +1,4 @@
-//! Registers a process for heavy fences while it works: in a process with several threads, the
-//! kernel takes milliseconds for that.
+//! Registers a process for heavy fences while it works: the kernel may take milliseconds for that.
 //!
 //! Until the process is registered, both sides of a pair are full fences. The change is safe at any
 //! moment, and no other thread waits for it:
@@ -7,37 +6,32 @@
 //! 1. The kernel registers the process.
 //! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
 //! 3. A fence.
-//! 4. [`Registration`] says that light sides are free. From here on they are no instruction.
+//! 4. [`Registration`] says that light sides are free. From here on a light side is no instruction.
 //!
-//! A heavy side first fences for itself, and then reads the state. If it reads that nothing is
-//! registered, then its fence precedes that of step 3. A free light side comes after step 3. So it
-//! sees what the caller of the heavy side did before. If the heavy side reads anything else, it
-//! asks the kernel, and the kernel fences for every thread.
+//! A heavy side first fences for itself, then reads the state. If it reads that nothing is
+//! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
+//! light side sees what the caller of the heavy side did before. If the heavy side reads anything
+//! else, the kernel fences for every thread.
 //!
-//! Several threads may take all four steps at once. There is no lock: a child of `fork` would wait
-//! for ever for a thread that it does not have. A second thread may find the first one between
-//! steps 2 and 4, or the process may have been copied there. The second thread executes a fence of
-//! its own behind that read, and takes step 4. That is safe, because a heavy side that reads an
-//! earlier state has fenced before.
+//! Several threads may take all steps at once. There is no lock, because a child of `fork` would
+//! wait for ever for a thread that it does not have. A thread that finds another one, or a copied
+//! state, between steps 2 and 4 makes a fence of its own, and takes step 4. That is safe, because a
+//! heavy side that reads an earlier state has fenced before.
 //!
-//! A child of `fork` inherits this state with the memory, and the kernel's registration. Suppose
-//! the process was copied while another thread registered. Then the child may read that light sides
-//! are free, although the kernel does not know the child. In that case the kernel refuses the
-//! child's first heavy side, as below.
+//! A child of `fork` inherits the state and the kernel's registration. Suppose the child was copied
+//! while another thread registered. Then it may read that light sides are free, although the kernel
+//! does not know it. In that case the kernel refuses the child's first heavy side.
 //!
-//! A kernel may refuse later, because a program may enter a sandbox. Then the state goes back,
-//! again in two steps:
+//! A kernel may also refuse later, for example in a sandbox. Then the state goes back:
 //!
 //! 1. [`Registration`] says that light sides fence again.
-//! 2. A grace period. A light side that still read the old state did so before step 1. So its
-//!    stores left its processor's buffer long ago: that takes less than a microsecond. A thread
-//!    that loses its CPU leaves no store behind.
+//! 2. A grace period. A light side that read the old state did so before step 1, so its stores left
+//!    its processor's buffer long ago. A thread that loses its CPU leaves no store behind.
 //! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
 //!
-//! A thread that the kernel refuses waits for a grace period of its own. So does a thread that
-//! finds the state between the two steps. This is the only argument here about time. It does not
-//! rest on an order of the memory model. It rests on the same property of processors as the
-//! kernel's own fence for threads that do not run.
+//! Each refused thread, and each thread that finds the state between these steps, waits for a grace
+//! period of its own. This argument is about time, not about the memory model. It rests on the same
+//! property of processors as the kernel's fence for threads that do not run.
 
 use super::modelled::{
     AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
@@ -60,7 +54,6 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Creates the state in which no thread has registered the process.
     #[cfg(not(fork_loom))]
     pub(crate) const fn new() -> Self {
         Self {
@@ -68,7 +61,6 @@ impl Registration {
         }
     }
 
-    /// Creates the state in which no thread has registered the process.
     #[cfg(fork_loom)]
     pub(crate) fn new() -> Self {
         Self {
@@ -76,8 +68,7 @@ impl Registration {
         }
     }
 
-    /// Creates a state whose light side is free from the start, for words that only one thread
-    /// uses.
+    /// Creates a state whose light side is free, for words that only one thread uses.
     #[cfg(not(fork_loom))]
     pub(crate) const fn unneeded() -> Self {
         Self {
@@ -85,8 +76,7 @@ impl Registration {
         }
     }
 
-    /// Creates a state in which the kernel refuses for good. Both sides are full fences, and no
-    /// thread need ask the kernel.
+    /// Creates a state in which the kernel refuses for good.
     #[cfg(not(fork_loom))]
     pub(crate) const fn refused() -> Self {
         Self {
@@ -94,23 +84,22 @@ impl Registration {
         }
     }
 
-    /// Returns whether the kernel must still be asked to register the process.
-    ///
-    /// Relaxed: a thread that reads an older state asks once more than needed.
+    /// Returns whether the kernel must still be asked to register the process. Relaxed: a thread
+    /// that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }
 
     /// The kernel does not register the process.
     pub(crate) fn decline(&self) {
-        // Relaxed: no light side is free before this, and none is free after it. If a light side is
-        // free, the kernel has registered the process for another thread, and the state stays.
+        // Relaxed: no light side is free before this, and none is free after it. If the kernel has
+        // registered the process for another thread, the state stays.
         let _ = self
             .state
             .compare_exchange(NONE, REFUSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The kernel has registered the process. May be called again, and by several threads.
+    /// The kernel has registered the process. Several threads may call this.
     pub(crate) fn complete(&self) {
         // ORDERING: Release, pairs with the load in `heavy_by`: a thread that asks the kernel does
         // so after it registered the process.
@@ -128,14 +117,12 @@ impl Registration {
         }
     }
 
-    /// Returns whether the light side is no instruction.
     #[inline]
     pub(crate) fn are_light_ones_free(&self) -> bool {
         // ORDERING: Acquire, pairs with the last store in `complete`.
         self.state.load(Ordering::Acquire) == FREE
     }
 
-    /// The side of a pair that threads execute often.
     #[inline]
     pub(crate) fn light(&self) {
         if self.are_light_ones_free() {
@@ -146,12 +133,11 @@ impl Registration {
         }
     }
 
-    /// The side of a pair that threads execute seldom.
     pub(crate) fn heavy(&self) {
         self.heavy_by(try_heavy_fence);
     }
 
-    /// As [`heavy`](Self::heavy), with a kernel's fence that returns whether it was served.
+    /// As [`heavy`](Self::heavy). The argument returns whether the kernel has fenced.
     pub(super) fn heavy_by(&self, try_heavy_fence: impl FnOnce() -> bool) {
         // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any
         // other.
@@ -167,7 +153,6 @@ impl Registration {
         }
     }
 
-    /// The kernel no longer fences for other threads.
     #[cold]
     fn refuse(&self) {
         self.state.swap(REFUSING, Ordering::Relaxed);

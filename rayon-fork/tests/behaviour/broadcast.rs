@@ -1,22 +1,12 @@
-//! `broadcast`: once on every worker, results by index, the caller waits.
+//! `broadcast` and `spawn_broadcast`: once on every worker.
 
 use std::sync::Barrier;
 
-use rayon_core::broadcast;
-
-use crate::common::{Count, Log, Occupation, in_time, panic_text, pool};
-
-#[test]
-fn all_shares_run_at_once() {
-    in_time("a barrier of all shares", || {
-        let meeting = Barrier::new(5);
-        pool(5).broadcast(|_| meeting.wait());
-    });
-}
+use crate::common::{Count, Log, Occupation, Tally, in_time, panic_text, pool, pool_and_exits};
 
 #[test]
 fn of_many_panics_that_of_the_lowest_index_comes_out_after_all_shares_have_run() {
-    in_time("a broadcast of panics", || {
+    in_time(|| {
         let count = Count::new();
         let text = panic_text(|| {
             pool(7).broadcast(|context| {
@@ -29,21 +19,8 @@ fn of_many_panics_that_of_the_lowest_index_comes_out_after_all_shares_have_run()
 }
 
 #[test]
-fn a_broadcast_from_a_worker_waits_for_the_job_on_its_own_deque() {
-    in_time("a broadcast after a spawn", || {
-        let pool = pool(1);
-        let log = Log::new();
-        pool.scope(|scope| {
-            scope.spawn(|_| log.add("job"));
-            broadcast(|_| log.add("share"));
-        });
-        assert_eq!(log.take(), ["job", "share"]);
-    });
-}
-
-#[test]
 fn broadcasts_to_one_worker_run_in_their_order() {
-    in_time("broadcasts to a busy worker", || {
+    in_time(|| {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -59,7 +36,7 @@ fn broadcasts_to_one_worker_run_in_their_order() {
 
 #[test]
 fn a_share_comes_before_an_injected_job() {
-    in_time("a broadcast behind an injected job", || {
+    in_time(|| {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -74,7 +51,7 @@ fn a_share_comes_before_an_injected_job() {
 
 #[test]
 fn a_share_comes_before_a_theft() {
-    in_time("a broadcast beside a job that can be stolen", || {
+    in_time(|| {
         let pool = pool(2);
         let log = Log::new();
         let (first, second) = (Barrier::new(2), Barrier::new(2));
@@ -86,7 +63,7 @@ fn a_share_comes_before_a_theft() {
                     second.wait();
                 } else {
                     first.wait();
-                    // On this worker now: a job to steal, and a share of its own.
+                    // This worker can now steal a job, or run a share of its own.
                     scope.spawn_broadcast(|_, context| {
                         if context.index() == 1 {
                             log.add("share");
@@ -99,5 +76,25 @@ fn a_share_comes_before_a_theft() {
             });
         });
         assert_eq!(log.take(), ["share", "theft"]);
+    });
+}
+
+#[test]
+fn a_pool_dropped_meanwhile_still_runs_every_share() {
+    in_time(|| {
+        let (pool, exited) = pool_and_exits(4);
+        let ran = Tally::new();
+        let count_run = ran.clone();
+        let start = Tally::new();
+        let may_start = start.clone();
+        pool.spawn_broadcast(move |_| {
+            may_start.wait_for(1);
+            count_run.add_one();
+        });
+        drop(pool);
+        assert_eq!((ran.get(), exited.get()), (0, 0));
+        start.add_one();
+        exited.wait_for(4);
+        assert_eq!(ran.get(), 4);
     });
 }

@@ -1,16 +1,15 @@
 //! The old names still work.
 #![expect(deprecated, reason = "the deprecated items are what is tested")]
 
-use std::error::Error;
 use std::thread;
 
-use rayon_core::{Configuration, ThreadPoolBuilder};
+use rayon_core::Configuration;
 
 use crate::common::{Tally, in_time};
 
 #[test]
 fn every_setter_of_a_configuration_reaches_the_pool() {
-    in_time("a pool from a configuration", || {
+    in_time(|| {
         let (starts, exits, panics) = (Tally::new(), Tally::new(), Tally::new());
         let (on_start, on_exit, on_panic) = (starts.clone(), exits.clone(), panics.clone());
         let pool = Configuration::new()
@@ -30,15 +29,5 @@ fn every_setter_of_a_configuration_reaches_the_pool() {
         panics.wait_for(1);
         drop(pool);
         exits.wait_for(2);
-    });
-}
-
-#[test]
-fn an_error_describes_itself_as_it_displays() {
-    in_time("a failed build", || {
-        let outcome = crate::common::pool(1)
-            .install(|| ThreadPoolBuilder::new().use_current_thread().build());
-        let error = outcome.unwrap_err();
-        assert_eq!(error.description(), error.to_string());
     });
 }

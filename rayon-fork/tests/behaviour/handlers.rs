@@ -1,15 +1,12 @@
 //! Start, exit and panic handlers.
 
-use std::sync::{Arc, Barrier, mpsc};
-use std::thread;
-
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, in_time, meet};
+use crate::common::{Log, Tally, in_time};
 
 #[test]
 fn the_start_handler_runs_before_any_job() {
-    in_time("a job behind a start handler", || {
+    in_time(|| {
         let log = Log::new();
         let (started, start) = (log.clone(), Tally::new());
         let may_start = start.clone();
@@ -31,7 +28,7 @@ fn the_start_handler_runs_before_any_job() {
 
 #[test]
 fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
-    in_time("exit handlers", || {
+    in_time(|| {
         let log = Log::new();
         let exited = Tally::new();
         let (indices, count) = (log.clone(), exited.clone());
@@ -59,7 +56,7 @@ fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
 
 #[test]
 fn the_exit_handler_runs_after_the_last_job() {
-    in_time("an exit handler behind jobs", || {
+    in_time(|| {
         let log = Log::new();
         let exited = Tally::new();
         let (at_exit, count) = (log.clone(), exited.clone());
@@ -83,41 +80,8 @@ fn the_exit_handler_runs_after_the_last_job() {
 }
 
 #[test]
-fn the_panic_handler_runs_on_the_worker_that_panicked() {
-    in_time("a panic handler", || {
-        let (sender, seen) = mpsc::channel();
-        let from_handler = sender.clone();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .panic_handler(move |_| from_handler.send(thread::current().id()).unwrap())
-            .build()
-            .unwrap();
-        pool.spawn(move || {
-            sender.send(thread::current().id()).unwrap();
-            panic!("job");
-        });
-        assert_eq!(seen.recv().unwrap(), seen.recv().unwrap());
-    });
-}
-
-#[test]
-fn the_panic_handler_may_run_on_two_workers_at_once() {
-    in_time("two panic handlers that meet", || {
-        let meeting = Arc::new(Barrier::new(3));
-        let in_handler = Arc::clone(&meeting);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .panic_handler(move |_| meet(&in_handler))
-            .build()
-            .unwrap();
-        pool.spawn_broadcast(|_| panic!("share"));
-        meeting.wait();
-    });
-}
-
-#[test]
 fn handlers_may_use_the_pool() {
-    in_time("handlers that join", || {
+    in_time(|| {
         let joined = Tally::new();
         let (at_start, at_exit, at_panic) = (joined.clone(), joined.clone(), joined.clone());
         let join = |count: &Tally| {

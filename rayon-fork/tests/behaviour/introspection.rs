@@ -1,17 +1,14 @@
 //! The functions by which a thread asks about itself and its pool.
 
-use std::sync::Barrier;
 use std::thread;
 
-use rayon_core::{
-    current_num_threads, current_thread_has_pending_tasks, max_num_threads, spawn, spawn_broadcast,
-};
+use rayon_core::{current_thread_has_pending_tasks, spawn_broadcast};
 
 use crate::common::{in_time, pool};
 
 #[test]
 fn the_methods_answer_on_workers_of_that_pool_only() {
-    in_time("questions of another pool's worker", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let ask = || {
             (
@@ -27,7 +24,7 @@ fn the_methods_answer_on_workers_of_that_pool_only() {
 
 #[test]
 fn shares_and_injected_jobs_are_no_pending_tasks() {
-    in_time("questions about other jobs", || {
+    in_time(|| {
         let pool = pool(1);
         pool.install(|| {
             spawn_broadcast(|_| ());
@@ -37,48 +34,4 @@ fn shares_and_injected_jobs_are_no_pending_tasks() {
             assert_eq!(current_thread_has_pending_tasks(), Some(false));
         });
     });
-}
-
-#[test]
-fn a_stolen_job_is_no_pending_task() {
-    in_time("a question after a theft", || {
-        let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
-        pool(2).broadcast(|context| {
-            if context.index() == 0 {
-                spawn(|| ());
-                pushed.wait();
-                stolen.wait();
-                assert_eq!(current_thread_has_pending_tasks(), Some(false));
-            } else {
-                pushed.wait();
-                rayon_core::yield_now();
-                stolen.wait();
-            }
-        });
-    });
-}
-
-#[test]
-fn the_number_of_threads_is_that_of_the_current_pool() {
-    in_time("sizes of pools", || {
-        let (pool, other) = (pool(3), pool(2));
-        assert_eq!(pool.current_num_threads(), 3);
-        assert_eq!(pool.install(current_num_threads), 3);
-        assert_eq!(pool.install(|| other.install(current_num_threads)), 2);
-        assert_eq!(pool.install(|| other.current_num_threads()), 2);
-        assert!(
-            current_num_threads() >= 1,
-            "the global pool has at least one worker"
-        );
-    });
-}
-
-#[test]
-fn the_largest_number_of_threads_depends_on_the_pointer_width_alone() {
-    let expected = if cfg!(target_pointer_width = "64") {
-        65_535
-    } else {
-        255
-    };
-    assert_eq!(max_num_threads(), expected);
 }

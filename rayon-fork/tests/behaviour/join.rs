@@ -10,21 +10,9 @@ use rayon_core::join;
 use crate::common::{AddsWhenDropped, Count, Log, Tally, in_time, meet, panic_text, pool};
 
 #[test]
-fn a_pool_joins_on_its_own_workers() {
-    in_time("a join in a pool", || {
-        let pool = pool(2);
-        let indices = pool.join(
-            || pool.current_thread_index(),
-            || pool.current_thread_index(),
-        );
-        assert!(indices.0.is_some() && indices.1.is_some(), "{indices:?}");
-    });
-}
-
-#[test]
 fn the_payload_that_does_not_come_out_is_dropped_once() {
     static DROPPED: Count = Count::new();
-    in_time("a join whose second payload is lost", || {
+    in_time(|| {
         let text = panic_text(|| {
             pool(1).join(
                 || panic!("first"),
@@ -38,7 +26,7 @@ fn the_payload_that_does_not_come_out_is_dropped_once() {
 
 #[test]
 fn the_result_of_the_first_half_is_dropped_once_if_the_second_panics() {
-    in_time("a join whose first result is lost", || {
+    in_time(|| {
         let dropped = Count::new();
         panic_text(|| pool(1).join(|| AddsWhenDropped(&dropped), || panic!("second")));
         assert_eq!(dropped.take(), 1);
@@ -58,36 +46,33 @@ fn the_result_of_the_first_half_is_dropped_once_if_the_second_panics() {
 
 #[test]
 fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
-    in_time(
-        "a join whose first half panics while the second runs elsewhere",
-        || {
-            let started = Tally::new();
-            let has_ended = AtomicBool::new(false);
-            let text = panic_text(|| {
-                pool(2).join(
-                    || {
-                        started.wait_for(1);
-                        panic!("first");
-                    },
-                    || {
-                        started.add_one();
-                        thread::sleep(Duration::from_millis(20));
-                        has_ended.store(true, Ordering::Relaxed);
-                    },
-                )
-            });
-            assert_eq!(text, "first");
-            assert!(
-                has_ended.into_inner(),
-                "the second half borrows from a frame that is gone"
-            );
-        },
-    );
+    in_time(|| {
+        let started = Tally::new();
+        let has_ended = AtomicBool::new(false);
+        let text = panic_text(|| {
+            pool(2).join(
+                || {
+                    started.wait_for(1);
+                    panic!("first");
+                },
+                || {
+                    started.add_one();
+                    thread::sleep(Duration::from_millis(20));
+                    has_ended.store(true, Ordering::Relaxed);
+                },
+            )
+        });
+        assert_eq!(text, "first");
+        assert!(
+            has_ended.into_inner(),
+            "the second half borrows from a frame that is gone"
+        );
+    });
 }
 
 #[test]
 fn jobs_that_the_first_half_left_run_before_the_second_half() {
-    in_time("a join over jobs of an outer scope", || {
+    in_time(|| {
         let log = Log::new();
         pool(1).scope(|outer| {
             join(
@@ -105,7 +90,7 @@ fn jobs_that_the_first_half_left_run_before_the_second_half() {
 
 #[test]
 fn a_join_whose_second_half_was_stolen_runs_other_jobs_meanwhile() {
-    in_time("a join that waits for a thief", || {
+    in_time(|| {
         let pool = pool(2);
         let started = Tally::new();
         let (first, second) = pool.join(

@@ -8,7 +8,6 @@
 mod common;
 
 mod broadcast;
-mod broadcast_detached;
 mod deprecated;
 mod handlers;
 mod install;
@@ -24,7 +23,6 @@ mod scope_broadcast;
 mod scope_ends;
 mod scope_in_place;
 mod scope_panics;
-mod spawn;
 mod termination;
 mod use_current_thread;
 mod yields;

@@ -7,7 +7,7 @@ use std::thread;
 
 use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now};
 
-use crate::common::{Log, in_time, meet, panic_text, pool};
+use crate::common::{Log, in_time, panic_text, pool};
 
 /// Returns what both halves learn when the first half does `during` before it returns.
 fn migrations(
@@ -30,59 +30,34 @@ fn migrations(
 }
 
 #[test]
-fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
-    in_time("a join whose first half yields", || {
-        let yields = || assert_eq!(yield_local(), Some(Yield::Executed));
-        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
-    });
-}
-
-#[test]
-fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
-    in_time("a join whose first half yields", || {
-        let yields = || assert_eq!(yield_now(), Some(Yield::Executed));
-        assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+fn a_second_half_that_a_yield_ran_on_the_same_thread_migrated() {
+    in_time(|| {
+        for yields in [yield_local, yield_now] {
+            let yields = || assert_eq!(yields(), Some(Yield::Executed));
+            assert_eq!(migrations(&pool(1), yields, || ()), (false, true));
+        }
     });
 }
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrated() {
-    in_time(
-        "a join whose first half waits for a scope job above the second half",
-        || {
-            let pool = pool(1);
-            // The job comes from outside, so the waiting worker finds the second half first.
-            let waits = || {
-                scope(|scope| {
-                    thread::scope(|threads| {
-                        threads.spawn(|| scope.spawn(|_| ()));
-                    });
+    in_time(|| {
+        let pool = pool(1);
+        // The job comes from outside, so the waiting worker finds the second half first.
+        let waits = || {
+            scope(|scope| {
+                thread::scope(|threads| {
+                    threads.spawn(|| scope.spawn(|_| ()));
                 });
-            };
-            assert_eq!(migrations(&pool, waits, || ()), (false, true));
-        },
-    );
-}
-
-#[test]
-fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_migrated() {
-    in_time(
-        "a join whose first half installs into another pool until the second has run",
-        || {
-            let (pool, other) = (pool(1), pool(1));
-            let second_ran = crate::common::Tally::new();
-            let waits = || other.install(|| second_ran.wait_for(1));
-            assert_eq!(
-                migrations(&pool, waits, || second_ran.add_one()),
-                (false, true)
-            );
-        },
-    );
+            });
+        };
+        assert_eq!(migrations(&pool, waits, || ()), (false, true));
+    });
 }
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_after_a_panic_of_the_first_migrated() {
-    in_time("a join whose first half panics in a pool of one", || {
+    in_time(|| {
         let log = Log::new();
         panic_text(|| {
             pool(1).install(|| {
@@ -101,7 +76,7 @@ fn a_second_half_that_ran_on_the_same_thread_after_a_panic_of_the_first_migrated
 
 #[test]
 fn a_nested_join_in_a_migrated_half_counts_from_there() {
-    in_time("a join in a stolen half", || {
+    in_time(|| {
         let meeting = Barrier::new(2);
         let pool = pool(2);
         let ((), inner) = pool.install(|| {
@@ -125,24 +100,9 @@ fn a_nested_join_in_a_migrated_half_counts_from_there() {
 
 #[test]
 fn an_install_from_another_pool_is_no_migration() {
-    in_time("a join inside an install from another pool", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let halves = other.install(|| migrations(&pool, || (), || ()));
         assert_eq!(halves, (false, false));
     });
-}
-
-#[test]
-fn a_theft_after_an_install_from_another_pool_is_a_migration() {
-    in_time(
-        "a join at a barrier inside an install from another pool",
-        || {
-            let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));
-            let meet = || meet(&meeting);
-            assert_eq!(
-                other.install(|| migrations(&pool, meet, meet)),
-                (false, true)
-            );
-        },
-    );
 }

@@ -3,18 +3,14 @@
 use std::sync::Barrier;
 use std::thread;
 
-use rayon_core::{ThreadPool, scope, spawn, spawn_fifo};
+use rayon_core::{ThreadPool, scope, spawn};
 
-use crate::common::{Log, Occupation, in_time, pool, rounds};
+use crate::common::{Log, Occupation, in_time, pool};
 
 const JOBS: i32 = 10;
 
-/// Returns the order in which a pool of one worker runs the jobs of `submit`.
-fn order(submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
-    order_in(&pool(1), submit)
-}
-
-fn order_in(pool: &ThreadPool, submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
+/// Returns the order in which the only worker of `pool` runs the jobs of `submit`.
+fn order(pool: &ThreadPool, submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
     let log = Log::new();
     pool.install(|| {
         submit(&log);
@@ -30,7 +26,7 @@ fn job(log: &Log<i32>, i: i32) -> impl FnOnce() + Send + use<> {
 
 #[test]
 fn injected_jobs_run_first_in_first_out() {
-    in_time("injected jobs in order", || {
+    in_time(|| {
         let pool = pool(1);
         let log = Log::new();
         let busy = Occupation::of(&pool);
@@ -49,7 +45,7 @@ fn injected_jobs_run_first_in_first_out() {
 
 #[test]
 fn thieves_take_the_oldest_job() {
-    in_time("thefts in order", || {
+    in_time(|| {
         let log = Log::new();
         let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
         pool(2).broadcast(|context| {
@@ -71,8 +67,8 @@ fn thieves_take_the_oldest_job() {
 #[test]
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
-    in_time("jobs of a breadth-first pool", || {
-        // Also if its threads come from a handler that is set after the option.
+    in_time(|| {
+        // The option also holds if a spawn handler is set after it.
         let pool = rayon_core::ThreadPoolBuilder::new()
             .num_threads(1)
             .breadth_first()
@@ -82,9 +78,9 @@ fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
             })
             .build()
             .unwrap();
-        let ran = order_in(&pool, |log| (0..JOBS).for_each(|i| spawn(job(log, i))));
+        let ran = order(&pool, |log| (0..JOBS).for_each(|i| spawn(job(log, i))));
         assert!(ran.into_iter().eq(0..JOBS));
-        let ran = order_in(&pool, |log| {
+        let ran = order(&pool, |log| {
             scope(|scope| (0..JOBS).for_each(|i| scope.spawn(move |_| log.add(i))));
         });
         assert!(ran.into_iter().eq(0..JOBS));
@@ -101,7 +97,7 @@ fn joins_in_a_breadth_first_pool_come_back() {
         let (a, b) = rayon_core::join(|| fibonacci(n - 1), || fibonacci(n - 2));
         a + b
     }
-    in_time("joins in breadth-first pools", || {
+    in_time(|| {
         for workers in 1..=3 {
             let builder = rayon_core::ThreadPoolBuilder::new().num_threads(workers);
             let pool = builder.breadth_first().build().unwrap();
@@ -111,19 +107,8 @@ fn joins_in_a_breadth_first_pool_come_back() {
 }
 
 #[test]
-fn the_order_holds_when_queues_grow() {
-    in_time("very many spawned jobs in order", || {
-        let jobs = i32::try_from(rounds(5000, 100)).unwrap();
-        let ran = order(|log| (0..jobs).for_each(|i| spawn(job(log, i))));
-        assert!(ran.into_iter().eq((0..jobs).rev()));
-        let ran = order(|log| (0..jobs).for_each(|i| spawn_fifo(job(log, i))));
-        assert!(ran.into_iter().eq(0..jobs));
-    });
-}
-
-#[test]
 fn jobs_that_a_foreign_thread_puts_into_either_kind_of_scope_run_first_in_first_out() {
-    in_time("scope jobs from a foreign thread in order", || {
+    in_time(|| {
         let pool = pool(1);
         let log = &Log::new();
         let busy = Occupation::of(&pool);

@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rayon_core::{Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, yield_now};
+use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, yield_now};
 
 use crate::common::{Count, Tally, in_time, panic_text, pool, rounds};
 
-/// Panics this many times when it is dropped, with a payload of the same kind.
+/// Its drop panics with a payload of the same kind, `drops_left` times.
 struct Bomb {
     drops_left: usize,
-    /// Whether it was dropped.
     is_dropped: Arc<AtomicBool>,
 }
 
@@ -46,8 +45,8 @@ fn wait_until(happened: impl Fn() -> bool) {
     }
 }
 
-/// A job that ends some time after the bomb was dropped. It owns all its data, so that a scope that
-/// does not wait for it only fails the test.
+/// Returns a job that ends some time after the bomb was dropped. The job owns all its data, so a
+/// scope that does not wait for it only fails the test.
 fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
     let (is_dropped, has_ended) = (
         Arc::clone(&bomb.is_dropped),
@@ -67,97 +66,51 @@ fn has_kept_one(scope: &impl std::fmt::Debug) -> bool {
     format!("{scope:?}").contains("has_panicked: true")
 }
 
-/// Both kinds of scope.
-trait AnyScope<'scope>: std::fmt::Debug + Sync + Sized {
-    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope);
-}
-
-impl<'scope> AnyScope<'scope> for Scope<'scope> {
-    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope) {
-        self.spawn(job);
-    }
-}
-
-impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
-    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope) {
-        self.spawn_fifo(job);
-    }
-}
-
-/// The closure of the scope loses against a job while another one runs.
-fn loses_by_the_closure<'scope>(
-    scope: &impl AnyScope<'scope>,
-    slow: impl FnOnce() + Send + 'scope,
-    bomb: Bomb,
-) {
-    scope.add(|_| slow());
-    scope.add(|_| panic!("first"));
+/// Spawns a slow job and one that panics, and returns when the scope has kept that panic.
+fn spawn_slow_and_first<'scope>(scope: &Scope<'scope>, slow: impl FnOnce() + Send + 'scope) {
+    scope.spawn(|_| slow());
+    scope.spawn(|_| panic!("first"));
     wait_until(|| has_kept_one(scope));
+}
+
+/// The payload of the scope's closure is dropped, because a job has panicked before.
+fn loses_by_the_closure(scope: &Scope<'_>, slow: Box<dyn FnOnce() + Send>, bomb: Bomb) {
+    spawn_slow_and_first(scope, slow);
     panic_any(bomb);
 }
 
-/// One job loses against another while a third one runs.
-fn loses_by_a_job<'scope>(
-    scope: &impl AnyScope<'scope>,
-    slow: impl FnOnce() + Send + 'scope,
-    bomb: Bomb,
-) {
-    scope.add(|_| slow());
-    scope.add(|_| panic!("first"));
-    wait_until(|| has_kept_one(scope));
-    scope.add(move |_| panic_any(bomb));
+/// The payload of a job is dropped, because another job has panicked before.
+fn loses_by_a_job(scope: &Scope<'_>, slow: Box<dyn FnOnce() + Send>, bomb: Bomb) {
+    spawn_slow_and_first(scope, slow);
+    scope.spawn(move |_| panic_any(bomb));
 }
 
-/// `with_scope` creates a scope in a pool and calls one of the functions above in it.
-fn is_not_left_early(
-    what: &str,
-    with_scope: impl FnOnce(&ThreadPool, Box<dyn FnOnce() + Send>, Bomb),
-) {
-    in_time(what, || {
-        let pool = pool(3);
-        let bomb = Bomb::new();
-        let (slow, has_ended) = slow_job(&bomb);
-        let text = panic_text(|| with_scope(&pool, Box::new(slow), bomb));
-        assert!(
-            has_ended.load(Ordering::Acquire),
-            "{what} was left while a job ran"
-        );
-        assert_eq!(text, "first", "{what}");
-        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2), "{what}");
+#[test]
+fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_panics_in_drop() {
+    in_time(|| {
+        for loses in [loses_by_the_closure, loses_by_a_job] {
+            let pool = pool(3);
+            for in_place in [false, true] {
+                let bomb = Bomb::new();
+                let (slow, has_ended) = slow_job(&bomb);
+                let text = panic_text(|| {
+                    let body = |scope: &Scope<'_>| loses(scope, Box::new(slow), bomb);
+                    if in_place {
+                        pool.in_place_scope(body);
+                    } else {
+                        pool.scope(body);
+                    }
+                });
+                assert!(has_ended.load(Ordering::Acquire), "left while a job ran");
+                assert_eq!(text, "first");
+            }
+        }
     });
-}
-
-/// Calls `$loses` in each kind of scope.
-macro_rules! no_scope_is_left_early {
-    ($loses:ident) => {
-        is_not_left_early("a scope", |pool, slow, bomb| {
-            pool.scope(|scope| $loses(scope, slow, bomb));
-        });
-        is_not_left_early("a FIFO scope", |pool, slow, bomb| {
-            pool.scope_fifo(|scope| $loses(scope, slow, bomb));
-        });
-        is_not_left_early("a scope in place", |pool, slow, bomb| {
-            pool.in_place_scope(|scope| $loses(scope, slow, bomb));
-        });
-        is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
-            pool.in_place_scope_fifo(|scope| $loses(scope, slow, bomb));
-        });
-    };
-}
-
-#[test]
-fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_its_closure_panics_in_drop() {
-    no_scope_is_left_early!(loses_by_the_closure);
-}
-
-#[test]
-fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_a_job_panics_in_drop() {
-    no_scope_is_left_early!(loses_by_a_job);
 }
 
 #[test]
 fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole() {
-    in_time("scopes of many bombs", || {
+    in_time(|| {
         let pool = pool(3);
         for _ in 0..rounds(200, 2) {
             let ran = Count::new();
@@ -181,7 +134,7 @@ fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole()
 /// otherwise be left behind.
 #[test]
 fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panics_in_drop() {
-    in_time("a join above a bomb", || {
+    in_time(|| {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -199,7 +152,7 @@ fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panic
 
 #[test]
 fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop() {
-    in_time("a yield to a bomb", || {
+    in_time(|| {
         let ran = Count::new();
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -216,7 +169,7 @@ fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop()
 
 #[test]
 fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_panics_in_drop() {
-    in_time("joins of two panics", || {
+    in_time(|| {
         for workers in 1..=2 {
             let pool = pool(workers);
             for _ in 0..rounds(100, 2) {
@@ -231,7 +184,7 @@ fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_pani
 
 #[test]
 fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
-    in_time("a broadcast of bombs", || {
+    in_time(|| {
         let pool = pool(3);
         let text = panic_text(|| {
             pool.broadcast(|context| {
@@ -262,24 +215,14 @@ fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
 
 #[test]
 fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_drop() {
-    in_time("detached closures with a bomb", || {
+    in_time(|| {
         let (pool, bombs) = counting_pool(2);
         for seen in 1..=rounds(50, 2) {
-            let bomb = Bomb::new();
-            pool.spawn(move || {
-                black_box(&bomb);
-            });
-            bombs.wait_for(3 * seen - 2);
-            let bomb = Bomb::new();
-            pool.spawn_fifo(move || {
-                black_box(&bomb);
-            });
-            bombs.wait_for(3 * seen - 1);
-            let bomb = Bomb::new();
-            pool.spawn_broadcast(move |_| {
-                black_box(&bomb);
-            });
-            bombs.wait_for(3 * seen);
+            let [first, second] = [(); 2].map(|()| Bomb::new());
+            pool.spawn(move || _ = black_box(&first));
+            bombs.wait_for(2 * seen - 1);
+            pool.spawn_broadcast(move |_| _ = black_box(&second));
+            bombs.wait_for(2 * seen);
         }
         assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
     });
@@ -287,7 +230,7 @@ fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_dr
 
 #[test]
 fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in_drop() {
-    in_time("scopes with a broadcast that has a bomb", || {
+    in_time(|| {
         let pool = pool(2);
         for _ in 0..rounds(50, 2) {
             let ran = Count::new();
@@ -321,7 +264,7 @@ impl Drop for Captured {
 
 #[test]
 fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
-    in_time("the ends of workers", || {
+    in_time(|| {
         let ended = Tally::new();
         let builder = || {
             let ended = ended.clone();

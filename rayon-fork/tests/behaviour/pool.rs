@@ -6,44 +6,11 @@ use std::thread;
 
 use rayon_core::ThreadPoolBuilder;
 
-use crate::common::{Log, Tally, in_time, panic_text, pool};
-
-#[test]
-fn workers_have_the_names_of_the_name_closure() {
-    in_time("named workers", || {
-        let mut calls = 0;
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .thread_name(move |index| {
-                assert_eq!(index, calls, "called once per worker, in order");
-                calls += 1;
-                format!("worker {index}")
-            })
-            .build()
-            .unwrap();
-        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
-        assert!(
-            names
-                .into_iter()
-                .flatten()
-                .eq(["worker 0", "worker 1", "worker 2"])
-        );
-    });
-}
-
-#[test]
-fn workers_have_no_name_unless_one_was_requested() {
-    in_time("unnamed workers", || {
-        assert_eq!(
-            pool(1).install(|| thread::current().name().map(str::to_owned)),
-            None
-        );
-    });
-}
+use crate::common::{Log, Tally, in_time, panic_text};
 
 #[test]
 fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
-    in_time("a spawn handler that fails", || {
+    in_time(|| {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let log = Log::new();
@@ -75,7 +42,7 @@ fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
 
 #[test]
 fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
-    in_time("a spawn handler that panics", || {
+    in_time(|| {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let builder = ThreadPoolBuilder::new()
@@ -92,34 +59,12 @@ fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
 }
 
 #[test]
-fn build_does_not_wait_for_the_threads_to_run() {
-    in_time("a build whose threads start late", || {
-        let start = Tally::new();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .spawn_handler(|thread| {
-                let may_start = start.clone();
-                thread::spawn(move || {
-                    may_start.wait_for(1);
-                    thread.run();
-                });
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        assert_eq!(pool.current_num_threads(), 2);
-        start.add_one();
-        assert_eq!(pool.install(|| 22), 22);
-    });
-}
-
-#[test]
 fn more_threads_than_there_may_be_are_silently_fewer() {
     // A pool creates the queues of all its workers, which takes hours under Miri.
     if cfg!(miri) {
         return;
     }
-    in_time("a build of far too many threads", || {
+    in_time(|| {
         let mut kept = Vec::new();
         let pool = ThreadPoolBuilder::new()
             .num_threads(usize::MAX)

@@ -8,31 +8,8 @@ use rayon_core::{ThreadPoolBuilder, current_thread_index};
 use crate::common::{Log, Tally, in_time};
 
 #[test]
-fn a_thread_builder_without_options_has_none_and_shows_itself() {
-    in_time("a spawn handler", || {
-        let seen = Log::new();
-        let _pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .spawn_handler(|thread| {
-                seen.add((
-                    thread.name().is_none(),
-                    thread.stack_size(),
-                    format!("{thread:?}"),
-                ));
-                thread::spawn(|| thread.run());
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        let (is_unnamed, stack_size, text) = seen.take().remove(0);
-        assert_eq!((is_unnamed, stack_size), (true, None));
-        assert!(text.contains("ThreadBuilder"), "{text}");
-    });
-}
-
-#[test]
 fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
-    in_time("one thread for two pools", || {
+    in_time(|| {
         thread::scope(|threads| {
             let (hand_over, to_run) = mpsc::channel::<rayon_core::ThreadBuilder>();
             let served = threads.spawn(move || {
@@ -66,7 +43,7 @@ fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
 
 #[test]
 fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
-    in_time("a scoped pool with names", || {
+    in_time(|| {
         let here = thread::current().id();
         let builder = ThreadPoolBuilder::new()
             .num_threads(1)
@@ -83,7 +60,7 @@ fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
 
 #[test]
 fn each_worker_is_named_and_started_before_the_next_is_named() {
-    in_time("a build step by step", || {
+    in_time(|| {
         let log = Log::new();
         let names = log.clone();
         let pool = ThreadPoolBuilder::new()
@@ -109,7 +86,7 @@ fn each_worker_is_named_and_started_before_the_next_is_named() {
 
 #[test]
 fn a_worker_that_is_never_run_leaves_the_others_to_work() {
-    in_time("a pool short of a worker", || {
+    in_time(|| {
         let ended = Tally::new();
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
@@ -141,7 +118,7 @@ fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
     if cfg!(miri) {
         return;
     }
-    in_time("a scoped pool with an absurd stack size", || {
+    in_time(|| {
         let builder = ThreadPoolBuilder::new()
             .num_threads(2)
             .stack_size(usize::MAX / 2);

@@ -22,7 +22,7 @@ impl Drop for SlowEnd<'_> {
 
 #[test]
 fn what_a_broadcast_captured_has_ended_when_the_scope_returns() {
-    in_time("a scope broadcast with a slow destructor", || {
+    in_time(|| {
         let pool = pool(2);
         let ends = Count::new();
         let end = SlowEnd(&ends);

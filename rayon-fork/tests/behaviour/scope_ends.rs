@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use rayon_core::{Scope, Yield, join, yield_local, yield_now};
+use rayon_core::{Scope, ThreadPool, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
@@ -15,45 +15,34 @@ fn end() -> (Tally, Tally) {
     (ended.clone(), ended)
 }
 
-#[test]
-fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
-    in_time("a detached job after a scope's", || {
+/// `submit` submits a job that is no job of the scope, from a job of the scope.
+fn scope_ends_beside(submit: impl Fn(&ThreadPool, Tally) + Sync) {
+    in_time(|| {
         let pool = pool(1);
         let (ended, until_ended) = end();
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| pool.spawn(move || until_ended.wait_for(1)));
-        });
+        pool.in_place_scope(|scope| scope.spawn(|_| submit(&pool, until_ended)));
         ended.add_one();
     });
+}
+
+#[test]
+fn a_scope_ends_though_the_only_worker_goes_on_with_a_detached_job() {
+    scope_ends_beside(|pool, ended| pool.spawn(move || ended.wait_for(1)));
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_fifo_job() {
-    in_time("a FIFO job after a scope's", || {
-        let pool = pool(1);
-        let (ended, until_ended) = end();
-        pool.in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| pool.spawn_fifo(move || until_ended.wait_for(1)));
-        });
-        ended.add_one();
-    });
+    scope_ends_beside(|pool, ended| pool.spawn_fifo(move || ended.wait_for(1)));
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_share_of_a_broadcast() {
-    in_time("a share of a broadcast after a scope's job", || {
-        let pool = pool(1);
-        let (ended, until_ended) = end();
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| pool.spawn_broadcast(move |_| until_ended.wait_for(1)));
-        });
-        ended.add_one();
-    });
+    scope_ends_beside(|pool, ended| pool.spawn_broadcast(move |_| ended.wait_for(1)));
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_a_job_of_another_scope() {
-    in_time("a job of one scope after that of another", || {
+    in_time(|| {
         let pool = pool(1);
         let (ended, until_ended) = end();
         pool.in_place_scope(|outer| {
@@ -68,7 +57,7 @@ fn a_scope_ends_though_the_only_worker_goes_on_with_a_job_of_another_scope() {
 #[test]
 fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
     for yields in [yield_now, yield_local] {
-        in_time("a job that yields to a scope's", || {
+        in_time(|| {
             let pool = pool(1);
             let (ended, until_ended) = end();
             let (begun, has_begun) = mpsc::channel();
@@ -89,7 +78,7 @@ fn a_scope_ends_though_its_job_ran_in_a_yield_of_a_job_that_goes_on() {
 
 #[test]
 fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
-    in_time("a job that runs a scope's while it waits", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let (ended, until_ended) = end();
         let (begun, has_begun) = mpsc::channel();
@@ -155,7 +144,7 @@ fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
 
 #[test]
 fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
-    in_time("a job that is lent a scope", || {
+    in_time(|| {
         lend(|spawn_and_give_back, until_ended| {
             spawn_and_give_back();
             assert_eq!(yield_local(), Some(Yield::Executed));
@@ -166,19 +155,16 @@ fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
 
 #[test]
 fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
-    in_time(
-        "a join that runs a scope's job before its second half",
-        || {
-            lend(|spawn_and_give_back, until_ended| {
-                join(spawn_and_give_back, || until_ended.wait_for(1));
-            });
-        },
-    );
+    in_time(|| {
+        lend(|spawn_and_give_back, until_ended| {
+            join(spawn_and_give_back, || until_ended.wait_for(1));
+        });
+    });
 }
 
 #[test]
 fn a_scope_ends_though_the_only_worker_goes_on_with_the_half_of_a_join() {
-    in_time("a half of a join right after a scope's job", || {
+    in_time(|| {
         lend(|spawn_and_give_back, until_ended| {
             let other = pool(1);
             let spawns_and_waits = || {
@@ -203,7 +189,7 @@ fn a_scope_ends_after_the_jobs_that_each_part_of_a_tree_of_joins_spawned_into_it
             scope.spawn(move |_| count.add(1));
         }
     }
-    in_time("joins that spawn", || {
+    in_time(|| {
         for workers in 1..=3 {
             let (pool, count) = (pool(workers), Count::new());
             pool.scope(|scope| tree(scope, 6, &count));

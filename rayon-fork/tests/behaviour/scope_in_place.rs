@@ -1,37 +1,12 @@
 //! `in_place_scope` and its FIFO form: the closure stays where it is, the jobs go to the pool.
 
-use std::thread;
-
-use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
+use rayon_core::{in_place_scope, in_place_scope_fifo};
 
 use crate::common::{Count, Log, in_time, panic_text, pool};
 
 #[test]
-fn the_closure_stays_on_a_thread_that_is_no_worker() {
-    in_time("scopes in place", || {
-        let here = thread::current().id();
-        let pool = pool(1);
-        assert_eq!(in_place_scope(|_| thread::current().id()), here);
-        assert_eq!(in_place_scope_fifo(|_| thread::current().id()), here);
-        assert_eq!(pool.in_place_scope(|_| thread::current().id()), here);
-        assert_eq!(pool.in_place_scope_fifo(|_| thread::current().id()), here);
-    });
-}
-
-#[test]
-fn jobs_of_the_free_functions_run_in_the_global_pool_if_the_caller_is_no_worker() {
-    in_time("jobs of scopes in place", || {
-        let is_worker = |_: &_| assert!(current_thread_index().is_some());
-        in_place_scope(|scope| scope.spawn(is_worker));
-        in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| assert!(current_thread_index().is_some()));
-        });
-    });
-}
-
-#[test]
 fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
-    in_time("jobs of scopes in place on a worker", || {
+    in_time(|| {
         let pool = pool(1);
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         pool.install(|| {
@@ -43,7 +18,7 @@ fn jobs_of_the_free_functions_run_in_the_pool_of_a_caller_that_is_a_worker() {
 
 #[test]
 fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
-    in_time("jobs of a pool's scopes in place", || {
+    in_time(|| {
         let (pool, other) = (pool(1), pool(1));
         let is_inside = || assert_eq!(pool.current_thread_index(), Some(0));
         let both = || {
@@ -58,29 +33,26 @@ fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
 
 #[test]
 fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
-    in_time(
-        "a scope in place whose job needs the waiting worker",
-        || {
-            let (pool, other) = (pool(1), pool(1));
-            let log = Log::new();
-            other.install(|| {
-                pool.in_place_scope(|scope| {
-                    scope.spawn(|_| {
-                        // Only the worker that waits for this very job can run the closure.
-                        other.install(|| log.add("inside"));
-                        log.add("job");
-                    });
+    in_time(|| {
+        let (pool, other) = (pool(1), pool(1));
+        let log = Log::new();
+        other.install(|| {
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    // Only the worker that waits for this very job can run the closure.
+                    other.install(|| log.add("inside"));
+                    log.add("job");
                 });
-                log.add("after");
             });
-            assert_eq!(log.take(), ["inside", "job", "after"]);
-        },
-    );
+            log.add("after");
+        });
+        assert_eq!(log.take(), ["inside", "job", "after"]);
+    });
 }
 
 #[test]
 fn a_panic_of_the_closure_waits_for_the_jobs() {
-    in_time("a scope in place whose closure panics", || {
+    in_time(|| {
         let pool = pool(1);
         let count = Count::new();
         let text = panic_text(|| {
@@ -92,15 +64,5 @@ fn a_panic_of_the_closure_waits_for_the_jobs() {
             });
         });
         assert_eq!((text.as_str(), count.get()), ("closure", 10));
-    });
-}
-
-#[test]
-fn a_panic_of_a_job_comes_out_on_the_calling_thread() {
-    in_time("a scope in place whose job panics", || {
-        let text = panic_text(|| in_place_scope(|scope| scope.spawn(|_| panic!("job"))));
-        assert_eq!(text, "job");
-        let text = panic_text(|| in_place_scope_fifo(|scope| scope.spawn_fifo(|_| panic!("fifo"))));
-        assert_eq!(text, "fifo");
     });
 }

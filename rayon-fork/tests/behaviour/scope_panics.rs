@@ -1,46 +1,10 @@
 //! Panics in scopes: one reaches the caller, and all jobs still run.
 
-use rayon_core::scope;
-
 use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
 
 #[test]
-fn a_job_of_a_job_runs_although_its_parent_panics() {
-    in_time("a scope whose job spawns and panics", || {
-        let count = Count::new();
-        panic_text(|| {
-            scope(|scope| {
-                scope.spawn(|scope| {
-                    scope.spawn(|_| count.add(1));
-                    panic!("parent");
-                });
-            });
-        });
-        assert_eq!(count.get(), 1);
-    });
-}
-
-#[test]
-fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
-    in_time("a nested scope that panics", || {
-        let count = Count::new();
-        panic_text(|| {
-            scope(|outer| {
-                outer.spawn(|_| {
-                    scope(|inner| {
-                        inner.spawn(|_| count.add(1));
-                        panic!("inner");
-                    });
-                });
-            });
-        });
-        assert_eq!(count.get(), 1);
-    });
-}
-
-#[test]
 fn the_panic_observed_first_comes_out() {
-    in_time("a scope of panics in a known order", || {
+    in_time(|| {
         // The only worker runs the closure first, then the jobs last in, first out.
         let text = panic_text(|| {
             pool(1).scope(|scope| {
@@ -60,29 +24,9 @@ fn the_panic_observed_first_comes_out() {
 }
 
 #[test]
-fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
-    struct SaysHow<'c>(&'c Count);
-    impl Drop for SaysHow<'_> {
-        fn drop(&mut self) {
-            self.0.add(usize::from(std::thread::panicking()));
-        }
-    }
-    in_time("a scope whose value is lost", || {
-        let dropped = Count::new();
-        panic_text(|| {
-            pool(1).scope(|scope| {
-                scope.spawn(|_| panic!("job"));
-                SaysHow(&dropped)
-            });
-        });
-        assert_eq!(dropped.get(), 1);
-    });
-}
-
-#[test]
 fn payloads_that_do_not_come_out_are_dropped() {
     static DROPPED: Count = Count::new();
-    in_time("a scope of many payloads", || {
+    in_time(|| {
         let outcome = std::panic::catch_unwind(|| {
             pool(2).scope(|scope| {
                 (0..5).for_each(|_| {

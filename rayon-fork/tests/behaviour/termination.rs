@@ -2,27 +2,13 @@
 
 use std::sync::{Arc, Barrier, mpsc};
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast};
+use rayon_core::{join, spawn};
 
-use crate::common::{Tally, in_time, rounds};
-
-/// A pool that counts its workers' exits.
-fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
-    let exits = Tally::new();
-    let count = exits.clone();
-    let builder = ThreadPoolBuilder::new().num_threads(workers);
-    (
-        builder
-            .exit_handler(move |_| count.add_one())
-            .build()
-            .unwrap(),
-        exits,
-    )
-}
+use crate::common::{Tally, in_time, pool_and_exits, rounds};
 
 #[test]
 fn drop_does_not_wait_for_running_or_queued_jobs() {
-    in_time("a drop beside a blocked job", || {
+    in_time(|| {
         let (pool, exits) = pool_and_exits(1);
         let (release, is_released) = mpsc::channel::<()>();
         let ran = Tally::new();
@@ -48,7 +34,7 @@ fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
             spawn(move || chain(links - 1, ran));
         }
     }
-    in_time("a chain of jobs in a dropped pool", || {
+    in_time(|| {
         let links = rounds(2000, 10);
         for workers in 1..=3 {
             let (pool, exits) = pool_and_exits(workers);
@@ -63,24 +49,8 @@ fn the_pool_lives_as_long_as_jobs_spawn_jobs() {
 }
 
 #[test]
-fn the_pool_lives_as_long_as_shares_broadcast() {
-    in_time("broadcasts by the shares of a dropped pool", || {
-        let (pool, exits) = pool_and_exits(3);
-        let ran = Tally::new();
-        let count = ran.clone();
-        pool.spawn_broadcast(move |_| {
-            let count = count.clone();
-            spawn_broadcast(move |_| count.add_one());
-        });
-        drop(pool);
-        exits.wait_for(3);
-        assert_eq!(ran.get(), 9);
-    });
-}
-
-#[test]
 fn a_worker_may_drop_the_handle_of_its_own_pool() {
-    in_time("a drop on the pool's own worker", || {
+    in_time(|| {
         for workers in 1..=3 {
             for _ in 0..rounds(20, 1) {
                 let (pool, exits) = pool_and_exits(workers);
@@ -103,19 +73,8 @@ fn a_worker_may_drop_the_handle_of_its_own_pool() {
 }
 
 #[test]
-fn a_worker_of_another_pool_may_drop_the_handle() {
-    in_time("a drop on another pool's worker", || {
-        let (pool, exits) = pool_and_exits(2);
-        let (other, other_exits) = pool_and_exits(1);
-        other.install(move || drop(pool));
-        exits.wait_for(2);
-        assert_eq!(other_exits.get(), 0);
-    });
-}
-
-#[test]
 fn what_jobs_own_is_dropped_before_the_workers_exit() {
-    in_time("a job that owns a sender", || {
+    in_time(|| {
         let (pool, exits) = pool_and_exits(1);
         let (sender, receiver) = mpsc::channel::<()>();
         let again = sender.clone();

@@ -3,14 +3,14 @@
 use std::thread;
 
 use rayon_core::{
-    ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, scope, spawn, yield_now,
+    ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, spawn, yield_now,
 };
 
-use crate::common::{Count, Log, Tally, in_time};
+use crate::common::{Log, Tally, in_time};
 
 /// Runs `body` on a new thread, and resumes its panic.
-fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
-    in_time(what, || {
+fn on_new_thread(body: impl FnOnce() + Send) {
+    in_time(|| {
         thread::scope(|threads| {
             if let Err(payload) = threads.spawn(body).join() {
                 std::panic::resume_unwind(payload);
@@ -29,27 +29,8 @@ fn pool_of_this_thread(workers: usize) -> ThreadPool {
 }
 
 #[test]
-fn the_name_closure_is_asked_for_index_zero_too() {
-    on_new_thread("a build with names", || {
-        let log = Log::new();
-        let asked = log.clone();
-        let _pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .use_current_thread()
-            .thread_name(move |index| {
-                asked.add(index);
-                format!("worker {index}")
-            })
-            .build()
-            .unwrap();
-        assert_eq!(log.take(), [0, 1, 2]);
-        assert_ne!(thread::current().name(), Some("worker 0"));
-    });
-}
-
-#[test]
 fn a_build_on_a_worker_of_any_pool_fails() {
-    in_time("a build on a worker", || {
+    in_time(|| {
         let pool = crate::common::pool(1);
         let text = pool.install(|| {
             let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
@@ -64,28 +45,8 @@ fn a_build_on_a_worker_of_any_pool_fails() {
 }
 
 #[test]
-fn a_failed_build_leaves_nothing_running() {
-    in_time("a failed build on a worker", || {
-        let (starts, exits) = (Tally::new(), Tally::new());
-        let (on_start, on_exit) = (starts.clone(), exits.clone());
-        let outcome = crate::common::pool(1).install(move || {
-            ThreadPoolBuilder::new()
-                .num_threads(3)
-                .use_current_thread()
-                .start_handler(move |_| on_start.add_one())
-                .exit_handler(move |_| on_exit.add_one())
-                .build()
-        });
-        assert!(outcome.is_err());
-        thread::sleep(std::time::Duration::from_millis(20));
-        exits.wait_for(starts.get());
-        assert_eq!(exits.get(), starts.get());
-    });
-}
-
-#[test]
 fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
-    on_new_thread("a failed build, and one more", || {
+    on_new_thread(|| {
         let failed = ThreadPoolBuilder::new()
             .num_threads(2)
             .use_current_thread()
@@ -99,7 +60,7 @@ fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
 
 #[test]
 fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
-    on_new_thread("a pool of this thread alone", || {
+    on_new_thread(|| {
         let pool = pool_of_this_thread(1);
         let ran = Tally::new();
         let put = || {
@@ -127,46 +88,8 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
 }
 
 #[test]
-fn joins_scopes_and_broadcasts_work_on_it() {
-    on_new_thread("everything on a pool of this thread", || {
-        for workers in 1..=2 {
-            on_new_thread("everything on a pool of this thread", move || {
-                let pool = pool_of_this_thread(workers);
-                let count = Count::new();
-                let add = || count.add(1);
-                join(add, add);
-                scope(|scope| (0..10).for_each(|_| scope.spawn(|_| add())));
-                pool.broadcast(|_| add());
-                assert_eq!(
-                    pool.install(|| thread::current().id()),
-                    thread::current().id()
-                );
-                assert_eq!(count.get(), 12 + workers);
-            });
-        }
-    });
-}
-
-#[test]
-fn a_scope_sleeps_until_another_workers_job_has_ended() {
-    on_new_thread("a wait of worker zero", || {
-        let pool = pool_of_this_thread(2);
-        let count = Count::new();
-        pool.scope(|scope| {
-            scope.spawn_broadcast(|_, context| {
-                if context.index() == 1 {
-                    thread::sleep(crate::common::UNTIL_ASLEEP);
-                }
-                count.add(1);
-            });
-        });
-        assert_eq!(count.get(), 2);
-    });
-}
-
-#[test]
 fn other_threads_install_while_it_waits() {
-    on_new_thread("an install from an external thread into this one", || {
+    on_new_thread(|| {
         let pool = pool_of_this_thread(1);
         let here = thread::current().id();
         thread::scope(|threads| {
@@ -187,7 +110,7 @@ fn other_threads_install_while_it_waits() {
 
 #[test]
 fn handlers_run_for_the_other_workers_only() {
-    on_new_thread("handlers beside this thread", || {
+    on_new_thread(|| {
         let (starts, exits, log) = (Tally::new(), Tally::new(), Log::new());
         let (on_start, on_exit) = (starts.clone(), exits.clone());
         let (start_log, exit_log) = (log.clone(), log.clone());
@@ -218,7 +141,7 @@ fn handlers_run_for_the_other_workers_only() {
 
 #[test]
 fn the_index_stays_after_the_pool_has_ended() {
-    on_new_thread("a drop on this thread", || {
+    on_new_thread(|| {
         let exits = Tally::new();
         let on_exit = exits.clone();
         let pool = ThreadPoolBuilder::new()

@@ -9,7 +9,7 @@ use crate::common::{Log, Tally, in_time, pool};
 
 #[test]
 fn a_thread_that_is_no_worker_has_nothing_to_yield() {
-    in_time("yields on an external thread", || {
+    in_time(|| {
         assert_eq!(yield_now(), None);
         assert_eq!(yield_local(), None);
         let pool = pool(1);
@@ -19,59 +19,8 @@ fn a_thread_that_is_no_worker_has_nothing_to_yield() {
 }
 
 #[test]
-fn the_methods_are_for_workers_of_that_pool_only() {
-    in_time("yields of another pool's worker", || {
-        let (pool, other) = (pool(1), pool(1));
-        assert_eq!(
-            pool.install(|| (pool.yield_now(), pool.yield_local())),
-            (Some(Yield::Idle), Some(Yield::Idle))
-        );
-        assert_eq!(
-            other.install(|| (pool.yield_now(), pool.yield_local())),
-            (None, None)
-        );
-    });
-}
-
-#[test]
-fn a_yield_runs_one_job_of_the_own_deque() {
-    in_time("yields to spawned jobs", || {
-        let pool = pool(1);
-        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
-        for yields in yields {
-            pool.install(|| {
-                let ran = Tally::new();
-                for _ in 0..2 {
-                    let ran = ran.clone();
-                    spawn(move || ran.add_one());
-                }
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 2));
-                assert_eq!(yields(), Some(Yield::Idle));
-            });
-        }
-    });
-}
-
-#[test]
-fn a_yield_runs_a_share_of_a_broadcast() {
-    in_time("yields to a broadcast", || {
-        let pool = pool(1);
-        let yields: [fn() -> Option<Yield>; 2] = [yield_now, yield_local];
-        for yields in yields {
-            pool.install(|| {
-                let ran = Tally::new();
-                let count = ran.clone();
-                spawn_broadcast(move |_| count.add_one());
-                assert_eq!((yields(), ran.get()), (Some(Yield::Executed), 1));
-            });
-        }
-    });
-}
-
-#[test]
 fn only_yield_now_runs_an_injected_job() {
-    in_time("yields to an injected job", || {
+    in_time(|| {
         let pool = pool(1);
         pool.install(|| {
             let ran = Tally::new();
@@ -87,7 +36,7 @@ fn only_yield_now_runs_an_injected_job() {
 
 #[test]
 fn only_yield_now_runs_a_job_of_another_worker() {
-    in_time("yields to another worker's job", || {
+    in_time(|| {
         let pool = pool(2);
         let ran = Tally::new();
         let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
@@ -108,7 +57,7 @@ fn only_yield_now_runs_a_job_of_another_worker() {
 
 #[test]
 fn a_yield_prefers_own_jobs_then_shares_then_injected_jobs() {
-    in_time("yields to three kinds of jobs", || {
+    in_time(|| {
         let pool = pool(1);
         let log = Log::new();
         pool.install(|| {
@@ -130,7 +79,7 @@ fn a_yield_prefers_own_jobs_then_shares_then_injected_jobs() {
 
 #[test]
 fn the_job_of_a_yield_may_yield_itself() {
-    in_time("a yield in a yield", || {
+    in_time(|| {
         let log = Log::new();
         pool(1).install(|| {
             let (first, second) = (log.clone(), log.clone());

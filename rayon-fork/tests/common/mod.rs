@@ -1,7 +1,7 @@
-//! The common part of the test binaries: a watchdog, pools, and a way to wait for other threads.
+//! Common parts of the test binaries: a watchdog, pools, and ways to wait for other threads.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, ExitStatus};
@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long anything may take before it counts as hung. The limit is long, because a busy machine
-/// is no bug. A variant with an events counter may notice an internal job late: it promises
-/// to run the job, not to wake a worker for it.
+/// How long anything may take before it counts as hung. The machine may be busy, and a variant with
+/// an events counter may notice an internal job late.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
-/// Waits until `child` ends, at most for [`TIME_LIMIT`]; ends one that hangs, and returns nothing.
+/// Waits until `child` ends, or ends it after [`TIME_LIMIT`] and returns nothing.
 pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
@@ -34,21 +33,16 @@ pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     }
 }
 
-/// Long enough for idle workers to fall asleep, in practice.
+/// Long enough for idle workers to fall asleep.
 pub(crate) const UNTIL_ASLEEP: Duration = Duration::from_millis(30);
 
-/// A loop count that shrinks under Miri, which is thousands of times slower.
+/// A loop count that is smaller under Miri.
 pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body` and returns its result. If it takes longer than `limit` the process ends with a
-/// message that names the hung step, because a hung thread cannot be ended otherwise.
-pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
-    within_or(limit, what, String::new, body)
-}
-
-/// As [`within`]. The message also contains the result of `state` at that time.
+/// Runs `body`. If it takes longer than `limit`, the process ends with a message that names the
+/// step and has the result of `state`. A hung thread cannot be ended otherwise.
 pub(crate) fn within_or<R>(
     limit: Duration,
     what: &str,
@@ -64,8 +58,7 @@ pub(crate) fn within_or<R>(
                     "\nhung: `{what}` has not ended for {seconds} s. {}\n",
                     state()
                 );
-                // Not `eprintln!`: the test harness would keep its text until an end that never
-                // comes.
+                // Not `eprintln!`, whose text the test harness would keep.
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
             }
@@ -76,12 +69,11 @@ pub(crate) fn within_or<R>(
     })
 }
 
-/// [`within`] the usual time.
-pub(crate) fn in_time<R>(what: &str, body: impl FnOnce() -> R) -> R {
-    within(TIME_LIMIT, what, body)
+/// Runs `body` within [`TIME_LIMIT`]. The message about a hang names the test, by the type of `body`.
+pub(crate) fn in_time<R, F: FnOnce() -> R>(body: F) -> R {
+    within_or(TIME_LIMIT, type_name::<F>(), String::new, body)
 }
 
-/// A pool of `workers` workers.
 pub(crate) fn pool(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
         .num_threads(workers)
@@ -89,7 +81,15 @@ pub(crate) fn pool(workers: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// The text that `body` panicked with.
+/// A pool that counts its workers' exits.
+pub(crate) fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
+    let exits = Tally::new();
+    let count = exits.clone();
+    let builder = ThreadPoolBuilder::new().num_threads(workers);
+    let pool = builder.exit_handler(move |_| count.add_one()).build();
+    (pool.unwrap(), exits)
+}
+
 pub(crate) fn panic_text<R>(body: impl FnOnce() -> R) -> String {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(_) => panic!("no panic came out"),
@@ -97,19 +97,17 @@ pub(crate) fn panic_text<R>(body: impl FnOnce() -> R) -> String {
     }
 }
 
-/// The text in a panic payload.
 pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .expect("a payload of text")
 }
 
-/// Waits for the others at `barrier`; whichever thread comes last.
 pub(crate) fn meet(barrier: &Barrier) {
     barrier.wait();
 }
 
-/// A number that threads change and wait for without spinning.
+/// A number that threads add to, and wait for without spinning.
 #[derive(Clone, Default)]
 pub(crate) struct Tally(Arc<(Mutex<usize>, Condvar)>);
 
@@ -118,7 +116,6 @@ impl Tally {
         Self::default()
     }
 
-    /// One more.
     pub(crate) fn add_one(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.1.notify_all();
@@ -128,7 +125,6 @@ impl Tally {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks until there are at least `count`.
     pub(crate) fn wait_for(&self, count: usize) {
         let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         drop(
@@ -140,7 +136,6 @@ impl Tally {
     }
 }
 
-/// A sum that threads add to. The test reads it after their end.
 #[derive(Debug)]
 pub(crate) struct Count(AtomicUsize);
 
@@ -157,13 +152,11 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns the sum, and resets it to zero.
     pub(crate) fn take(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }
 }
 
-/// Adds one when it is dropped.
 pub(crate) struct AddsWhenDropped<'c>(pub(crate) &'c Count);
 
 impl Drop for AddsWhenDropped<'_> {
@@ -172,7 +165,6 @@ impl Drop for AddsWhenDropped<'_> {
     }
 }
 
-/// A list that threads append to.
 #[derive(Debug)]
 pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
 
@@ -194,13 +186,12 @@ impl<T> Log<T> {
             .push(entry);
     }
 
-    /// Returns the entries so far, and removes them.
     pub(crate) fn take(&self) -> Vec<T> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Keeps the only worker of a one-worker pool busy until dropped, so that jobs pile up behind it.
+/// Keeps the only worker of a pool busy until dropped, so that jobs pile up behind it.
 pub(crate) struct Occupation {
     _release: mpsc::Sender<()>,
 }

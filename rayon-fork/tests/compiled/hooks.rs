@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::scratch::{Scratch, Source};
 
-/// All files below `folder`.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -21,7 +20,6 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// Appended to the crate, so that its generic code is compiled too.
 const PROBE: &str = "
-    /// A program in small.
     #[unsafe(no_mangle)]
     pub fn probe(n: u64) -> u64 {
         if n < 2 {
@@ -33,23 +31,22 @@ const PROBE: &str = "
     }
 ";
 
-/// Whether the scheduler's hooks stay in its source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hooks {
     Kept,
     Deleted,
 }
 
-/// Whether `line` does nothing but tell what happens. Every hook must have one to itself.
+/// Returns whether `line` only calls a hook. Each hook has a line of its own.
 fn is_hook(line: &str) -> bool {
     let line = line.trim();
     (line.starts_with("hooks::") && line.ends_with(");"))
         || line.starts_with("let _here = self.records.visit()")
-        // Likewise those of the feature `local-scopes`, which is never on here.
+        // The feature `local-scopes` is never on here.
         || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
 }
 
-/// Writes the crate's source to the scratch package, and returns how many hooks it has.
+/// Writes the crate's source to the scratch package. Returns how many hooks it has.
 fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     let mut found = 0;
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -74,7 +71,6 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     found
 }
 
-/// The assembly of the optimised crate.
 fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
     assert!(copy_source(scratch, hooks) > 15, "where are the hooks?");
     let assembly = scratch.path("probe.s");

@@ -1,5 +1,4 @@
-//! The public interface is that of the published crate: the same items, signatures, bounds and
-//! traits.
+//! The public interface is that of the published crate.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +29,6 @@ fn document_of(package: &Scratch, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(package.path(&file)).unwrap()).unwrap()
 }
 
-/// Returns rustdoc's JSON of the rayon-core of `source`.
 fn rayon_core_of(source: Source) -> Value {
     let package = Scratch::new("api", source);
     package.write("src/lib.rs", "");
@@ -77,7 +75,7 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
     assert!(changed.contains(&"Item"), "{changed:?}");
 }
 
-/// Two would mean two global pools.
+/// Two rayon-cores would mean two global pools.
 #[test]
 fn cargo_refuses_a_program_with_two_rayon_cores() {
     assert!(include_str!("../../Cargo.toml").contains("\nlinks = \"rayon-core\"\n"));

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// One line per public function, method, variant and trait implementation.
-///
-/// Names of arguments make no difference to programs. Neither does the place of a bound (inline or
-/// in a where clause), the documentation, or the place of an item inside the crate. All these are
-/// left out. Blanket implementations belong to other crates.
+/// One line per public function, method, variant and trait implementation. It leaves out what makes
+/// no difference to programs: names of arguments, documentation, and whether a bound is inline or
+/// in a where clause.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     let krate = Crate {
         index: document["index"]
@@ -113,12 +111,11 @@ impl<'d> Crate<'d> {
     }
 }
 
-/// Normalises the spelling of an implementation: a lifetime may have any name or none, and `Self`
+/// Normalises the spelling of an implementation: its lifetime may have any name or none, and `Self`
 /// may be written out.
 struct Speller {
     self_type: String,
     generics: String,
-    /// The lifetime as it occurs in JSON.
     lifetime: Option<String>,
 }
 
@@ -165,7 +162,6 @@ impl Speller {
     }
 }
 
-/// The lifetime of an implementation, as a JSON string.
 const THE_LIFETIME: &str = "\"'impl\"";
 
 fn text(name: &Value) -> String {
@@ -186,8 +182,7 @@ fn function(inner: &Value) -> Value {
     ])
 }
 
-/// Returns the parameters in order, then all bounds, sorted. The place of a bound in the source
-/// does not matter.
+/// Returns the parameters in order, then all bounds, sorted.
 fn generics(generics: &Value) -> Value {
     let mut parameters = Vec::new();
     let mut bounds = BTreeSet::new();
@@ -223,8 +218,7 @@ fn generics(generics: &Value) -> Value {
     json!([parameters, bounds])
 }
 
-/// Returns the value without ids, which differ from crate to crate, and with only the last part of
-/// each path.
+/// Returns the value without ids, and with only the last part of each path.
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,12 +1,10 @@
 //! A small package below the target directory that depends on the fork or on the published crate.
-//! It is for tests that must compile code against one of them.
 
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Which rayon-core a scratch package depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Fork,
@@ -14,15 +12,13 @@ pub(crate) enum Source {
     Published,
 }
 
-/// A package that other test runs do not use as long as this value lives.
 pub(crate) struct Scratch {
     folder: PathBuf,
-    /// Locked: test runs may overlap.
+    /// Locked, because test runs may overlap.
     _lock: File,
 }
 
 impl Scratch {
-    /// Creates the package, or reuses an old one with its build artefacts.
     pub(crate) fn new(name: &str, source: Source) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("{name}-{source:?}").to_lowercase());
@@ -46,14 +42,13 @@ impl Scratch {
                  [dependencies]\nrayon-core = {requirement}\n"
             ),
         );
-        // The versions of everything else are those of the workspace.
+        // All versions are those of the workspace.
         let versions = fs::read_to_string(fork.join("../Cargo.lock")).unwrap();
         this.write("Cargo.lock", &versions);
         this
     }
 
-    /// Writes a file of the package. Leaves it untouched if it has that content, for quick
-    /// rebuilds.
+    /// Writes a file of the package, unless it has that content already.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -63,12 +58,11 @@ impl Scratch {
         fs::write(path, text).unwrap();
     }
 
-    /// The path of a file of the package.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Runs a Cargo command on the package, without the network if what it needs is at hand.
+    /// Runs a Cargo command on the package, without the network if possible.
     pub(crate) fn cargo(&self, command: &str, arguments: &[&str]) -> Output {
         let run = |network: &[&str]| {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -87,8 +81,7 @@ impl Scratch {
                 cargo.env_remove(flags);
             }
             cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
-            // Rustdoc's JSON is unstable. The compiler is pinned, and one compiler writes both
-            // texts.
+            // Rustdoc's JSON is unstable. The pinned compiler writes both texts.
             cargo.env("RUSTC_BOOTSTRAP", "1");
             cargo.output().unwrap()
         };

@@ -1,5 +1,5 @@
-//! The memory that a pool holds after a burst of jobs. This is a process of its own, since every
-//! allocation is counted.
+//! The memory that a pool holds after a burst of jobs. A process of its own counts every
+//! allocation.
 #![cfg(not(miri))] // Bursts, of which Miri would take minutes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,24 +10,22 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 
-/// The jobs of a burst. Their queue takes sixteen times as many bytes.
+/// Their queue takes sixteen times as many bytes.
 const JOBS: usize = 1 << 17;
 
-/// If more than this remains allocated than before, a queue was not freed.
+/// If more than this remains allocated, a queue was not freed.
 const SLACK: usize = JOBS;
 
-/// How long a worker has to block after its last job.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// After this time, the test wakes the workers once more.
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// The system's allocator, and how many bytes are allocated.
 struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all is done by the system's allocator.
+// SAFETY: the system's allocator does everything.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
@@ -55,7 +53,6 @@ fn allocated() -> usize {
     ALLOCATED.load(Ordering::Relaxed)
 }
 
-/// Makes all jobs of a burst, each of which calls the closure that it gets.
 type Burst = fn(&ThreadPool, Arc<AtomicUsize>);
 
 fn run(left: &AtomicUsize) {
@@ -87,8 +84,8 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-/// Begins a measurement; no other test measures meanwhile. Returns `None` if the variant has no
-/// private jobs: then crossbeam frees queues at an unknown later time.
+/// Begins a measurement; no other test measures meanwhile. Returns `None` without private jobs:
+/// then crossbeam frees queues at an unknown time.
 fn begin() -> Option<MutexGuard<'static, ()>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     rayon_core::rayon_fork_variant()
@@ -116,8 +113,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
-                // A thief that had no CPU while it read an old ring keeps that ring until its owner
-                // comes again.
+                // A thief without a CPU may keep an old ring until the ring's owner comes again.
                 if begun.elapsed() > A_WHILE {
                     pool.broadcast(|_| ());
                 }
@@ -154,7 +150,7 @@ const OWN_BURSTS: [(&str, OwnBurst); 3] = [
     }),
 ];
 
-/// One worker, since a thief could be reading the queue at that moment.
+/// One worker, because a thief could be reading the queue.
 #[test]
 fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something_else() {
     let Some(_measuring) = begin() else { return };

@@ -1,4 +1,4 @@
-//! Deaths: a panic with nowhere to go ends the process.
+//! A panic with nowhere to go ends the process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -65,7 +65,7 @@ fn a_panic_with_nowhere_to_go_aborts() {
             let last_words = std::env::var("LAST_WORDS").unwrap();
             let (_, action) = DEATHS.iter().find(|(it, _)| *it == last_words).unwrap();
             action();
-            // Blocks until the process has died, with time for it to do so.
+            // Blocks until the process has died.
             std::thread::sleep(Duration::from_secs(20));
             panic!("still alive");
         };
@@ -114,7 +114,7 @@ fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
     let Some(ending) = ending(&[], action) else {
         return;
     };
-    // A panic that comes out of `run` would do as well; silence or a crash would not.
+    // A panic that comes out of `run` would do as well.
     let has_aborted = ending.status.signal() == Some(SIGABRT);
     assert!(has_aborted || ending.status.success(), "{}", ending.stderr);
 }

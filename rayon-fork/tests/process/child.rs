@@ -1,6 +1,5 @@
-//! Tests whose subject is a whole process: its global pool, its environment, its end.
-//!
-//! Such a test starts this binary again, which then runs only that test and its action.
+//! Tests whose subject is a whole process. Such a test starts this binary again, which then runs
+//! only that test and its action.
 
 use std::env;
 use std::fs::{self, File};
@@ -12,7 +11,6 @@ use crate::common;
 /// A variable that is set in a child, to the name of its test.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
 
-/// How a child ended.
 pub(crate) struct Ending {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
@@ -26,8 +24,7 @@ fn name_of<F>(_: &F) -> &'static str {
     name.trim_end_matches("::{{closure}}")
 }
 
-/// Runs `action` in a separate process, which must succeed. Its environment has `variables`, and no
-/// other variable that sets the size of pools.
+/// Runs `action` in a separate process, which must succeed.
 pub(crate) fn alone(variables: &[(&str, &str)], action: impl FnOnce()) {
     let name = name_of(&action);
     let Some(ending) = ending(variables, action) else {
@@ -53,7 +50,7 @@ pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Optio
 }
 
 fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
-    // Files, not pipes: no thread has to read while the child runs, however much it writes.
+    // Files, not pipes: no thread has to read while the child runs.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
@@ -87,7 +84,6 @@ fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
     ending
 }
 
-/// Where a child's output goes; deleted with this.
 struct OutputFiles {
     folder: PathBuf,
     stdout: PathBuf,

@@ -1,16 +1,14 @@
-//! How many threads a pool gets when the program does not say: the environment, then the machine.
-//! The tests of `thread_count.rs` say what each value of the variables means.
+//! The default number of threads: by the environment, then by the machine.
 
 use std::thread::available_parallelism;
 
-use rayon_core::{ThreadPoolBuilder, current_num_threads, max_num_threads};
+use rayon_core::{ThreadPoolBuilder, current_num_threads};
 
 use crate::child::alone;
 
 const NEW: &str = "RAYON_NUM_THREADS";
 const OLD: &str = "RAYON_RS_NUM_CPUS";
 
-/// The size of a pool whose builder says `requested`.
 fn size(requested: usize) -> usize {
     let builder = ThreadPoolBuilder::new().num_threads(requested);
     builder.build().unwrap().current_num_threads()
@@ -37,24 +35,8 @@ fn a_variable_decides_for_every_pool_unless_its_builder_does() {
 fn the_environment_is_read_at_every_build() {
     alone(&[(NEW, "2"), (OLD, "9")], || {
         assert_eq!(size(0), 2);
-        // SAFETY: this process runs one test, and the workers of the pool above read no
-        // environment.
+        // SAFETY: this process runs one test, and the workers of the pool read no environment.
         unsafe { std::env::set_var(NEW, "3") };
         assert_eq!(size(0), 3);
-    });
-}
-
-#[test]
-fn an_environment_that_names_too_many_gets_the_maximum() {
-    let too_many = (max_num_threads() + 1).to_string();
-    alone(&[(NEW, &too_many)], || {
-        let mut kept = Vec::new();
-        let builder = ThreadPoolBuilder::new().spawn_handler(|thread| {
-            // Never run, so that the test needs no thread at all.
-            kept.push(thread);
-            Ok(())
-        });
-        let pool = builder.build().unwrap();
-        assert_eq!(pool.current_num_threads(), max_num_threads());
     });
 }

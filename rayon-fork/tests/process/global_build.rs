@@ -120,23 +120,9 @@ fn this_thread_may_become_worker_zero_of_the_global_pool() {
 }
 
 #[test]
-fn in_a_pool_of_this_thread_alone_a_spawned_job_runs_when_it_waits() {
-    alone(&[], || {
-        let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-        builder.build_global().unwrap();
-        let ran = Tally::new();
-        let count = ran.clone();
-        rayon_core::spawn(move || count.add_one());
-        assert_eq!(ran.get(), 0);
-        broadcast(|_| ());
-        assert_eq!(ran.get(), 1);
-    });
-}
-
-#[test]
 fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
-    // The standard library's own variable. With it, no thread can be started unless the program
-    // requests a smaller stack.
+    // With the standard library's variable, no thread can be started unless the program requests a
+    // smaller stack.
     let absurd = (usize::MAX / 2).to_string();
     alone(&[("RUST_MIN_STACK", &absurd)], || {
         for _ in 0..2 {

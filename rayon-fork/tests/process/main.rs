@@ -1,5 +1,4 @@
-//! The behaviour that programs can observe once in the life of a process. It is how the global pool
-//! starts, what the environment says, and how the process dies. Most cases are child processes.
+//! The behaviour that programs can observe once in the life of a process.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod abort;

@@ -1,5 +1,4 @@
-//! `FnContext::migrated` in joins that threads outside of any pool call: both halves have migrated,
-//! whichever worker runs them.
+//! `FnContext::migrated` in joins that external threads call: both halves have migrated.
 
 use std::sync::Barrier;
 use std::thread;

@@ -16,13 +16,12 @@ pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
 }
 
-/// Returns whether a pool says that its fences are not full.
 fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
 
-/// Waits until a worker has done the work that a process needs once: one that becomes idle in a
-/// pool that is a second old.
+/// Waits until a worker has registered the process: one that becomes idle in a pool that is a
+/// second old.
 pub(crate) fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
         // Not `install`: the caller may be a worker of the pool.
@@ -31,15 +30,14 @@ pub(crate) fn settle(pool: &ThreadPool) {
     }
 }
 
-/// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a
-/// busy one.
+/// Runs jobs that wait for each other, after gaps in which workers fall asleep.
 pub(crate) fn meet(pool: &ThreadPool) {
     for round in 0..100 {
         sleep(Duration::from_micros(round * 7));
         let is_there = AtomicBool::new(false);
         pool.scope(|scope| {
             scope.spawn(|_| is_there.store(true, Ordering::Release));
-            // A long job: another worker must take what lies on this one's deque.
+            // A long job: another worker must take the spawned job.
             while !is_there.load(Ordering::Acquire) {
                 spin_loop();
             }
@@ -66,8 +64,7 @@ fn a_sandbox_after_the_first_pool_loses_no_job() {
         watch_for(&[libc::SYS_membarrier], refusal);
         meet(&pool);
         meet(&pool_of_two());
-        // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker yet.
-        // Then no thread has called `membarrier`.
+        // Perhaps no worker has called `membarrier` yet.
         while say_fences(&pool) {
             meet(&pool);
         }
@@ -82,10 +79,10 @@ fn a_fork_may_build_pools_of_its_own() {
     });
 }
 
-/// Runs `action`, which uses its own pools, in a copy of this process, and waits for the copy.
+/// Runs `action`, which uses its own pools, in a copy of this process.
 pub(crate) fn fork_and_wait(action: impl FnOnce()) {
     // SAFETY: the copy builds pools, uses them and exits. It needs no lock that another thread may
-    // hold, except the allocator's, and the C library takes care of that one.
+    // hold, except the allocator's, of which the C library takes care.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
         let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action)).is_ok();

@@ -1,83 +1,23 @@
-//! A pool leaves no trace. It has no thread but its workers at any time, and none at all when they
-//! are joined. It keeps no lock that a child of `fork` would wait for.
-//!
-//! A library with its own pool may be unloaded as soon as it has joined the workers. A limit on
-//! threads need not be higher than the number of workers.
+//! A pool starts no thread but its workers, and keeps no lock that a child of `fork` would wait for.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::{self, sleep};
 use std::time::Duration;
 
-use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_variant};
+use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
 use seccompiler::SeccompAction;
 
 use crate::child::{alone, ending};
 use crate::common::{Tally, in_time, panic_text};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, settle, watch_for};
 
-/// Returns the kernel's names of the threads of this process.
-fn threads() -> BTreeSet<String> {
-    let name = |task: io::Result<fs::DirEntry>| {
-        // A thread may have ended meanwhile.
-        fs::read_to_string(task.ok()?.path().join("comm")).ok()
-    };
-    let tasks = fs::read_dir("/proc/self/task").unwrap();
-    tasks
-        .filter_map(name)
-        .map(|it| it.trim().to_owned())
-        .collect()
-}
-
-/// Starts another thread, which lives as long as the process.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
 
-#[test]
-fn a_pool_has_no_thread_but_its_workers() {
-    alone(&[], || {
-        bystander();
-        let before = threads();
-        let assert_no_others = |when: &str| {
-            let others: Vec<_> = threads()
-                .into_iter()
-                .filter(|name| name != "a worker" && !before.contains(name))
-                .collect();
-            assert!(others.is_empty(), "{when}: {others:?}");
-        };
-        for _ in 0..3 {
-            let mut waiting = Vec::new();
-            let pool = ThreadPoolBuilder::new()
-                .num_threads(2)
-                .spawn_handler(|worker| {
-                    waiting.push(worker);
-                    Ok(())
-                })
-                .build()
-                .unwrap();
-            assert_no_others("built, and no worker started");
-            let start = |worker: ThreadBuilder| {
-                let builder = thread::Builder::new().name("a worker".to_owned());
-                builder.spawn(|| worker.run()).unwrap()
-            };
-            let workers: Vec<JoinHandle<()>> = waiting.into_iter().map(start).collect();
-            assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
-            assert_no_others("in use");
-            drop(pool);
-            for worker in workers {
-                worker.join().unwrap();
-            }
-            assert_no_others("dropped, and the workers joined");
-        }
-    });
-}
-
-/// A thread drops its thread-locals last, and the drop of this one takes a while.
+/// Its drop takes a while, and a thread drops its thread-locals last.
 struct KeptByThread(Cell<Option<Tally>>);
 
 impl Drop for KeptByThread {
@@ -92,7 +32,7 @@ impl Drop for KeptByThread {
 #[test]
 fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
     thread_local!(static KEPT: KeptByThread = const { KeptByThread(Cell::new(None)) });
-    in_time("scoped pools", || {
+    in_time(|| {
         let gone = Tally::new();
         let with_pool = |use_it: fn(&ThreadPool)| {
             let keep = |thread: ThreadBuilder| {
@@ -111,7 +51,7 @@ fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_tells_that_a_thread_has_panicked() {
-    in_time("a scoped pool whose threads panic", || {
+    in_time(|| {
         let run = |thread: ThreadBuilder| {
             thread.run();
             panic!("after the pool");
@@ -160,38 +100,10 @@ fn a_pool_starts_no_thread_where_that_is_deadly() {
     });
 }
 
-#[test]
-fn a_thread_limit_need_leave_room_for_the_workers_alone() {
-    alone(&[], || {
-        bystander();
-        // The limit counts the threads of a user, and does not bind the superuser: the test becomes
-        // a user who has no other process.
-        let user = 1_900_000_000 + std::process::id();
-        // SAFETY: always safe.
-        if unsafe { libc::setresuid(user, user, user) } != 0 {
-            eprintln!("not tested: it takes a superuser to become a user with no other process");
-            return;
-        }
-        let most = fs::read_dir("/proc/self/task").unwrap().count() + 2;
-        let limit = libc::rlimit {
-            rlim_cur: most as libc::rlim_t,
-            rlim_max: most as libc::rlim_t,
-        };
-        // SAFETY: the limit is a valid place.
-        assert_eq!(0, unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) });
-        let pool = pool_of_two();
-        let other = thread::Builder::new().spawn(|| ());
-        assert!(other.is_err(), "the limit of {most} threads limits nothing");
-        meet(&pool);
-        settle(&pool);
-    });
-}
-
-/// The number of calls until a thread is stopped, and whether one has been stopped.
 static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Stops the thread whose call raised the signal, for ever.
+/// Stops the thread whose call raised the signal, after `CALLS_LEFT` other calls.
 extern "C" fn hold(_signal: libc::c_int) {
     if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
         IS_HELD.store(true, Ordering::SeqCst);
@@ -204,15 +116,14 @@ extern "C" fn hold(_signal: libc::c_int) {
 
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
-    // Builds a pool, stops the thread that builds it after a given number of calls, and then forks.
     let build_and_hold = || {
         let calls = std::env::var("CALLS").unwrap().parse().unwrap();
         bystander();
         let handler: extern "C" fn(libc::c_int) = hold;
         // SAFETY: the handler makes one call that is safe there, and touches atomics.
         unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-        // After the handler the call seems done, and has written nothing: files have no length, and a
-        // folder has no subfolders.
+        // The handled call has written nothing: files seem to have no length, and folders no
+        // subfolders.
         watch_for(&[libc::SYS_statx], SeccompAction::Trap);
         CALLS_LEFT.store(calls, Ordering::SeqCst);
         let build = thread::spawn(|| {
@@ -251,8 +162,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // The first fork mostly comes in the middle of a step. The assertion must hold at any
-            // time.
+            // The first fork mostly comes while a worker registers.
             let pools = [(); 3].map(|()| {
                 let pool = pool_of_two();
                 sleep(Duration::from_millis(2));
@@ -263,7 +173,7 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
                 });
                 pool
             });
-            in_time("the fences of the original", || {
+            in_time(|| {
                 pools.iter().for_each(settle);
                 pools.iter().for_each(meet);
             });

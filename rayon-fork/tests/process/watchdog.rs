@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::child::ending;
-use crate::common::{in_time, pool, within_or};
+use crate::common::{pool, within_or};
 
 const SIGABRT: i32 = 6;
 
@@ -30,10 +30,4 @@ fn a_hang_ends_the_process_with_a_message() {
             ending.stderr
         );
     }
-}
-
-#[test]
-fn what_ends_in_time_comes_back() {
-    let answer = in_time("nothing", || 22);
-    assert_eq!(answer, 22);
 }

@@ -1,5 +1,5 @@
-//! Properties of the pool that only simulated machines can show: work on every core, time asleep,
-//! oversubscription, and identical runs from one seed. `behaviour/` tests the behaviour there.
+//! Properties of the pool that only simulated machines can show. `behaviour/` tests the behaviour
+//! there.
 
 use std::process::Command;
 use std::time::Duration;
@@ -26,8 +26,7 @@ fn on_eight<R: 'static>(body: impl FnOnce(&ThreadPool) -> R + 'static) -> R {
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
-        // A microsecond: a tree is over late enough for every worker to wake and to find some of
-        // it.
+        // A microsecond, so that every worker wakes in time to find some of the tree.
         manycore::work(1_000_000);
         return u64::from(n);
     }
@@ -64,43 +63,6 @@ fn a_pool_of_more_workers_than_cores_ends_its_work() {
     let answer =
         run(&machine("broadwell-2x16"), FrequencyMode::Fixed, 1, || pool(100).install(|| fib(14)));
     assert_eq!(answer.unwrap().result, 377);
-}
-
-/// Prints all that can be seen of a run on 64 cores with the seed that the environment says.
-#[test]
-fn a_wide_run_child() {
-    let Ok(seed) = std::env::var("SEED_OF_A_WIDE_RUN") else { return };
-    let run = || {
-        let pool = pool(64);
-        for _ in 0..5 {
-            pool.install(|| fib(12));
-            thread::sleep(Duration::from_micros(300));
-        }
-        format!("{:?}\n{:?}", manycore::spent(), manycore::waits())
-    };
-    let machine = machine("ice-lake-2x32");
-    let finished = manycore::run(&machine, FrequencyMode::Dynamic, seed.parse().unwrap(), run);
-    let finished = finished.unwrap();
-    println!("{} {}\n{}", finished.elapsed, finished.accesses, finished.result);
-}
-
-/// Returns the output of a run in a process of its own. In the same process, statics would keep
-/// their values for the next run.
-fn a_wide_run(seed: u64) -> String {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "a_wide_run_child", "--nocapture"]);
-    let output = child.env("SEED_OF_A_WIDE_RUN", seed.to_string()).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8(output.stdout).unwrap();
-    told.lines().filter(|line| !line.starts_with("test result")).collect()
-}
-
-#[test]
-fn one_seed_gives_one_result_to_the_byte_and_another_seed_another() {
-    let first = a_wide_run(1);
-    assert!(first.contains("Spent"), "{first}");
-    assert_eq!(first, a_wide_run(1));
-    assert_ne!(first, a_wide_run(2));
 }
 
 #[test]

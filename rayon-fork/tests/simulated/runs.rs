@@ -6,25 +6,18 @@ use std::time::Duration;
 
 use manycore::{FrequencyMode, Machine};
 
-/// Addresses do not depend on the host, nor does the set of words that share a cache line.
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
 
 /// More cores than any test has threads.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
 
-/// The number of runs of each test. The seed decides how late woken threads run and where thieves
-/// begin to search, so the order of events differs each time.
+/// The number of runs of each test. Each seed gives another order of events.
 const SEEDS: u64 = 10;
 
-/// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at
-/// once.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs `body` on machines of its own. Every `#[test]` does.
-///
-/// # Panics
-/// As `body` does, and if its threads wait for each other.
+/// Runs `body` on simulated machines, as every `#[test]` does.
 pub(crate) fn run(test: &str, body: fn()) {
     let machine = Machine::read(MACHINE.as_ref()).unwrap();
     for seed in 1..=SEEDS {
@@ -37,7 +30,6 @@ pub(crate) fn run(test: &str, body: fn()) {
                     std::process::abort();
                 }
             });
-            // The watchdog ends when this is dropped.
             let _ends_watchdog = done;
             let run = manycore::run_watched(
                 &machine,

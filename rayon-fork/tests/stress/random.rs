@@ -11,7 +11,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 use crate::common::{Count, TIME_LIMIT, Tally, rounds, within_or};
 use crate::{SHORT, grow, idle_gap, in_time, number_from, seed};
 
-/// The shared state of an epoch of the random test: some pools, and the counts of the jobs in them.
+/// Some pools, and the counts of the jobs in them.
 struct Epoch {
     pools: Vec<ThreadPool>,
     submitted: AtomicUsize,
@@ -43,7 +43,6 @@ impl Epoch {
         &self.pools[rng.usize(..self.pools.len())]
     }
 
-    /// Submits a detached job to a random pool. The job submits others while `depth` lasts.
     fn submit(self: &Arc<Self>, rng: &mut Rng, depth: usize) {
         let this = Arc::clone(self);
         let mut rng_of_job = rng.fork();
@@ -69,7 +68,7 @@ impl Epoch {
         }
     }
 
-    /// Does one random action on an external thread, and checks it at once unless it is detached.
+    /// Does one random action on an external thread.
     fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
         let says = |what| *doing.lock().unwrap() = what;
         let mut inner = rng.fork();
@@ -132,7 +131,6 @@ impl Epoch {
     }
 }
 
-/// Splits `leaves` at random and returns how many it counted.
 fn leaves_by_joins(leaves: usize, rng: &mut Rng) -> usize {
     if leaves == 1 {
         return 1;
@@ -197,10 +195,9 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
             executed.load(Ordering::Relaxed),
             submitted.load(Ordering::Relaxed)
         );
-        // The last holder of the epoch drops the pools: this thread, or a worker on its way out of
-        // a job.
+        // The last holder of the epoch drops the pools: this thread, or a worker.
         drop((epoch, totals));
-        in_time("the end of random pools", || exits.wait_for(workers));
+        in_time(|| exits.wait_for(workers));
         assert_eq!(exits.get(), workers);
     }
     println!("{epochs} epochs");

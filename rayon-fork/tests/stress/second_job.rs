@@ -1,6 +1,5 @@
-//! Two jobs of which the first waits for the second. They are pushed while one worker sleeps and
-//! another is about to stop searching. The latter takes the first job, and must not leave the
-//! second to the sleeper.
+//! Two jobs of which the first waits for the second. One worker sleeps, and another is about to
+//! stop searching. The second worker takes the first job, and must wake the sleeper for the second.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +47,7 @@ fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
 }
 
 fn second_jobs_come_soon(pool: &ThreadPool) {
-    // Other variants are known to fail this: the worker that pushed comes back for the job.
+    // Other variants may wake no sleeper; there, the worker that pushed runs the job.
     if !covers_internal_jobs() {
         return;
     }
@@ -64,12 +63,10 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
-                // On an oversubscribed host, a round takes as long as a hundred rounds on an idle
-                // host.
+                // On an oversubscribed host, a round takes a hundred times as long.
                 let is_time_left = |_: &usize| begun.elapsed() < TIME_LIMIT * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
-                    // The worker that ran the second job falls asleep. Then the one that runs the
-                    // first job begins to search.
+                    // Meanwhile the worker that ran the second job falls asleep.
                     let lag = micros(&mut rng, 50..400);
                     let (first_done, second_done) = (&first_done, &second_done);
                     let cold: Vec<usize> =

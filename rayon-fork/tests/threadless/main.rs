@@ -1,9 +1,6 @@
 //! On a platform without threads, the global pool is the thread that first needs it, and explicitly
-//! built pools fail. This program makes such a platform of Linux: its `pthread_create` is the only
-//! one.
-//!
-//! It has no test harness, which would need threads. Each case is this program again, in a process
-//! of its own.
+//! built pools fail. In this program `pthread_create` always fails. Each case is this program
+//! again, without a test harness, which would need threads.
 
 #[cfg(any(miri, not(target_os = "linux")))]
 fn main() {
@@ -39,8 +36,8 @@ mod linux {
     /// The errno of a system call that is not there.
     const ENOSYS: c_int = 38;
 
-    // SAFETY: the name, arguments and result are those of POSIX, and a thread that could not be
-    // created is an outcome every caller must expect.
+    // SAFETY: the signature is that of POSIX, and every caller must expect that a thread cannot be
+    // created.
     #[unsafe(no_mangle)]
     extern "C" fn pthread_create(
         _thread: *mut c_void,
@@ -51,8 +48,8 @@ mod linux {
         ENOSYS
     }
 
-    /// The possible first uses of the global pool. Each must do its work on this thread.
-    const FIRST_USES: [(&str, fn()); 11] = [
+    /// Each must do its work on this thread.
+    const FIRST_USES: [(&str, fn()); 8] = [
         ("join", || assert_eq!(rayon_core::join(|| 1, || 2), (1, 2))),
         ("join_context", || {
             let migrated = rayon_core::join_context(|a| a.migrated(), |b| b.migrated());
@@ -63,26 +60,13 @@ mod linux {
             rayon_core::scope(|scope| scope.spawn(|_| ran = true));
             assert!(ran);
         }),
-        ("scope_fifo", || {
-            let mut ran = false;
-            rayon_core::scope_fifo(|scope| scope.spawn_fifo(|_| ran = true));
-            assert!(ran);
-        }),
         ("in_place_scope", || {
             let mut ran = false;
             rayon_core::in_place_scope(|scope| scope.spawn(|_| ran = true));
             assert!(ran);
         }),
-        ("in_place_scope_fifo", || {
-            let mut ran = false;
-            rayon_core::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| ran = true));
-            assert!(ran);
-        }),
         ("spawn", || {
             runs_at_a_yield(|| rayon_core::spawn(|| RAN.store(true, Ordering::Relaxed)));
-        }),
-        ("spawn_fifo", || {
-            runs_at_a_yield(|| rayon_core::spawn_fifo(|| RAN.store(true, Ordering::Relaxed)));
         }),
         ("spawn_broadcast", || {
             runs_at_a_yield(|| {
@@ -99,7 +83,6 @@ mod linux {
 
     static RAN: AtomicBool = AtomicBool::new(false);
 
-    /// Nothing runs in the background.
     fn runs_at_a_yield(submit: fn()) {
         submit();
         assert!(!RAN.load(Ordering::Relaxed), "a thread ran the job");
@@ -130,7 +113,6 @@ mod linux {
         );
     }
 
-    /// An explicitly built pool is built as requested, or not at all.
     fn explicit_builders_fail() {
         is_unsupported(ThreadPoolBuilder::new().build().map(drop));
         is_unsupported(ThreadPoolBuilder::new().num_threads(1).build_global());

@@ -1,6 +1,7 @@
-//! Loom models of the deque, and the same steps with one mistake planted: a job comes out twice, or
-//! never.
+//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a freed
+//! ring.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
@@ -11,8 +12,7 @@ use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, f
 use crate::deque::TwoWords;
 use crate::sleep::models::{Bounds, UNORDERED, holds, is_caught};
 
-/// One thief, and few enough schedules for every one of them. With a bound loom would miss
-/// `FindsTheRingOnce`.
+/// One thief, and every schedule. With a bound loom would miss `FindsTheRingOnce`.
 const WHOLE_PAIR: Bounds = Bounds {
     fast: None,
     deep: None,
@@ -22,34 +22,27 @@ const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
 };
-/// One thief, and a mistake that needs one more preemption.
+/// One thief, and a mutant that needs one more preemption.
 const LONG_PAIR: Bounds = Bounds {
     fast: Some(3),
     deep: Some(4),
 };
-/// Two.
+/// Two thieves.
 const TRIO: Bounds = Bounds {
     fast: Some(1),
     deep: Some(2),
 };
 
-/// Two, and no mistake that only this finds.
-const LARGE_TRIO: Bounds = Bounds {
-    fast: Some(0),
-    deep: Some(2),
-};
-
-/// How a planted mistake shows: a job came out twice, or never.
+/// The message if a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
-/// The same, found by the owner at its next step.
+/// The message if the owner finds shared jobs that it has taken.
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
-/// The same, found by the thief.
+/// The message if a thief copied the words of two jobs.
 const TORN: &str = "words of two jobs";
-/// A thief reads a freed ring.
+/// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
 
-/// Whether a ring may still be read. In a model freed rings stay in memory, so that a late read is
-/// detected.
+/// Whether a ring may still be read: in a model freed rings stay in memory.
 pub(super) struct Life {
     has_ended: AtomicBool,
     /// For loom, to which the end is a write: earlier reads must be ordered before it.
@@ -83,7 +76,6 @@ impl Life {
     }
 }
 
-/// The steps of the owner and the thieves of a model.
 trait Steps: 'static {
     fn fences() -> Fences {
         Fences::cheapest()
@@ -118,7 +110,6 @@ trait Steps: 'static {
     }
 }
 
-/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
@@ -133,8 +124,7 @@ impl Steps for Helped {
     }
 }
 
-/// Mutant: the same, but if a job is shared, it exposes more without raising the limit for its own
-/// pops.
+/// Planted mistake: a helped owner exposes more jobs without raising the limit for its own pops.
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
@@ -151,7 +141,7 @@ impl Steps for ShowsMoreAboveTheLimit {
     }
 }
 
-/// Mutant: a thief that exposes fences for itself alone.
+/// Planted mistake: a thief that exposes fences for itself alone.
 enum NoHeavyFence {}
 
 impl Steps for NoHeavyFence {
@@ -213,26 +203,7 @@ impl Exposing<'_> {
     }
 }
 
-/// Mutant: the limit goes down before the jobs are shared, as if the claim were over.
-enum LowersTheLimitEarly {}
-
-impl Steps for LowersTheLimitEarly {
-    fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
-        Exposing::expose(stealer, true, |it| {
-            it.raise();
-            it.fence();
-            let more = it.left();
-            it.stealer
-                .shared
-                .owners
-                .limit
-                .store(it.split, Ordering::Relaxed);
-            it.commit(it.public.claimed(), more)
-        })
-    }
-}
-
-/// Mutant: the jobs are shared before the limit says so.
+/// Planted mistake: the jobs are shared before the limit says so.
 enum MovesTheSplitBeforeTheLimit {}
 
 impl Steps for MovesTheSplitBeforeTheLimit {
@@ -246,7 +217,7 @@ impl Steps for MovesTheSplitBeforeTheLimit {
     }
 }
 
-/// Mutant: a thief assumes that the owner took nothing back meanwhile.
+/// Planted mistake: a thief assumes that the owner took nothing back meanwhile.
 enum ClaimsNothing {}
 
 impl Steps for ClaimsNothing {
@@ -259,7 +230,7 @@ impl Steps for ClaimsNothing {
     }
 }
 
-/// Mutant: a thief whose claim is over lowers a limit that the owner has set.
+/// Planted mistake: a thief whose claim is over lowers a limit that the owner has set.
 enum SetsTheLimit {}
 
 impl Steps for SetsTheLimit {
@@ -276,7 +247,7 @@ impl Steps for SetsTheLimit {
     }
 }
 
-/// Mutant: a thief that requests jobs lowers a limit that the owner has set meanwhile.
+/// Planted mistake: a thief that requests jobs lowers a limit that the owner has set meanwhile.
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
@@ -287,8 +258,7 @@ impl Steps for AsksByAStore {
     }
 }
 
-/// Mutant: an owner that takes back a private job sets the limit after it has ended the claim, as
-/// if there could be no other claim.
+/// Planted mistake: an owner that takes back a private job ends the claim before it sets the limit.
 enum SetsTheLimitLate {}
 
 impl Steps for SetsTheLimitLate {
@@ -339,7 +309,7 @@ fn steal_by(
     }
 }
 
-/// Mutant: a thief finds the ring before it is counted.
+/// Planted mistake: a thief finds the ring before it is counted.
 enum CountsItselfLate {}
 
 impl Steps for CountsItselfLate {
@@ -355,7 +325,7 @@ impl Steps for CountsItselfLate {
     }
 }
 
-/// Mutant: the count and the ring may be read in either order.
+/// Planted mistake: the count and the ring may be read in either order.
 enum CountsItselfWithoutAFence {}
 
 impl Steps for CountsItselfWithoutAFence {
@@ -371,7 +341,7 @@ impl Steps for CountsItselfWithoutAFence {
     }
 }
 
-/// Mutant: the reads of a thief are not ordered before it leaves the count.
+/// Planted mistake: the reads of a thief are not ordered before it leaves the count.
 enum LeavesRelaxed {}
 
 impl Steps for LeavesRelaxed {
@@ -388,7 +358,7 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// Mutant: an owner that is about to block frees its rings without reading whether thieves read
+/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves read
 /// them.
 enum FreesUnasked {}
 
@@ -407,7 +377,7 @@ impl Steps for FreesUnasked {
     }
 }
 
-/// Mutant: the first ring is in use again while jobs are left, although it has old copies of them.
+/// Planted mistake: the first ring is in use again while jobs are left, although it has old copies of them.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
@@ -418,7 +388,7 @@ impl Steps for GivesBackTooEarly {
     }
 }
 
-/// Mutant: a thief copies the job after it has stepped the tail.
+/// Planted mistake: a thief copies the job after it has stepped the tail.
 enum CopiesAfterTheExchange {}
 
 impl Steps for CopiesAfterTheExchange {
@@ -442,7 +412,7 @@ impl Steps for CopiesAfterTheExchange {
     }
 }
 
-/// Mutant: a thief reads first which ring is in use.
+/// Planted mistake: a thief reads first which ring is in use.
 enum FindsTheRingFirst {}
 
 impl Steps for FindsTheRingFirst {
@@ -481,7 +451,7 @@ fn steal_several_by(
     }
 }
 
-/// Mutant: a thief that takes several jobs is counted only while it copies the first.
+/// Planted mistake: a thief that takes several jobs is counted only while it copies the first.
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
@@ -503,7 +473,7 @@ impl Steps for CountsItselfOnce {
     }
 }
 
-/// Mutant: a thief that takes several jobs reads only once which ring is in use.
+/// Planted mistake: a thief that takes several jobs reads only once which ring is in use.
 enum FindsTheRingOnce {}
 
 impl Steps for FindsTheRingOnce {
@@ -520,7 +490,7 @@ impl Steps for FindsTheRingOnce {
     }
 }
 
-/// Mutant: the owner takes back the last shared job, too, by lowering the count.
+/// Planted mistake: the owner takes back the last shared job, too, by lowering the count.
 enum TakesTheLastBackByTheCount {}
 
 impl Steps for TakesTheLastBackByTheCount {
@@ -540,8 +510,7 @@ impl Steps for TakesTheLastBackByTheCount {
     }
 }
 
-/// The jobs that have come out, and how often. It is not loom's: it only checks, and must not add
-/// schedules.
+/// How often each job came out. It is not loom's, so that it adds no schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
 }
@@ -568,8 +537,8 @@ impl Tally {
     }
 }
 
-/// Plays one model of two jobs. The owner's part runs here, and each of `thieves` in a thread of
-/// its own. Then the remaining jobs come out.
+/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the remaining
+/// jobs come out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -638,18 +607,6 @@ fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     steal::<S>(stealer)
 }
 
-/// The owner exposes its jobs and pops them; a thief steals.
-fn owner_exposes<S: Steps>() {
-    play::<S>(3, 4, &[steal::<S>], |push, pop, answer| {
-        answer();
-        pop();
-        push(2);
-        answer();
-        pop();
-        pop();
-    });
-}
-
 /// The owner exposes the jobs that it pushes beside shared ones, and pops all; a thief steals.
 fn owner_shows_more<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
@@ -679,16 +636,6 @@ fn thief_exposes_while_indices_come_again<S: Steps>() {
     });
 }
 
-/// The owner pops its private jobs. A thief has asked it to expose some.
-fn thief_asks<S: Steps>() {
-    play::<S>(3, 4, &[ask_and_steal::<S>], |push, pop, _| {
-        push(2);
-        pop();
-        pop();
-        pop();
-    });
-}
-
 /// The same, and the owner exposes others by itself.
 fn thief_asks_late<S: Steps>() {
     play::<S>(4, 4, &[ask_and_steal::<S>], |push, pop, answer| {
@@ -700,20 +647,6 @@ fn thief_asks_late<S: Steps>() {
         pop();
         pop();
     });
-}
-
-/// One thief requests jobs from the owner, another exposes jobs for it.
-fn one_asks_and_one_exposes<S: Steps>() {
-    play::<S>(
-        3,
-        4,
-        &[ask_and_steal::<S>, expose_and_steal::<S>],
-        |push, pop, _| {
-            push(2);
-            pop();
-            pop();
-        },
-    );
 }
 
 /// The owner and a thief both want to expose.
@@ -734,19 +667,6 @@ fn two_thieves<S: Steps>() {
         &[expose_and_steal::<S>, expose_and_steal::<S>],
         |_, pop, _| {
             pop();
-            pop();
-        },
-    );
-}
-
-/// Two thieves steal, one of them exposes, and the owner exposes.
-fn a_thief_and_an_exposer<S: Steps>() {
-    play::<S>(
-        2,
-        4,
-        &[steal::<S>, expose_and_steal::<S>],
-        |_, pop, answer| {
-            answer();
             pop();
         },
     );
@@ -799,35 +719,31 @@ fn reuse<S: Steps>() {
     });
 }
 
-/// The ring is full, and grows while a thief steals.
-fn growth<S: Steps>() {
-    play::<S>(4, 2, &[steal::<S>], |push, _, answer| {
-        answer();
-        push(2);
-        push(3);
-        answer();
-    });
-}
-
-/// A thief steals a shared job while the owner goes on pushing to that slot. The thief is the first
-/// thread here. Loom remembers only the latest access to a word, and so would not let another
-/// thread's theft come early enough.
-fn theft_and_reuse<S: Steps>() {
-    let deque = Deque::starting_at(1, 2, S::fences());
-    let tally = Tally::new(4);
+/// A thief steals a shared job while the owner goes on pushing. The thief is the first thread here.
+/// Loom remembers only the latest access to a word, so another thread's theft would come too late.
+fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) {
+    let deque = Deque::starting_at(1, capacity, S::fences());
+    let tally = Tally::new(later.end);
     let stealer = deque.stealer();
-    deque.push(Numbered(0));
-    deque.push(Numbered(1));
+    for job in 0..later.start {
+        deque.push(Numbered(job));
+    }
     S::answer(&deque);
     let owner = thread::spawn(move || {
-        deque.push(Numbered(2));
-        deque.push(Numbered(3));
+        for job in later {
+            deque.push(Numbered(job));
+        }
         deque
     });
     tally.add(steal::<S>(&stealer));
     let deque = owner.join().expect("a failed thread has failed the model");
     while tally.add(S::pop(&deque)) {}
     tally.check();
+}
+
+/// The owner pushes to the slot that the thief copies.
+fn theft_and_reuse<S: Steps>() {
+    theft_while_the_owner_pushes::<S>(2, 2..4);
 }
 
 /// The ring grows, and the owner takes jobs back before it makes a new one shared.
@@ -852,23 +768,9 @@ fn growth_of_a_larger_ring<S: Steps>() {
     });
 }
 
-/// The same. The thief is the first thread here, as in `theft_and_reuse`.
+/// The same, with the thief first.
 fn theft_and_growth_of_a_larger_ring<S: Steps>() {
-    let deque = Deque::starting_at(1, 1, S::fences());
-    let tally = Tally::new(3);
-    let stealer = deque.stealer();
-    for job in 0..2 {
-        deque.push(Numbered(job));
-    }
-    S::answer(&deque);
-    let owner = thread::spawn(move || {
-        deque.push(Numbered(2));
-        deque
-    });
-    tally.add(steal::<S>(&stealer));
-    let deque = owner.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
+    theft_while_the_owner_pushes::<S>(1, 2..3);
 }
 
 /// A thief takes several jobs at once, while a larger ring takes the place of theirs.
@@ -906,18 +808,6 @@ fn owner_gives_back<S: Steps>() {
     });
 }
 
-/// The same, and it needs a larger one again.
-fn owner_gives_back_and_grows<S: Steps>() {
-    play_with::<S>(2, 4, 1, &[steal::<S>], |deque, tally| {
-        S::answer(deque);
-        while tally.add(S::pop(deque)) {}
-        S::give_back(deque);
-        deque.push(Numbered(2));
-        deque.push(Numbered(3));
-        S::answer(deque);
-    });
-}
-
 /// Two thieves steal all jobs. The owner finds none, and gives the ring back.
 fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
@@ -941,32 +831,22 @@ fn owner_gives_back_while_a_thief_exposes<S: Steps>() {
 }
 
 holds! {
-    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes::<Right>;
     jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes::<Right>;
     jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place::<Right>;
     jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again::<Right>;
     jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose::<Right>;
-    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks::<Right>;
     jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late::<Right>;
-    jobs_that_one_asks_for_and_one_exposes_come_out_once: LARGE_TRIO, one_asks_and_one_exposes::<Right>;
     jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves::<Right>;
     jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other::<Right>;
-    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer::<Right>;
     jobs_at_an_index_that_comes_again_come_out_once: WHOLE_PAIR, reuse::<Right>;
     jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: WHOLE_PAIR, theft_and_reuse::<Right>;
-    jobs_of_a_ring_that_grows_come_out_once: WHOLE_PAIR, growth::<Right>;
     jobs_of_a_ring_that_grows_and_is_reused_come_out_once: WHOLE_PAIR, growth_and_reuse::<Right>;
     jobs_that_a_helped_owner_shows_come_out_once: PAIR, owner_shows_more::<Helped>;
     jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose::<Helped>;
-    jobs_of_a_helped_owner_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer::<Helped>;
-    jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: WHOLE_PAIR, reuse::<Helped>;
-    jobs_of_a_helped_owner_behind_a_thief_come_out_once: WHOLE_PAIR, theft_and_reuse::<Helped>;
-    jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: WHOLE_PAIR, growth_and_reuse::<Helped>;
     jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: WHOLE_PAIR, growth_of_a_larger_ring::<Right>;
     jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: WHOLE_PAIR, theft_and_growth_of_a_larger_ring::<Right>;
     jobs_of_a_ring_that_grows_behind_a_thief_of_several_come_out_once: WHOLE_PAIR, theft_of_several_and_growth::<Helped>;
     jobs_of_a_ring_that_is_given_back_come_out_once: WHOLE_PAIR, owner_gives_back::<Right>;
-    jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows::<Right>;
     jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen::<Right>;
     jobs_of_a_ring_that_is_given_back_while_a_thief_exposes_come_out_once: PAIR, owner_gives_back_while_a_thief_exposes::<Right>;
 }
@@ -974,7 +854,6 @@ holds! {
 is_caught! {
     fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes::<NoHeavyFence>;
     taking_back_by_the_index_without_a_heavy_fence_is_caught: PAIR, SEEN, thief_exposes_what_has_a_place::<NoHeavyFence>;
-    lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes::<LowersTheLimitEarly>;
     moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes::<MovesTheSplitBeforeTheLimit>;
     claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes::<ClaimsNothing>;
     setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose::<SetsTheLimit>;

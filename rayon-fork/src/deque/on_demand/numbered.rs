@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::deque::TwoWords;
 
-/// A job whose two words both hold its number, so that a copy with words of two jobs is detected.
+/// A job whose two words both hold its number, so that words of two jobs are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbered(pub(crate) usize);
 

@@ -8,10 +8,10 @@ use crate::sync::modelled::{AtomicPtr, Ordering};
 /// Bits of `public` below the tail.
 pub(super) const TAIL_SHIFT: u32 = 24;
 
-/// The most jobs that can be shared at a time. They are counted in the lowest bits of `public`.
+/// The most jobs that can be shared at a time: their number is in the lowest bits of `public`.
 pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 
-/// The bit between count and tail: a thief is about to expose jobs.
+/// The bit between the number and the tail: a thief is about to expose jobs.
 const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
 /// A value of the word `public`.
@@ -19,12 +19,11 @@ const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 pub(super) struct Public(pub(super) u64);
 
 impl Public {
-    /// Shared jobs.
     pub(super) fn count(self) -> u64 {
         self.0 & MOST_PUBLIC
     }
 
-    /// The tail, as an index not far from `near`: the word has only its lower bits.
+    /// The tail, as an index near `near`: the word has only its lower bits.
     #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     pub(super) fn tail(self, near: u64) -> u64 {
         let above = near.wrapping_sub(self.0 >> TAIL_SHIFT);
@@ -33,7 +32,7 @@ impl Public {
         near.wrapping_sub(above as u64)
     }
 
-    /// The split, as an index not far from `near`.
+    /// The split, as an index near `near`.
     pub(super) fn split(self, near: u64) -> u64 {
         self.tail(near).wrapping_add(self.count())
     }
@@ -48,7 +47,6 @@ impl Public {
         Self(self.0 | CLAIM)
     }
 
-    /// The value without a claim, and with `more` additional shared jobs.
     pub(super) fn unclaimed_with(self, more: u64) -> Self {
         Self((self.0 & !CLAIM) + more)
     }
@@ -60,15 +58,14 @@ pub(super) struct Slot([AtomicPtr<()>; 2]);
 /// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
-    /// Rings that were in use before, if thieves may still read them, or null. Only the owner of
-    /// the deque uses it.
+    /// Rings that were in use before, if thieves may still read them, or null. Only the owner uses
+    /// it.
     pub(super) outgrown: Cell<*mut Ring>,
     #[cfg(all(test, fork_loom))]
     pub(super) life: super::models::Life,
 }
 
 impl Ring {
-    /// Leaks an empty ring.
     pub(super) fn leak(capacity: usize) -> *mut Self {
         Box::into_raw(Box::new(Self {
             slots: empty(capacity),
@@ -78,7 +75,7 @@ impl Ring {
         }))
     }
 
-    /// Frees a ring, and those that were in use before it.
+    /// Frees a ring, and all rings in its list.
     ///
     /// # Safety
     ///
@@ -88,8 +85,7 @@ impl Ring {
             // SAFETY: the caller's promise.
             let freed = unsafe { Box::from_raw(ring) };
             ring = freed.outgrown.get();
-            // A model records the end and goes on, so that it can report a thread that still reads
-            // the ring.
+            // A model goes on, so that it can report a thread that still reads the ring.
             #[cfg(all(test, fork_loom))]
             Box::leak(freed).life.end();
         }
@@ -117,8 +113,8 @@ impl Ring {
     }
 }
 
-/// Creates `capacity` empty slots. The system's zeroed memory is not written, so of a large ring
-/// only slots that have held jobs take pages.
+/// Creates empty slots. The system's zeroed memory is not written, so only slots that have held
+/// jobs take pages.
 #[cfg(not(fork_loom))]
 fn empty(capacity: usize) -> Box<[Slot]> {
     const {
@@ -126,8 +122,8 @@ fn empty(capacity: usize) -> Box<[Slot]> {
         assert!(align_of::<Slot>() == align_of::<[usize; 2]>());
     }
     let zeros = vec![[0_usize; 2]; capacity].into_boxed_slice();
-    // SAFETY: slots are pairs of pointers, with the size and the alignment of pairs of `usize`, and
-    // zero is the null pointer.
+    // SAFETY: slots are pairs of pointers, with the size and alignment of pairs of `usize`. Zero is
+    // the null pointer.
     unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [Slot]) }
 }
 

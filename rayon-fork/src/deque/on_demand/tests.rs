@@ -1,5 +1,3 @@
-//! The deque by itself: on one thread, against a sequential deque, and with thieves.
-
 use std::collections::VecDeque;
 use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,13 +11,11 @@ use super::{
 };
 use crate::deque::Answer;
 
-/// Returns both kinds of fences: the cheapest of this system, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
-/// Returns a deque with room for one job, so that it grows. Its indices wrap around where the word
-/// `public` ends.
+/// Returns a deque with room for one job, whose indices soon wrap around in the word `public`.
 fn small(fences: Fences) -> Deque<Numbered> {
     Deque::starting_at((1 << 40) - 5, 1, fences)
 }
@@ -113,7 +109,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     );
 }
 
-/// Takes random steps on one thread, beside a sequential deque that knows which jobs are shared.
+/// Compares with a sequential deque that knows which jobs are shared.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {
@@ -128,8 +124,7 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 0 | 1 => {
                     assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
                     if public > jobs.len() {
-                        // The owner took the last one as a thief would; otherwise half of them came
-                        // back first.
+                        // The owner took the last one as a thief would, or took half of them back.
                         public = if public == 1 { 0 } else { public - public / 2 };
                     }
                 }
@@ -172,7 +167,6 @@ fn random_steps_do_what_a_sequential_deque_does() {
     }
 }
 
-/// Returns the number of slots in all rings of the deque.
 fn slots(deque: &Deque<Numbered>) -> usize {
     let thieves = &*deque.shared.thieves;
     let in_use = thieves.ring.load(Ordering::Relaxed);
@@ -258,26 +252,6 @@ fn an_owner_that_never_blocks_gives_rings_back_when_it_has_found_no_job_many_tim
 }
 
 #[test]
-fn a_ring_that_a_thief_reads_is_kept_until_the_owner_comes_again() {
-    let deque = small(Fences::cheapest());
-    let readers = &deque.shared.thieves.readers;
-    readers.fetch_add(1, Ordering::Relaxed);
-    (0..5).for_each(|job| {
-        deque.push(Numbered(job));
-    });
-    assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
-    while pop(&deque).is_some() {}
-    deque.give_back();
-    deque.push(Numbered(0));
-    deque.push(Numbered(1));
-    assert_eq!(slots(&deque), 1 + 2 + 4 + 8, "it goes on with the largest");
-    readers.fetch_sub(1, Ordering::Relaxed);
-    assert_eq!([0; 3].map(|_| pop(&deque)), [Some(1), Some(0), None]);
-    deque.give_back();
-    assert_eq!(slots(&deque), 1);
-}
-
-#[test]
 fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
     let deque = small(Fences::cheapest());
     let readers = &deque.shared.thieves.readers;
@@ -298,8 +272,7 @@ fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
     assert_eq!(burst(), 1);
 }
 
-/// The owner and the thieves work as fast as they can on bursts of jobs, for which the ring grows.
-/// After each burst the owner gives rings back.
+/// The owner and the thieves work as fast as they can on bursts of jobs.
 #[test]
 fn under_thieves_every_job_comes_out_once() {
     const ROUNDS: usize = if cfg!(miri) { 10 } else { 20_000 };

@@ -1,11 +1,9 @@
-//! A waiting thread spins for a while before it blocks. Often the pool finishes the job sooner than
-//! a blocked thread would run again. Then the thread that sets the latch need not call the kernel
-//! either.
+//! A waiting thread spins before it blocks. Often the pool finishes the job sooner than a blocked
+//! thread would run again. Then the setter of the latch need not call the kernel either.
 //!
-//! The waiting thread spins for as long as a wake-up costs, if a worker was idle when the job came.
-//! If the pool leaves a CPU free, it spins twice as long.
-//! It backs off where spinning is unsuccessful. That is where jobs are long, or where CPUs are
-//! scarce, so that a single yield takes longer.
+//! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
+//! spins twice as long if the pool leaves a CPU free. It backs off where jobs are long, or CPUs are
+//! scarce.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -17,25 +15,21 @@ use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 use crate::thread_count;
 
-/// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+warm-install";
 
-/// Records how often spinning before blocking was worth it for external threads.
 pub(crate) struct SpinHistory {
     spins: Backoff,
     yielding: Yielding,
-    /// 1 while a thread spins. One is enough: others would take CPUs from the workers.
+    /// 1 while a thread spins. Others would take CPUs from the workers.
     is_spinning: AtomicUsize,
     wake_up: WakeUpCost,
-    /// For how many wake-ups a thread spins.
+    /// A thread spins this many times the cost of a wake-up.
     wake_ups: u32,
 }
 
 impl SpinHistory {
-    /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = true;
 
-    /// Creates the record for a pool of `workers` workers.
     pub(crate) fn new(workers: usize) -> Self {
         let leaves_a_cpu = workers < thread_count::cpus_at_first();
         Self {
@@ -50,21 +44,18 @@ impl SpinHistory {
 
 /// No thread waits, or the waiting thread spins.
 const UNSET: usize = 0;
-/// The waiting thread has blocked, or is about to: it holds the lock until then.
+/// The waiting thread holds the lock until it has blocked.
 const BLOCKED: usize = 1;
 const SET: usize = 2;
 
-/// A latch for a thread that is no worker. The thread blocks if need be.
 pub(crate) struct LockLatch {
     state: AtomicUsize,
-    /// When the thread was woken.
     lock: Mutex<Option<Instant>>,
     changed: Condvar,
 }
 
 impl LockLatch {
-    /// Creates a shared latch. The setter can hold it to the end of
-    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiting thread does.
+    /// Creates a shared latch, so that the setter can hold it whatever the waiting thread does.
     pub(crate) fn new_shared() -> Arc<Self> {
         let state = AtomicUsize::new(UNSET);
         Arc::new(Self {
@@ -74,8 +65,8 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. If `spin_history` is given, the thread may spin first.
-    // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
+    /// Waits until the latch is set. May spin first if `spin_history` is given. Not inlined:
+    /// waiting workers do not need this, and the jobs that they run may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
         if spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
@@ -86,7 +77,6 @@ impl LockLatch {
         }
     }
 
-    /// Spins for a while. Returns `true` if the latch was set.
     fn spin(&self, spin_history: &SpinHistory) -> bool {
         // A browser's `Instant` panics.
         if cfg!(target_family = "wasm") || !spin_history.spins.try_begin() {
@@ -134,8 +124,8 @@ impl LockLatch {
     }
 
     fn is_set(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: everything that the setter
-        // did before it is visible.
+        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: what the setter did before is
+        // visible.
         self.state.load(Ordering::Acquire) == SET
     }
 

@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex};
 
-/// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "";
 
-/// The record of spinning before blocking: this build has none.
 pub(crate) struct SpinHistory;
 
 impl SpinHistory {
-    /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = false;
 
     pub(crate) fn new(_workers: usize) -> Self {
@@ -20,7 +17,6 @@ impl SpinHistory {
     }
 }
 
-/// Blocks a thread that is no worker.
 pub(crate) struct LockLatch {
     is_set: Mutex<bool>,
     changed: Condvar,
@@ -29,8 +25,6 @@ pub(crate) struct LockLatch {
 assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
 
 impl LockLatch {
-    /// Creates a shared latch. The setter can hold it to the end of
-    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiting thread does.
     pub(crate) fn new_shared() -> Arc<Self> {
         Arc::new(Self {
             is_set: Mutex::new(false),
@@ -38,7 +32,6 @@ impl LockLatch {
         })
     }
 
-    // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, _spin_history: Option<&SpinHistory>) {
         let mut is_set = self.is_set.lock();

@@ -1,36 +1,33 @@
-//! A sharded reference count: a worker keeps units of a scope's count, so that it need not write
-//! the count for each job.
-//!
-//! `README.md` says when a worker may keep units, and why no scope ends early or late.
+//! A sharded reference count: a worker keeps units of a scope's count, so that it seldom writes the
+//! count. `README.md` says when a worker may keep units, and why no scope ends early or late.
 
 use std::cell::Cell;
 use std::ptr;
 
-/// The units that a worker fetches when it has none left. A guess: with this many, a flood of jobs
-/// seldom writes the count.
+/// The units that a worker fetches when it has none left. A guess.
 const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
 /// The count of a scope, in units. The scope ends when there are none.
 pub(crate) trait Counted {
-    /// Adds units. The caller knows that the scope is open.
+    /// Adds units to an open scope.
     fn add(&self, units: usize);
 
-    /// Returns whether there are exactly this many units. If so, everything is visible that was
-    /// done before other units were taken off.
+    /// Returns whether there are exactly this many units. If so, all that was done before others
+    /// were taken off is visible.
     fn is(&self, units: usize) -> bool;
 
     /// Takes units off, and ends the scope if none is left.
     ///
     /// # Safety
     ///
-    /// The caller has these units, so that the scope is open. It may be freed when this returns.
+    /// The caller has these units, so the scope is open. It may be freed when this returns.
     unsafe fn take_off(this: *const Self, units: usize);
 }
 
-/// The units of one scope that one worker keeps. Only the worker's own thread uses them.
+/// The units of one scope that one worker keeps.
 pub(crate) struct Shard<C> {
-    /// The current scope: the worker runs or just ran a job of it, or waits for it itself. Null for
-    /// none. A worker without units must not follow this pointer.
+    /// The scope of the job that the worker runs or just ran, or that it waits for. Null for none.
+    /// A worker without units must not follow this pointer.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
@@ -45,9 +42,9 @@ impl<C: Counted> Shard<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit that is left over must not delay the end of the scope. It goes back after a job of
-    /// the scope, or the waiting owner counts it. In other jobs neither holds, so a spawn there
-    /// adds to the count directly.
+    /// A unit that is left over must not delay the end of the scope. After a job of the scope it
+    /// goes back, and the waiting owner counts its own units. In other jobs neither holds, so a
+    /// spawn there adds to the count.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -65,7 +62,6 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// The worker begins a job of `scope`.
     #[inline]
     pub(crate) fn begin_job(&self, scope: *const C) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -73,15 +69,13 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// A job of `scope` has ended, and leaves its unit here.
     #[inline]
     pub(crate) fn end_job(&self, scope: *const C) {
-        // During jobs that ran within this one, the worker may have returned its units.
+        // Jobs that ran within this one may have made the worker return its units.
         self.begin_job(scope);
         self.units.set(self.units.get() + 1);
     }
 
-    /// Returns whether the worker's units are the whole count of the scope.
     #[inline]
     pub(crate) fn completes(&self, scope: &C) -> bool {
         let units = if ptr::eq(self.scope.get(), scope) {
@@ -89,12 +83,11 @@ impl<C: Counted> Shard<C> {
         } else {
             0
         };
-        // If the worker has no units, another thread took off the last one, and may still be
-        // setting the latch.
+        // Without units, another thread took off the last one, and may still be setting the latch.
         units > 0 && scope.is(units)
     }
 
-    /// The worker has waited for `scope`, which has ended. Its units, if any, no longer count.
+    /// The worker has waited for `scope`, which has ended. Its units no longer count.
     #[inline]
     pub(crate) fn forget(&self, scope: &C) {
         if ptr::eq(self.scope.get(), scope) {
@@ -103,7 +96,6 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// Returns the current scope, or null, for [`Self::go_back`].
     #[inline]
     pub(crate) fn scope(&self) -> *const C {
         self.scope.get()
@@ -112,15 +104,13 @@ impl<C: Counted> Shard<C> {
     /// A job has ended that ran inside another one. `scope` was the current scope when it began.
     #[inline]
     pub(crate) fn go_back(&self, scope: *const C) {
-        // If both jobs are of one scope, the outer job keeps that scope open, so the units delay no
-        // waiting thread.
+        // If both jobs are of one scope, the outer job keeps that scope open.
         if self.scope.get() != scope {
             self.return_units();
         }
     }
 
-    /// The worker has no current scope any more, and returns its units. Returns `true` if it had
-    /// any.
+    /// Returns the worker's units to the count. Returns whether it had any.
     #[inline]
     pub(crate) fn return_units(&self) -> bool {
         let scope = self.scope.replace(ptr::null());
@@ -128,8 +118,7 @@ impl<C: Counted> Shard<C> {
         if units == 0 {
             return false;
         }
-        // SAFETY: the count includes these units. They are taken off once, because they are no
-        // longer here.
+        // SAFETY: the count includes these units, and they are no longer here.
         unsafe { give_back(scope, units) };
         true
     }
@@ -142,8 +131,7 @@ impl<C: Counted> Shard<C> {
     }
 }
 
-/// As [`Counted::take_off`].
-// Not inlined: jobs nest, and the caller's frame need not hold the code that ends a scope.
+/// Not inlined: jobs nest, and the caller's frame need not hold the code that ends a scope.
 #[inline(never)]
 unsafe fn give_back<C: Counted>(scope: *const C, units: usize) {
     // SAFETY: the caller's promise.

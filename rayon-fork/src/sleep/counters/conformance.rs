@@ -1,5 +1,5 @@
-//! The rules that every variant must keep, with one thread at a time, and the mistakes that only
-//! one counter layout can make.
+//! The rules that every variant must keep, with one thread, and mistakes that only one layout can
+//! make.
 
 use super::dimensions::*;
 use super::variants::for_every_variant;
@@ -9,8 +9,7 @@ use super::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Returns counters for a pool in which `searching` workers search and `asleep` others sleep. The
-/// sleepers have the lower numbers.
+/// Returns counters of which the first `asleep` workers sleep, and `searching` others search.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     let counters = C::new(asleep + searching);
     for worker in 0..asleep + searching {
@@ -23,8 +22,7 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-/// Makes all calls in random order, and compares with a pool that is kept as a list of each
-/// worker's state.
+/// Makes all calls in random order, and compares with a list of each worker's state.
 fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {
@@ -175,18 +173,6 @@ fn a_name_is_that_of_the_layout_and_of_the_features_in_the_order_of_the_dimensio
 }
 
 #[test]
-fn sleepers_scan_where_there_are_no_events() {
-    assert_eq!(
-        [
-            NoFence::SCANS_BEFORE_SLEEP,
-            PushFence::SCANS_BEFORE_SLEEP,
-            ScanFence::SCANS_BEFORE_SLEEP
-        ],
-        [false, false, true]
-    );
-}
-
-#[test]
 fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
     fn check<C: SleepCounters>() {
         for (asleep, searching) in [(0, 1), (1, 1), (3, 1), (1, 2), (3, 3)] {
@@ -240,7 +226,7 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 
 #[test]
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
-    // S was read before workers left, and I after they had left: so I is no more than S.
+    // S was read before workers left, and I after they had left.
     for inactive in 0..=3 {
         let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
         assert_eq!(torn.notify_job(true), 1, "with {inactive} inactive");

@@ -1,5 +1,4 @@
-//! The type parameters of the counter layouts: events, fence, wake rule, padding and propagation.
-//! Each is one dimension of the variants.
+//! The dimensions of the variants: events, fence, wake rule, padding and propagation.
 
 use crate::sync::modelled::{Ordering, fence};
 use std::ops::Deref;
@@ -12,7 +11,6 @@ pub(crate) trait Dimensions: Send + Sync + 'static {
     type Padding: Padding;
     type Propagation: Propagation;
 
-    /// The parts that the choices add to the variant's name, in this order.
     const NAME_PARTS: &'static [&'static str];
 }
 
@@ -38,7 +36,6 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: Propagation> Dimensions fo
     };
 }
 
-/// The four dimensions of the study, with the wake-up propagation of rayon-core.
 impl<E: Events, F: Fence, W: WakeRule, P: Padding> Dimensions for (E, F, W, P) {
     type Events = E;
     type Fence = F;
@@ -49,24 +46,17 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Dimensions for (E, F, W, P) {
     const NAME_PARTS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::NAME_PARTS;
 }
 
-/// A counter word, placed as the padding says.
 pub(crate) type Line<A, T> = <<A as Dimensions>::Padding as Padding>::Line<T>;
 
-/// The placement of a counter word.
 pub(crate) trait Padding: Send + Sync + 'static {
-    /// Part of the variant's name.
     const NAME_PART: &'static str;
-    /// One word, placed.
     type Line<T: Send + Sync + 'static>: Deref<Target = T> + From<T> + Send + Sync + 'static;
 }
 
-/// Words lie wherever their struct puts them.
 pub(crate) enum Inline {}
 
-/// Each word has cache lines of its own.
 pub(crate) enum CachePadded {}
 
-/// A word without padding.
 #[repr(transparent)]
 pub(crate) struct Unpadded<T>(T);
 
@@ -95,19 +85,16 @@ impl Padding for CachePadded {
     type Line<T: Send + Sync + 'static> = crossbeam_utils::CachePadded<T>;
 }
 
-/// Whether notifications by producers are counted.
 pub(crate) trait Events: Send + Sync + 'static {
-    /// Part of the variant's name.
     const NAME_PART: &'static str;
-    /// A jobs event counter (JEC) shows sleepy workers that a producer has notified.
+    /// Whether producers step a jobs event counter (JEC), which sleepy workers compare.
     const COUNTED: bool;
 }
 
-/// With a jobs event counter. If even, no producer has notified since a worker last became sleepy.
-/// If odd, a producer has.
+/// A counter that is odd if a producer has notified since a worker last became sleepy.
 pub(crate) enum Jec {}
 
-/// Without one: sleepers must scan.
+/// No counter: sleepers must scan.
 pub(crate) enum NoJec {}
 
 impl Events for Jec {
@@ -120,47 +107,40 @@ impl Events for NoJec {
     const COUNTED: bool = false;
 }
 
-/// The fences of a push and of a worker that falls asleep.
-///
-/// A fence has two ends, which only make sense together. One stands between pushing a job and
-/// reading the counters. The other stands between changing the counters and looking for jobs. So
-/// each implementation has both. The sleep README, sections 5, 7 and 9, argues why each pair is
-/// enough.
+/// The fences of a push and of a worker that falls asleep. A fence has two ends: between pushing a
+/// job and reading the counters, and between changing the counters and scanning for jobs. Sections
+/// 5, 7 and 9 of the sleep README argue why each pair is enough.
 pub(crate) trait Fence: Send + Sync + 'static {
-    /// Part of the variant's name.
     const NAME_PART: &'static str;
-    /// Whether a worker scans every queue after it registered as a sleeper. If not, it looks only
-    /// at the queues for injected jobs and broadcast shares.
+    /// Whether a worker scans every queue after it registered as a sleeper. Otherwise it scans only
+    /// the queues for injected jobs and broadcast shares.
     const SCANS_BEFORE_SLEEP: bool;
 
-    /// The producer's end. The producer pushes an internal job before the fence, and reads the
-    /// counters after it. Every push pays for this.
+    /// The producer's end: after the push of an internal job, before it reads the counters.
     fn after_push();
 
-    /// The end of a worker that does not scan. The worker reads or steps the events before the
-    /// fence, and makes its last search after it.
+    /// The end of a worker that does not scan: after it read or stepped the events, before its last
+    /// search.
     #[inline]
     fn after_becoming_sleepy() {}
 
-    /// The worker's other end. The worker is counted as asleep before the fence, and scans the
-    /// queues after it.
+    /// The worker's other end: after it is counted as asleep, before it scans the queues.
     #[inline]
     fn after_registering() {
-        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`. If the worker scans,
-        // it also pairs with the one in `after_push`. Without this fence, both sides could miss
-        // each other, and the job would be stranded (README, section 5).
+        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and with the one in
+        // `after_push` if the worker scans. Without it, both sides could miss each other, and the
+        // job would be stranded (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
 
-/// A producer does not fence between its push and its notification. The hole of the README's
-/// section 9 is open.
+/// Pushes do not fence. The hole of the README's section 9 is open.
 pub(crate) enum NoFence {}
 
-/// Pushes fence, and so does a worker that becomes sleepy. So its last search misses no job.
+/// Pushes fence, and so does a worker that becomes sleepy, so its last search misses no job.
 pub(crate) enum PushFence {}
 
-/// Pushes fence, and sleepers scan: nothing else is needed, not even events.
+/// Pushes fence, and sleepers scan: no events are needed.
 pub(crate) enum ScanFence {}
 
 impl Fence for NoFence {
@@ -186,38 +166,36 @@ impl Fence for PushFence {
     #[inline]
     fn after_becoming_sleepy() {
         // ORDERING: SeqCst fence, pairs with the one in `after_push`. The events are read or
-        // stepped before the fence, and the search for jobs comes after it. A producer whose job
-        // that search misses must find those events even (README, section 9).
+        // stepped before the fence, and the search comes after it. A producer whose job that search
+        // misses must find those events even (README, section 9).
         fence(Ordering::SeqCst);
     }
 }
 
 impl Fence for ScanFence {
-    // Only a variant with events can do without scans, so `no-jec` selects this fence.
+    // `no-jec` selects this fence.
     const NAME_PART: &'static str = "";
     const SCANS_BEFORE_SLEEP: bool = true;
 
     #[inline]
     fn after_push() {
         // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored
-        // before the fence, and the sleepers are read after it. If that read misses a sleeper, the
-        // sleeper's scan must find the job (README, section 5).
+        // before the fence, and the sleepers are read after it. The scan of a sleeper that this
+        // read misses must find the job (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
 
 /// The rule for how many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {
-    /// Part of the variant's name.
     const NAME_PART: &'static str;
     /// Whether the rule ever reads how many workers search.
     const COUNTS_SEARCHERS: bool;
-    /// Whether every push reads how many workers search, although that matters only while one
-    /// sleeps. The branch of the 2022 study did so.
+    /// Whether every push reads how many workers search, as the branch of the 2022 study did.
     const READS_BOTH: bool = false;
 
-    /// Returns the number of sleepers to wake for one job, given that `sleeping` is not 0. It calls
-    /// `searching` only if the result depends on it.
+    /// Returns the number of sleepers to wake for one job. `sleeping` is not 0. Calls `searching`
+    /// only if the result depends on it.
     fn sleepers_to_wake(
         sleeping: usize,
         queue_was_empty: bool,
@@ -225,11 +203,9 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     ) -> usize;
 }
 
-/// The rule of rayon-core: if a job finds its queue empty, a searching worker takes it, if there is
-/// one. With `READS_BOTH`, see [`WakeRule::READS_BOTH`].
+/// The rule of rayon-core: a job that finds its queue empty is left to a searching worker.
 pub(crate) enum IdleFirst<const READS_BOTH: bool = false> {}
 
-/// The rule of rayon-core, by which every push reads both counts.
 // Compilers before 1.85 do not see its use in `for_every_variant`.
 #[allow(dead_code)]
 pub(crate) type ReadsBoth = IdleFirst<true>;
@@ -249,8 +225,7 @@ impl<const READS_BOTH: bool> WakeRule for IdleFirst<READS_BOTH> {
         searching: impl FnOnce() -> usize,
     ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // A queue that was not empty shows that the searching workers do not keep up with it,
-        // however many they are.
+        // If the queue was not empty, the searching workers do not keep up with it.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }
@@ -270,23 +245,20 @@ impl WakeRule for SleepersOnly {
     }
 }
 
-/// The rule of wake-up propagation: how many sleepers replace a worker that stops searching
-/// (README, section 6).
+/// How many sleepers replace a worker that stops searching (README, section 6).
 pub(crate) trait Propagation: Send + Sync + 'static {
-    /// Part of the variant's name.
     const NAME_PART: &'static str;
     /// Whether the worker first scans the queues, and wakes a sleeper only if it sees work.
     const SCANS_FIRST: bool;
-    /// Whether workers measure what their wake-ups cost, and the last searching workers
-    /// [spin](crate::sleep::SearchHistory) before they park.
+    /// Whether the last searching workers [spin](crate::sleep::SearchHistory) before they park.
     const SPINS: bool;
 
-    /// Returns how many of `sleeping` sleepers to wake. It calls `searching` only if the result
+    /// Returns how many of `sleeping` sleepers to wake. Calls `searching` only if the result
     /// depends on it.
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
 }
 
-/// Always wakes up to two. The rule of rayon-core.
+/// The rule of rayon-core.
 pub(crate) enum WakeTwo {}
 
 /// Only the last searching worker wakes up to two.
@@ -306,7 +278,7 @@ impl Propagation for WakeTwo {
 impl Propagation for WakeWhereWorkIs {
     const NAME_PART: &'static str = "+wake-where-work-is";
     const SCANS_FIRST: bool = true;
-    // In a model one more round changes nothing, and a browser's `Instant` panics.
+    // In a model one more round changes nothing. In a browser `Instant` panics.
     const SPINS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]

@@ -1,5 +1,5 @@
-//! All counters in one word. One load reads everything, and every change writes the line that all
-//! threads share.
+//! All counters in one word. One load reads everything, and every change writes the same cache
+//! line.
 //!
 //! | bits (64-bit) | bits (32-bit) | field | counts                                               |
 //! |---------------|---------------|-------|------------------------------------------------------|
@@ -7,12 +7,8 @@
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since a worker became sleepy      |
 //!
-//! J is on top, so that its overflow leaves the word. Without an events counter its bits stay 0.
-//! With `sleepers-only` nothing reads I. It is kept all the same, so that the variant differs from
-//! `packed` only by its rule.
-//!
-//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
-//! lines of its own.
+//! J is on top, so that its overflow leaves the word. Without events its bits stay 0. With
+//! `sleepers-only` nothing reads I, but it is kept, so that only the rule differs from `packed`.
 
 use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
@@ -29,7 +25,6 @@ const ONE_EVENT: usize = 1 << (2 * COUNT_BITS);
 
 const SLEEPING: usize = ONE_INACTIVE - 1;
 
-/// Counters in one word.
 pub(crate) struct Packed<A: Dimensions> {
     pub(crate) word: Line<A, CountedWord<words::Packed>>,
     dimensions: PhantomData<A>,
@@ -50,7 +45,6 @@ const _: () = {
     );
 };
 
-/// One value of the word, taken apart.
 #[derive(Clone, Copy)]
 pub(crate) struct Word(pub(crate) usize);
 
@@ -79,7 +73,6 @@ impl Word {
 impl<A: Dimensions> Packed<A> {
     const FULL_NAME: Name = Name::join("packed", A::NAME_PARTS);
 
-    /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {
         Self {
             word: CountedWord::new(word).into(),
@@ -89,15 +82,15 @@ impl<A: Dimensions> Packed<A> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). Suppose this thread
-        // has fenced or stepped J before. Then this load must see every sleeper that missed what
-        // came before that fence or step.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). If this thread has
+        // fenced or stepped J before, this load sees every sleeper that missed what came before
+        // that fence or step.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity requires it, and returns a value of the word whose
-    /// parity does not. A producer's step and a sleeper's registration are changes of one word. So
-    /// one of them comes first, and the other sees it.
+    /// Steps the events counter if its parity requires it, and returns a value whose parity does
+    /// not. A producer's step and a sleeper's registration change one word, so one of them comes
+    /// first, and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
             is_due(Word(word))
@@ -143,8 +136,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
         // ORDERING: SeqCst, as all accesses to counters. A producer that relied on this worker read
-        // the word before this. So the value found here shows the sleepers that the producer left
-        // asleep.
+        // the word before this. So this value shows the sleepers that the producer left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),
@@ -164,8 +156,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
         if !A::Events::COUNTED {
-            // ORDERING: SeqCst, as all accesses to counters. The fence that pairs with the
-            // producer's follows in the caller.
+            // ORDERING: SeqCst, as all accesses to counters. The caller fences next.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
             debug_or_loom_assert!(
                 before.sleeping() < before.inactive(),
@@ -173,8 +164,8 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
             );
             return true;
         }
-        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: that
-        // makes "no news" and "one more sleeper" one step.
+        // ORDERING: SeqCst, as all accesses to counters. One exchange of the whole word makes "no
+        // notification" and "one more sleeper" one step.
         let registered = self
             .word
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
@@ -202,8 +193,8 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
     #[inline]
     fn notify_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
-        // The common case takes one mask and one comparison: the events are odd already, and no
-        // worker sleeps.
+        // The common case, by one mask and one comparison: the events are odd, and no worker
+        // sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet {
             0

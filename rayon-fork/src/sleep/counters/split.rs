@@ -11,12 +11,9 @@
 //! | unpadded  | one block of 32 bytes, aligned, and so within one cache line |
 //! | padded    | each word on cache lines of its own                          |
 //!
-//! A word that a variant does not use stays in its place and is never touched. So variants differ
-//! in their traffic, and not in the placement of the other words. `sleepers-only` does not use I,
-//! `no-jec` does not use J.
-//!
-//! There is no snapshot of all three words. The sleep README, section 8, says what that means for
-//! each step, and why values of different age do no harm.
+//! A word that a variant does not use stays in its place, so variants differ only in their traffic.
+//! `sleepers-only` does not use I, `no-jec` does not use J. There is no snapshot of all words:
+//! section 8 of the sleep README says why values of different age do no harm.
 
 use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
@@ -27,7 +24,6 @@ use crate::name::Name;
 use crate::sync::modelled::{Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
-/// Counters in three words.
 #[repr(C, align(32))]
 pub(crate) struct Split<A: Dimensions> {
     pub(crate) sleeping: Line<A, CountedWord<words::Sleeping>>,
@@ -60,7 +56,6 @@ fn is_odd(events: usize) -> bool {
 impl<A: Dimensions> Split<A> {
     const FULL_NAME: Name = Name::join("split", A::NAME_PARTS);
 
-    /// Counters that continue from these values.
     pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {
         Self {
             sleeping: CountedWord::new(sleeping).into(),
@@ -70,8 +65,6 @@ impl<A: Dimensions> Split<A> {
         }
     }
 
-    /// Steps the events counter if its parity requires it, and returns a value whose parity does
-    /// not.
     fn count_event_if(&self, is_due: impl Fn(usize) -> bool) -> usize {
         words::count_event_if(&self.events, 1, is_due)
     }
@@ -124,7 +117,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst, as all accesses to counters, and before the load of the events. A
-        // producer steps J and then reads S, so one of the two threads sees the other. With J read
+        // producer steps J, then reads S, so one of the two threads sees the other. If J were read
         // first, both could miss each other (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(
@@ -156,8 +149,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
     fn notify_job(&self, queue_was_empty: bool) -> usize {
         if A::Events::COUNTED {
             // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
-            // is read, even if S turns out to be 0. J informs the sleepy workers, which are not in
-            // S yet.
+            // is read, also if S is 0: J informs the sleepy workers, which S does not count yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_notification();
             }

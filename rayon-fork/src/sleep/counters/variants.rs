@@ -1,8 +1,5 @@
-//! All variants, and the one that the features choose. Every build compiles all of them; tests and
-//! models run through them.
-//!
-//! This is the only file that names a counter feature. `Cargo.toml` lists the features that exclude
-//! each other, and `build.rs` refuses them.
+//! All variants, and the one that the features choose. Every build compiles all of them. This is
+//! the only file that names a counter feature.
 
 use super::dimensions::{
     CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ReadsBoth, ScanFence,
@@ -20,11 +17,10 @@ use self::Jec as SelectedEvents;
 #[cfg(feature = "no-jec")]
 use self::NoJec as SelectedEvents;
 
-#[cfg(feature = "push-fence")]
-use self::PushFence as SelectedFence;
-// Without events every push fences already, so `push-fence` is refused.
 #[cfg(not(any(feature = "no-jec", feature = "push-fence")))]
 use self::NoFence as SelectedFence;
+#[cfg(feature = "push-fence")]
+use self::PushFence as SelectedFence;
 #[cfg(all(feature = "no-jec", not(feature = "push-fence")))]
 use self::ScanFence as SelectedFence;
 
@@ -53,8 +49,8 @@ pub(crate) type Selected = Layout<(
 )>;
 
 /// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant. With `here`,
-/// both paddings are in one place. With `in_modules`, each variant without padding is in a module:
-/// padding is placement, and changes no step.
+/// the calls are in one place, for both paddings. With `in_modules`, each is in a module, without
+/// padding.
 macro_rules! for_every_variant {
     ($place:ident $test:ident) => {
         for_every_variant! { @$place $test
@@ -91,7 +87,7 @@ macro_rules! for_every_variant {
 #[cfg(all(test, not(fork_loom)))]
 pub(crate) use for_every_variant;
 
-/// Only mentions a variant, because a build compiles what it mentions.
+/// Makes every build compile a variant.
 macro_rules! mention {
     ($layout:ident $($dimension:ident)*) => {
         const _: &str = <$layout<($($dimension),*, WakeTwo)> as SleepCounters>::NAME;

@@ -1,8 +1,5 @@
-//! One word of the counters: an atomic number that reports each access to the hooks. The file also
-//! has the steps that several counter layouts share: stepping the events, and keeping I apart.
-//!
-//! A word's name is part of its type, so the word itself is no larger than the number. A build
-//! without the feature `instrument` accesses only the number.
+//! One word of the counters, which reports each access to the hooks, and the steps that layouts
+//! share. The word's name is part of its type, so the word is no larger than the number.
 
 use super::MAX_WORKERS;
 use super::dimensions::WakeRule;
@@ -15,10 +12,8 @@ pub(crate) trait WordName: Send + Sync + 'static {
     const WORD: hooks::Word;
 }
 
-/// Declares the names as types that have no values.
 macro_rules! word_names {
     ($($name:ident),*) => {$(
-        /// The word of that name.
         pub(crate) enum $name {}
 
         impl WordName for $name {
@@ -28,7 +23,6 @@ macro_rules! word_names {
 }
 word_names!(Packed, Sleeping, Inactive, Events);
 
-/// The word of name `N`. It has the methods of the atomic number.
 #[repr(transparent)]
 pub(crate) struct CountedWord<N> {
     number: AtomicUsize,
@@ -99,8 +93,8 @@ impl<N: WordName> CountedWord<N> {
     }
 }
 
-/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due`. Returns a
-/// value of the word whose parity is not due.
+/// Steps the events counter, whose unit in `word` is `one_event`, while its parity `is_due`.
+/// Returns a value whose parity is not due.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,
@@ -119,7 +113,6 @@ pub(super) fn count_event_if<N: WordName>(
     value
 }
 
-/// A worker begins to search, where I is a word of its own.
 #[inline]
 pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     if W::COUNTS_SEARCHERS {
@@ -132,8 +125,8 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     }
 }
 
-/// A worker ends its search, where I is a word of its own. Returns how many workers are still
-/// inactive, if they are counted. The caller reads S next.
+/// A worker ends its search. Returns how many workers are still inactive, if they are counted. The
+/// caller reads S next.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
@@ -150,14 +143,12 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// Returns how many workers search, where I is a word of its own. The calling producer has read how
-/// many sleep.
+/// Returns how many workers search. The calling producer has read how many sleep.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
     // ORDERING: SeqCst, as all accesses to counters. A worker that leaves I after this load then
-    // reads the sleepers. This producer relies on it to wake them.
+    // reads the sleepers, and wakes them for this producer.
     let inactive = inactive.load(Ordering::SeqCst);
-    // The two values are of different age, so S may exceed I.
     inactive.saturating_sub(sleeping)
 }

@@ -1,24 +1,17 @@
-//! Models of a FIFO pool, whose workers take the oldest job first, in a build whose other pools
-//! keep jobs private. Here all jobs are shared at once, pushes fence, and sleepers scan. A worker
-//! that stops searching scans the queues before it wakes others.
+//! Models of a FIFO pool in a build whose other pools keep jobs private. Here all jobs are shared at
+//! once, pushes fence, and sleepers scan.
 
 use super::on_demand::PackedScansFirst;
 use super::pool::{Job, Setup};
-use super::scenarios::play;
+use super::scenarios::push_and_wait;
 use super::{LOST, PAIR, TRIO, holds, is_caught};
 use crate::sleep::parking::Slot;
 
-/// A busy worker pushes all jobs, and waits for them outside the pool.
 fn push(setup: Setup) {
-    let pushes = setup.pushed.len();
-    play::<PackedScansFirst, Slot>(setup, |pool| {
-        (0..pushes).for_each(|_| pool.push());
-        pool.await_gate();
-    });
+    push_and_wait::<PackedScansFirst, Slot>(setup);
 }
 
-/// One job, while the only other worker falls asleep. A producer has notified before, so that the
-/// events are odd.
+/// One job, while the only other worker falls asleep. The events are odd.
 fn one_job() -> Setup {
     Setup {
         pushed: vec![Job::OpenGate],

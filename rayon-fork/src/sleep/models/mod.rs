@@ -1,19 +1,18 @@
 //! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of every row
-//! of `branches.toml`. They run in all schedules, and with all stale values that the memory model
-//! allows, within a bound on preemptions.
+//! of `branches.toml`. Loom runs all schedules, with all stale values that the memory model allows,
+//! within a bound on preemptions.
 //!
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
 //! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
-//! | `on_demand.rs` | jobs that are private until a worker is idle: pool and results |
-//! | `in_public.rs` | a FIFO pool, where no job is private |
+//! | `on_demand.rs` | jobs that are private until a worker is idle                     |
+//! | `in_public.rs` | a FIFO pool, where no job is private                             |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
 //! | `mutants.rs`   | the same code with one mistake planted                           |
 //! | `outcomes.rs`  | which scenario each variant must pass, and each mutant must fail |
 //!
-//! The README, section 11, says how to run them, and what they found. Padding is not modelled: it
-//! is placement, and loom has none.
+//! The README, section 11, says how to run them. Padding is placement, which loom does not have.
 
 mod in_public;
 mod mutants;
@@ -29,7 +28,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The variable that makes a child process run the model that its parent expects to fail.
+/// A variable that is set in a child process, in which the model is expected to fail.
 const CHILD: &str = "FORK_LOOM_CHILD";
 /// Begins the line in which a child says how many executions it needed.
 const FAILED_IN: &str = "failed in execution";
@@ -42,11 +41,8 @@ pub(crate) const LOST: &str = "deadlock; threads";
 /// Loom's message if an access is not ordered after another thread's.
 pub(crate) const UNORDERED: &str = "Causality violation";
 
-/// How far loom explores a scenario: the largest number of times that a thread which could run on
-/// is made to wait.
-///
-/// `None` means every schedule. With a bound, loom's pruning may also miss schedules that keep
-/// within it.
+/// How far loom explores a scenario: the largest number of preemptions, or every schedule. With a
+/// bound, loom may also miss schedules that keep within it.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) fast: Option<usize>,
@@ -106,29 +102,14 @@ macro_rules! is_caught {
 
 pub(crate) use {holds, is_caught};
 
-/// Returns the name of the scenario and of its types, without their modules.
-fn subject_of<P>(_: &P) -> String {
-    let name = std::any::type_name::<P>();
-    if name.ends_with("{{closure}}") {
-        return "steps of the test".to_owned();
-    }
-    let words = name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
-    words.filter_map(|word| word.rsplit("::").next()).collect()
-}
-
-/// Prints the result of the running test: its promise, its model, its bound, and the number of
-/// executions.
-fn report(subject: &str, bounds: Bounds, executions: usize, result: &str) {
-    let test = this_test();
-    let promise = test
-        .rsplit_once("outcomes::")
-        .or_else(|| test.rsplit_once("models::"))
-        .map_or(test.as_str(), |(_, promise)| promise);
-    let bound = bounds
-        .chosen()
-        .map_or_else(|| "none".to_owned(), |bound| bound.to_string());
+/// Prints the result of the running test: its name, its bound, and the number of executions.
+fn report(bounds: Bounds, executions: usize, result: &str) {
+    let bound = bounds.chosen();
     // The test harness leaves its own line open.
-    println!("\n| {promise} | {subject} | {bound} | {executions} | {result} |");
+    println!(
+        "\n{}: bound {bound:?}, {executions} executions, {result}",
+        this_test()
+    );
 }
 
 fn this_test() -> String {
@@ -138,13 +119,9 @@ fn this_test() -> String {
         .to_owned()
 }
 
-/// Runs `scenario` in every execution within its bounds. It does so once with loom's own fences and
-/// once with fences as events (see [`begin_execution`]). Returns the number of executions.
-///
-/// # Panics
-///
-/// Panics if an execution ends in a failed assertion. An execution that ends with every thread
-/// blocked aborts the process.
+/// Runs `scenario` in every execution within its bounds, with loom's own fences and with fences as
+/// events (see [`begin_execution`]). Returns the number of executions. Panics if an assertion fails;
+/// if every thread blocks, the process aborts.
 fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -176,13 +153,11 @@ pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + '
         executions > 2,
         "a model with one execution explores no interleaving"
     );
-    report(&subject_of(&play), bounds, executions, "holds");
+    report(bounds, executions, "holds");
 }
 
-/// Some execution must fail, with a message that contains `symptom`.
-///
-/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
-/// process with it.
+/// Some execution must fail, with a message that contains `symptom`. The model runs in a child
+/// process, because a deadlock under loom ends its process.
 pub(crate) fn must_fail(
     bounds: Bounds,
     symptom: &str,
@@ -193,7 +168,6 @@ pub(crate) fn must_fail(
         println!("nothing found in {executions} executions");
         return;
     }
-    let subject = subject_of(&play);
     let child = Command::new(std::env::current_exe().expect("a running program has a path"))
         .args([
             this_test().as_str(),
@@ -212,19 +186,15 @@ pub(crate) fn must_fail(
     );
     assert!(
         !child.status.success(),
-        "{subject}: the planted mistake was not found\n{output}"
+        "the planted mistake was not found\n{output}"
     );
     assert!(
         output.contains(symptom),
-        "{subject}: failed, but not by `{symptom}`\n{output}"
+        "failed, but not by `{symptom}`\n{output}"
     );
     let executions = output
         .lines()
         .find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
-    report(
-        &subject,
-        bounds,
-        executions.expect("a failing child says when"),
-        "caught",
-    );
+    let executions = executions.expect("a failing child says when");
+    report(bounds, executions, "caught");
 }

@@ -1,7 +1,5 @@
-//! The code under test with one mistake planted.
-//!
-//! Mutants exist only in the models: counters wrap real counters, and slots wrap a real slot. So
-//! the code that ships contains no trace of them.
+//! The code under test with one planted mistake. Mutants exist only in the models, as wrappers of
+//! real counters and of a real slot.
 
 use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
@@ -10,7 +8,7 @@ use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The steps in which a mutant differs from the counters `C`. By default there are none.
+/// The steps in which a mutant differs from the counters `C`.
 pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
@@ -25,7 +23,6 @@ pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     }
 }
 
-/// The counters `C` with a change.
 pub(super) struct With<T, C>(C, PhantomData<T>);
 
 impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
@@ -79,7 +76,7 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     }
 }
 
-/// Mutant: only a push on an empty deque fences. For counters with [`NoPushFence`].
+/// Planted mistake: only a push on an empty deque fences. For counters with [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
@@ -92,7 +89,7 @@ impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     }
 }
 
-/// Mutant: a worker that stops searching wakes no sleeper.
+/// Planted mistake: a worker that stops searching wakes no sleeper.
 pub(super) enum NoPropagation {}
 
 impl<C: SleepCounters> Change<C> for NoPropagation {
@@ -102,13 +99,12 @@ impl<C: SleepCounters> Change<C> for NoPropagation {
     }
 }
 
-/// Mutant: a worker that stops searching reads the sleepers first, and then leaves the count of
-/// searching workers.
+/// Planted mistake: a worker that stops searching reads the sleepers, then leaves the count.
 pub(super) enum ReadsBeforeLeaving {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
     fn end_search(real: &Split<A>, _worker: usize) -> usize {
-        // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
+        // ORDERING: as in the original; only the order of the two accesses is wrong.
         let sleeping = real.sleeping.load(Ordering::SeqCst);
         fence_for_loom();
         real.inactive.fetch_sub(1, Ordering::SeqCst);
@@ -116,12 +112,12 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
     }
 }
 
-/// Mutant: a sleeper compares the events with its ticket first, and then registers.
+/// Planted mistake: a sleeper compares the events with its ticket first, and then registers.
 pub(super) enum ReadsBeforeRegistering {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     fn try_begin_sleep(real: &Split<A>, _worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
+        // ORDERING: as in the original; only the order of the two accesses is wrong.
         let has_changed = real.events.load(Ordering::SeqCst) != ticket.0;
         if !has_changed {
             fence_for_loom();
@@ -131,8 +127,8 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     }
 }
 
-/// Not quite a mistake: the events counter has one bit, so a worker takes two notifications for
-/// none. No counter that wraps can do worse.
+/// No mistake: the events counter has one bit, so a worker takes two notifications for none. No
+/// counter that wraps can do worse.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
@@ -149,38 +145,25 @@ impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
     }
 }
 
-/// Declares a fence that is another one with one end removed or replaced.
-macro_rules! fence_twin {
-    ($(#[$doc:meta])* $name:ident, $after_push:expr, $after_registering:expr) => {
-        $(#[$doc])*
-        pub(super) struct $name<F>(PhantomData<F>);
+/// Planted mistake: a push does not fence before its notification.
+pub(super) struct NoPushFence<F>(PhantomData<F>);
 
-        impl<F: Fence> Fence for $name<F> {
-            const NAME_PART: &'static str = F::NAME_PART;
-            const SCANS_BEFORE_SLEEP: bool = F::SCANS_BEFORE_SLEEP;
+impl<F: Fence> Fence for NoPushFence<F> {
+    const NAME_PART: &'static str = F::NAME_PART;
+    const SCANS_BEFORE_SLEEP: bool = F::SCANS_BEFORE_SLEEP;
 
-            fn after_push() {
-                $after_push
-            }
+    fn after_push() {}
 
-            fn after_becoming_sleepy() {
-                F::after_becoming_sleepy();
-            }
+    fn after_becoming_sleepy() {
+        F::after_becoming_sleepy();
+    }
 
-            fn after_registering() {
-                $after_registering
-            }
-        }
-    };
+    fn after_registering() {
+        F::after_registering();
+    }
 }
 
-fence_twin! {
-    /// Mutant: a push does not fence before its notification.
-    NoPushFence, {}, F::after_registering()
-}
-
-/// Passes every call of a slot on to the real one in field 0, except those written out in the
-/// braces.
+/// Declares a slot around the real one, with the changed steps.
 macro_rules! slot_twin {
     ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
         $(#[$doc])*
@@ -247,7 +230,7 @@ trait Handover {
 }
 
 slot_twin! {
-    /// Mutant: blocks even if a waker claimed the worker while it scanned.
+    /// Planted mistake: blocks even if a waker claimed the worker while it scanned.
     BlocksThoughClaimed,
     fn park(&self) -> Option<Duration> {
         self.0.block(self.0.state.lock())
@@ -255,8 +238,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Mutant: arms the slot only after the critical section in which it set the latch to
-    /// "sleeping".
+    /// Planted mistake: arms the slot after the critical section that sets the latch to "sleeping".
     ArmsTooLate,
     fn arm(&self, commit: impl FnOnce() -> bool) -> bool {
         let state = self.0.state.lock();
@@ -267,7 +249,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Mutant: the waker lets the sleeper continue before it stops counting that sleeper.
+    /// Planted mistake: the waker lets the sleeper continue before it stops counting that sleeper.
     UnregistersTooLate,
     fn wake_up(&self, unregister: impl FnOnce()) -> bool {
         let is_woken = self.0.wake(|| ());
@@ -279,7 +261,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Mutant: decides to block, and only then takes the lock.
+    /// Planted mistake: decides to block, and only then takes the lock.
     CommitsWithoutTheLock,
     fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
         commit().then(|| self.0.block(self.0.state.lock()))?
@@ -287,7 +269,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Mutant: backs out without a check whether a waker has claimed the worker during its scan.
+    /// Planted mistake: backs out although a waker has claimed the worker during its scan.
     UnregistersThoughClaimed,
     fn back_out(&self, unregister: impl FnOnce()) {
         let mut state = self.0.state.lock();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use super::pool::{Job, Pool, Setup, Unseen};
-use super::scenarios::play;
+use super::scenarios::{play, push_and_wait};
 use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
 use crate::deque::Answer;
 use crate::deque::on_demand::numbered::Numbered;
@@ -23,7 +23,7 @@ use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
 
-/// The deque of the only worker that pushes.
+/// The deque of the only worker that pushes, and planted mistakes of the pool around it.
 pub(super) struct OnDemand {
     deque: OwnersEnd,
     stealer: Stealer<Numbered>,
@@ -32,14 +32,13 @@ pub(super) struct OnDemand {
     is_request_old: bool,
     /// It is not loom's, because only one thread pushes.
     pushed: AtomicUsize,
-    /// Mistake: a worker that is about to block takes this step instead of the right one.
+    /// Planted mistake: a worker about to block takes this step instead of the right one.
     before_scan: Option<fn(&StealRequest)>,
-    /// Mistake: a worker that pushes, and finds a request, wakes no sleeper if a job is shared
-    /// already.
+    /// Planted mistake: a worker that pushes wakes no sleeper if a job is shared already.
     leaves_it_at_one: bool,
-    /// Mistake: the worker that pushes reads the count of searching workers without a fence.
+    /// Planted mistake: a worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
-    /// Mistake: a worker that adds several jobs reads the request before it adds the last one.
+    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second.
     reads_early: bool,
 }
 
@@ -76,7 +75,26 @@ impl OnDemand {
         }
     }
 
-    /// Returns the counters of a pool of such workers.
+    /// Planted mistake: a sleeper assumes that the request is set.
+    fn that_requests_no_more() -> Self {
+        Self {
+            before_scan: Some(|request| request.fences.heavy()),
+            ..Self::with_old_request()
+        }
+    }
+
+    /// Planted mistake: a sleeper assumes that every worker is idle.
+    fn that_fences_locally() -> Self {
+        Self {
+            before_scan: Some(|request| {
+                // ORDERING: SeqCst fence, as in the original.
+                modelled::fence(modelled::Ordering::SeqCst);
+                request.word.swap(1, modelled::Ordering::Relaxed);
+            }),
+            ..Self::right()
+        }
+    }
+
     pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
         let mut request = StealRequest::new(Jobs::Private, self.fences);
         request.before_scan = self.before_scan;
@@ -84,52 +102,6 @@ impl OnDemand {
             request.set();
         }
         Sleep::with_request(workers, request)
-    }
-
-    fn without_heavy_fences() -> Self {
-        Self::with(Fences::without_heavy_ones())
-    }
-
-    fn that_requests_no_more() -> Self {
-        // The sleeper assumes that the request is set.
-        Self {
-            before_scan: Some(|request| request.fences.heavy()),
-            ..Self::with_old_request()
-        }
-    }
-
-    fn that_fences_locally() -> Self {
-        // The sleeper assumes that every worker is idle.
-        let before_scan = |request: &StealRequest| {
-            // ORDERING: SeqCst fence, as in the original.
-            modelled::fence(modelled::Ordering::SeqCst);
-            request.word.swap(1, modelled::Ordering::Relaxed);
-        };
-        Self {
-            before_scan: Some(before_scan),
-            ..Self::right()
-        }
-    }
-
-    fn that_leaves_it_at_one() -> Self {
-        Self {
-            leaves_it_at_one: true,
-            ..Self::right()
-        }
-    }
-
-    fn that_offers_without_fence() -> Self {
-        Self {
-            offers_without_fence: true,
-            ..Self::right()
-        }
-    }
-
-    fn that_reads_early() -> Self {
-        Self {
-            reads_early: true,
-            ..Self::right()
-        }
     }
 
     fn add(&self) {
@@ -169,7 +141,6 @@ impl OnDemand {
         }
     }
 
-    /// Searches for a job. Every round also exposes private jobs.
     pub(super) fn steal<C: SleepCounters, S: ParkingSlot>(
         &self,
         sleep: &Sleep<C, S>,
@@ -196,18 +167,9 @@ impl OnDemand {
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
-/// The counters of `champion`, in which a worker scans the queues before it wakes a sleeper. With
-/// other counters it wakes a sleeper with each search that ends.
+/// The counters of `champion`, in which a worker scans the queues before it wakes a sleeper.
 pub(super) type PackedScansFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
-
-fn push_and_wait<C: SleepCounters>(setup: Setup) {
-    let pushes = setup.pushed.len();
-    play::<C, Slot>(setup, |pool| {
-        (0..pushes).for_each(|_| pool.push());
-        pool.await_gate();
-    });
-}
 
 fn one_job(make: fn() -> OnDemand) -> Setup {
     Setup {
@@ -219,31 +181,8 @@ fn one_job(make: fn() -> OnDemand) -> Setup {
 
 /// A busy worker pushes a private job, and waits for it outside the pool while the only other
 /// worker falls asleep.
-fn push<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::right));
-}
-
-/// The same, when a worker was idle before.
-fn push_after_request<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::with_old_request));
-}
-
-/// The same, but no thread fences for the busy worker.
-fn push_without_heavy_fences<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::without_heavy_fences));
-}
-
-/// The same, but the sleeper takes the busy worker for idle.
-fn push_fenced_locally<C: SleepCounters>() {
-    push_and_wait::<C>(one_job(OnDemand::that_fences_locally));
-}
-
-/// The same, but the sleeper does not scan private jobs.
-fn push_unseen<C: SleepCounters>() {
-    push_and_wait::<C>(Setup {
-        unseen: Some(Unseen::Deques),
-        ..one_job(OnDemand::right)
-    });
+fn push<C: SleepCounters>(make: fn() -> OnDemand) {
+    push_and_wait::<C, Slot>(one_job(make));
 }
 
 /// One worker clears the request, another pushes a job and waits for it, and the third falls
@@ -268,38 +207,26 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
     pool.assert_at_rest();
 }
 
-fn clear_while_another_pushes<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::with_old_request, Sleep::clear_request);
-}
-
-/// The same, but a worker that is about to block does not set the request again.
-fn clear_without_request<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::that_requests_no_more, Sleep::clear_request);
-}
-
-/// Mistake: a worker that finds a sleeper after it cleared the request sets the request again, and
-/// wakes no sleeper.
-fn clear_and_forget_the_others<C: SleepCounters>() {
-    clear_by::<C>(OnDemand::with_old_request, |sleep| {
-        let request = &sleep.request;
-        request.word.swap(0, modelled::Ordering::Relaxed);
-        // ORDERING: SeqCst fence, as in the original.
-        modelled::fence(modelled::Ordering::SeqCst);
-        if sleep.somebody_is_idle() {
-            request.word.swap(1, modelled::Ordering::Relaxed);
-        }
-    });
+/// Planted mistake: a worker that finds a sleeper after it cleared the request sets the request
+/// again, and wakes no sleeper.
+fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
+    let request = &sleep.request;
+    request.word.swap(0, modelled::Ordering::Relaxed);
+    // ORDERING: SeqCst fence, as in the original.
+    modelled::fence(modelled::Ordering::SeqCst);
+    if sleep.somebody_is_idle() {
+        request.word.swap(1, modelled::Ordering::Relaxed);
+    }
 }
 
 /// Two workers search. One finds an injected job, which pushes a private job and waits for it. The
 /// other falls asleep meanwhile, and may see every worker as idle.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
+        workers: 2,
         injected: vec![Job::PushAndAwait],
         waiting: 1,
-        pushed: vec![Job::OpenGate],
-        on_demand: Some(OnDemand::right),
-        ..Setup::new(2)
+        ..one_job(OnDemand::right)
     }));
     let other = thread::spawn({
         let pool = Arc::clone(&pool);
@@ -312,21 +239,16 @@ fn push_after_search<C: SleepCounters>() {
 
 /// Two workers, and two jobs of which the first waits for the second.
 fn push_two_dependent_jobs<C: SleepCounters>() {
-    let setup = Setup {
+    push_and_wait::<C, Slot>(Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         on_demand: Some(OnDemand::right),
         ..Setup::new(2)
-    };
-    play::<C, Slot>(setup, |pool| {
-        pool.push();
-        pool.push();
-        pool.await_gate();
     });
 }
 
 /// A busy worker adds two jobs, reads the request once, and waits for the second job outside the
-/// pool while the only other worker falls asleep.
-fn push_two_by<C: SleepCounters>(make: fn() -> OnDemand) {
+/// pool. Meanwhile the only other worker falls asleep.
+fn push_two<C: SleepCounters>(make: fn() -> OnDemand) {
     let setup = Setup {
         pushed: vec![Job::Tick, Job::OpenGate],
         ..one_job(make)
@@ -338,20 +260,10 @@ fn push_two_by<C: SleepCounters>(make: fn() -> OnDemand) {
     });
 }
 
-fn push_two<C: SleepCounters>() {
-    push_two_by::<C>(OnDemand::right);
-}
-
-/// The same, but the worker reads the request before it adds the second job.
-fn push_two_and_read_early<C: SleepCounters>() {
-    push_two_by::<C>(OnDemand::that_reads_early);
-}
-
 /// The failure if a job is left when two threads have ended and the third sleeps.
 const LEFT: &str = "a job is left to a sleeper that no thread wakes";
 
-/// A pool in which worker 0 is asleep, and worker 1 is about to stop searching or to scan private
-/// jobs.
+/// A pool in which worker 0 is asleep, and worker 1 stops searching or scans private jobs.
 struct Three<C> {
     pool: OnDemand,
     sleep: Sleep<C, Slot>,
@@ -377,7 +289,6 @@ impl<C: SleepCounters> Three<C> {
         assert!(!pool.has_jobs(), "worker 0 would not sleep");
     }
 
-    /// Both threads have ended.
     fn check(&self) {
         let is_asleep = self.sleep.counters.sleeping() > 0;
         assert!(!is_asleep || !self.pool.has_jobs(), "{LEFT}");
@@ -400,21 +311,7 @@ impl<C: SleepCounters> Queues for Three<C> {
 
 /// Worker 1 is the last that searches. It takes a job and stops searching, while worker 2 pushes
 /// that job and another one. Worker 2 does not come back for the other one.
-fn last_searcher_leaves<C: SleepCounters>() {
-    leave_by::<C>(OnDemand::right);
-}
-
-/// The same, but worker 2 notifies only for the first job.
-fn last_searcher_leaves_without_notice<C: SleepCounters>() {
-    leave_by::<C>(OnDemand::that_leaves_it_at_one);
-}
-
-/// The same, but no fence keeps the second job from becoming visible late.
-fn last_searcher_leaves_unfenced<C: SleepCounters>() {
-    leave_by::<C>(OnDemand::that_offers_without_fence);
-}
-
-fn leave_by<C: SleepCounters>(make: fn() -> OnDemand) {
+fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
     let idle = three.sleep.begin_search(1, None);
     three.fall_asleep();
@@ -460,25 +357,23 @@ fn a_yield_scans_too_early<C: SleepCounters>() {
     three.check();
 }
 
-/// Three threads, of which two search.
 const LARGE: Bounds = Bounds {
     fast: Some(0),
     deep: Some(1),
 };
 
-/// The promises that hold with any counters, for the branches with private jobs.
 macro_rules! with {
     ($($module:ident: $counters:ty;)*) => {
         $(mod $module {
             use super::*;
             holds! {
-                a_private_job_finds_a_sleeper_or_is_found: PAIR, push::<$counters>;
-                an_exposed_job_finds_a_sleeper: PAIR, push_after_request::<$counters>;
-                a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, clear_while_another_pushes::<$counters>;
-                jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, push_two::<$counters>;
+                a_private_job_finds_a_sleeper_or_is_found: PAIR, || push::<$counters>(OnDemand::right);
+                an_exposed_job_finds_a_sleeper: PAIR, || push::<$counters>(OnDemand::with_old_request);
+                a_private_job_is_not_lost_while_another_worker_clears_the_request: TRIO_WITH_STEPS, || clear_by::<$counters>(OnDemand::with_old_request, Sleep::clear_request);
+                jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, || push_two::<$counters>(OnDemand::right);
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs::<$counters>;
-                the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves::<$counters>;
+                the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, || last_searcher_leaves::<$counters>(OnDemand::right);
                 a_job_pushed_while_a_yield_scans_is_not_left_to_a_sleeper: PAIR, a_yield_scans_too_early::<$counters>;
             }
         })*
@@ -493,18 +388,18 @@ with! {
 // Where searching workers are not counted, a sleeper must set the request: the mutant below does
 // not.
 holds! {
-    a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, clear_while_another_pushes::<SplitNoJec>;
+    a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, || clear_by::<SplitNoJec>(OnDemand::with_old_request, Sleep::clear_request);
 }
 
 is_caught! {
-    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences::<PackedJec>;
-    reading_the_request_before_the_last_job_is_caught: PAIR, LOST, push_two_and_read_early::<PackedJec>;
-    a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
-    a_sleeper_that_fences_locally_is_caught: PAIR, LOST, push_fenced_locally::<PackedJec>;
+    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, || push::<PackedJec>(|| OnDemand::with(Fences::without_heavy_ones()));
+    reading_the_request_before_the_last_job_is_caught: PAIR, LOST, || push_two::<PackedJec>(|| OnDemand { reads_early: true, ..OnDemand::right() });
+    a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, || push_and_wait::<PackedJec, Slot>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
+    a_sleeper_that_fences_locally_is_caught: PAIR, LOST, || push::<PackedJec>(OnDemand::that_fences_locally);
     // If searching workers are counted, a worker that clears the request sees them.
-    a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, clear_without_request::<SplitNoJec>;
-    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others::<PackedJec>;
+    a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<SplitNoJec>(OnDemand::that_requests_no_more, Sleep::clear_request);
+    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, clear_and_forget_the_others);
     // Only for variants in which a worker that stops searching scans the queues first.
-    leaving_out_the_second_notification_is_caught: PAIR, LEFT, last_searcher_leaves_without_notice::<PackedScansFirst>;
-    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced::<PackedScansFirst>;
+    leaving_out_the_second_notification_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { leaves_it_at_one: true, ..OnDemand::right() });
+    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() });
 }

@@ -7,7 +7,6 @@ use crate::sleep::counters::dimensions::*;
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::parking::Slot;
 
-/// Each variant in a module of its own.
 macro_rules! for_each {
     ($scenario:ident: $($name:ident: $($dimension:ident)*,)*) => {
         $(mod $name {
@@ -17,8 +16,7 @@ macro_rules! for_each {
     };
 }
 
-/// The promises that every variant keeps, and those of variants with fences only. Variants without
-/// fences may lose an internal job, and the list records that.
+/// Variants without fences may lose an internal job: the list records that.
 macro_rules! every_scenario {
     ($layout:ident $events:ident NoFence $wake_rule:ident) => {
         holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
@@ -71,8 +69,6 @@ for_each! { every_scenario:
     split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
 }
 
-/// The promises that depend on wake-up propagation, for variants in which a worker scans the queues
-/// before it wakes a sleeper.
 macro_rules! scanning_scenario {
     ($layout:ident $($dimension:ident)*) => {
         scanning_holds! { $layout<($($dimension),*, Inline, WakeWhereWorkIs)> }
@@ -98,155 +94,38 @@ mod workers_that_wake_where_work_is {
 }
 
 type Scanning = (Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs);
-
-mod scanning_before_leaving_is_caught {
-    use super::*;
-    is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Split<Scanning>, Slot>;
-    }
-}
-
-mod waking_no_sleeper_for_work_in_sight_is_caught {
-    use super::*;
-    is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Packed<Scanning>>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
-    }
-}
-
-type PackedJec<W> = Packed<(Jec, NoFence, W, Inline)>;
+type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
-type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
+type SplitNoJec = Split<(NoJec, ScanFence, IdleFirst, Inline)>;
+type SplitUnfenced = Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>;
+type PackedUnfenced = Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>;
 
-/// Injected jobs do not depend on the counter of events.
-mod events_that_wrap_at_two_strand_no_injected_job {
-    use super::*;
-    holds! {
-        inject: PAIR, play::inject::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
-        inject_after_notification: PAIR, play::inject_after_notification::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
-        inject_what_a_job_awaits: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
-    }
+holds! {
+    // Injected jobs do not depend on the counter of events.
+    injected_jobs_do_not_need_events: PAIR, play::inject::<With<OneBitOfEvents, PackedJec>, Slot>;
+    injected_jobs_do_not_need_events_after_notification: PAIR, play::inject_after_notification::<With<OneBitOfEvents, PackedJec>, Slot>;
+    injected_jobs_that_others_await_do_not_need_events: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec>, Slot>;
+    leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<SleepersOnly>>, Slot>;
 }
 
-mod reading_events_before_registering_is_caught {
-    use super::*;
-    is_caught! {
-        split: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
-        split_sleepers_only: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<SleepersOnly>>, Slot>;
-    }
-}
-
-mod reading_sleepers_before_leaving_is_caught {
-    use super::*;
-    is_caught! {
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitNoJec<IdleFirst>>, Slot>;
-    }
-}
-
-mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
-    use super::*;
-    is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec<IdleFirst>>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, SplitNoJec<IdleFirst>>, Slot>;
-    }
-}
-
-mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
-    use super::*;
-    holds! {
-        split: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<SleepersOnly>>, Slot>;
-        split_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitNoJec<SleepersOnly>>, Slot>;
-    }
-}
-
-mod scanning_without_the_deques_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: PAIR, LOST, play::push_unseen::<SplitNoJec<IdleFirst>, Slot>;
-        split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen::<SplitNoJec<SleepersOnly>, Slot>;
-    }
-}
-
-/// Only for variants without an events counter: with one, a notification also sends the sleeper
-/// back.
-mod sleeping_without_a_scan_of_the_injector_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: PAIR, LOST, play::inject_unseen::<SplitNoJec<IdleFirst>, Slot>;
-    }
-}
-
-mod pushing_without_a_fence_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
-        split_no_jec_sleepers_only: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
-        packed_push_fence: PAIR, LOST, play::push_after_notification::<Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
-        split_push_fence: PAIR, LOST, play::push_after_notification::<Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
-    }
-}
-
-mod fencing_only_pushes_on_an_empty_deque_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot>;
-        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot>;
-    }
-}
-
-mod blocking_though_claimed_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: TRIO, LOST, play::two_producers::<SplitNoJec<IdleFirst>, BlocksThoughClaimed>;
-    }
-}
-
-mod arming_too_late_is_caught {
-    use super::*;
-    is_caught! {
-        split_no_jec: PAIR, LOST, play::set_latch::<SplitNoJec<IdleFirst>, ArmsTooLate>;
-    }
-}
-
-mod unregistering_after_the_lock_is_caught_where_it_can_be_seen {
-    use super::*;
-    const SEEN: &str = "stops searching while it is counted as asleep";
-    is_caught! {
-        packed: TRIO, SEEN, play::one_job_for_two::<PackedJec<IdleFirst>, UnregistersTooLate>;
-    }
-}
-
-mod backing_out_though_claimed_is_caught {
-    use super::*;
-    const SEEN: &str = "wakes up that was not counted as asleep";
-    is_caught! {
-        split_no_jec: TRIO, SEEN, play::broadcast_and_inject::<SplitNoJec<IdleFirst>, UnregistersThoughClaimed>;
-    }
-}
-
-mod deciding_to_block_without_the_lock_is_caught {
-    use super::*;
-    is_caught! {
-        packed: TRIO, LOST, play::broadcast_and_inject::<PackedJec<IdleFirst>, CommitsWithoutTheLock>;
-        split: TRIO, LOST, play::broadcast_and_inject::<SplitJec<IdleFirst>, CommitsWithoutTheLock>;
-    }
-}
-
-mod waking_a_worker_of_the_wrong_pool_is_caught {
-    use super::*;
-    is_caught! {
-        packed: TWO_SLEEPERS, LOST, play::call_another_pool_that_wakes_its_own::<PackedJec<IdleFirst>, Slot>;
-        split_no_jec: TWO_SLEEPERS, LOST, play::call_another_pool_that_wakes_its_own::<SplitNoJec<IdleFirst>, Slot>;
-    }
-}
-
-mod an_owner_that_leaves_without_a_wake_is_caught {
-    use super::*;
-    is_caught! {
-        packed: TRIO, LOST, play::wait_for_a_scope::<With<NoPropagation, PackedJec<IdleFirst>>, Slot>;
-        split_no_jec: TRIO, LOST, play::wait_for_a_scope::<With<NoPropagation, SplitNoJec<IdleFirst>>, Slot>;
-    }
+// Each mutant in a variant in which its mistake matters.
+is_caught! {
+    scanning_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
+    waking_no_sleeper_for_work_in_sight_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
+    reading_events_before_registering_is_caught: PAIR, LOST, play::push::<With<ReadsBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
+    reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
+    leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;
+    scanning_without_the_deques_is_caught: PAIR, LOST, play::push_unseen::<SplitNoJec, Slot>;
+    // With events, a notification also sends the sleeper back.
+    sleeping_without_a_scan_of_the_injector_is_caught: PAIR, LOST, play::inject_unseen::<SplitNoJec, Slot>;
+    pushing_without_a_fence_for_a_scan_is_caught: PAIR, LOST, play::push::<SplitUnfenced, Slot>;
+    pushing_without_a_fence_for_events_is_caught: PAIR, LOST, play::push_after_notification::<PackedUnfenced, Slot>;
+    fencing_only_pushes_on_an_empty_deque_is_caught: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, SplitUnfenced>, Slot>;
+    blocking_though_claimed_is_caught: TRIO, LOST, play::two_producers::<SplitNoJec, BlocksThoughClaimed>;
+    arming_too_late_is_caught: PAIR, LOST, play::set_latch::<SplitNoJec, ArmsTooLate>;
+    unregistering_after_the_lock_is_caught: TRIO, "stops searching while it is counted as asleep", play::one_job_for_two::<PackedJec, UnregistersTooLate>;
+    backing_out_though_claimed_is_caught: TRIO, "wakes up that was not counted as asleep", play::broadcast_and_inject::<SplitNoJec, UnregistersThoughClaimed>;
+    deciding_to_block_without_the_lock_is_caught: TRIO, LOST, play::broadcast_and_inject::<PackedJec, CommitsWithoutTheLock>;
+    waking_a_worker_of_the_wrong_pool_is_caught: TWO_SLEEPERS, LOST, play::call_another_pool_that_wakes_its_own::<PackedJec, Slot>;
+    an_owner_that_leaves_without_a_wake_is_caught: TRIO, LOST, play::wait_for_a_scope::<With<NoPropagation, PackedJec>, Slot>;
 }

@@ -11,17 +11,14 @@ use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The actions of jobs. The last job of a model to end also ends every worker.
+/// The last job of a model to end also ends every worker.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
-    /// Nothing else.
     Tick,
-    /// Blocks its worker, in user code, until the gate opens.
+    /// Blocks its worker in user code until the gate opens.
     AwaitGate,
-    /// Opens the gate.
     OpenGate,
-    /// Pushes the next job, and then waits as `AwaitGate`. The worker that runs this job is the one
-    /// that pushes.
+    /// Pushes the next job, then waits as `AwaitGate`.
     PushAndAwait,
 }
 
@@ -32,12 +29,10 @@ pub(super) enum Unseen {
     Injector,
 }
 
-/// The parts of a model.
 pub(super) struct Setup {
     /// Workers that sleep and wake.
     pub(super) workers: usize,
-    /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
-    /// code.
+    /// Jobs that the last worker pushes. It never searches, because its thread is in user code.
     pub(super) pushed: Vec<Job>,
     /// Jobs that a thread injects.
     pub(super) injected: Vec<Job>,
@@ -45,21 +40,19 @@ pub(super) struct Setup {
     pub(super) waiting: usize,
     /// Shares of a broadcast for worker 0.
     pub(super) shares: Vec<Job>,
-    /// Whether a producer has notified before the model begins, so that the events counter is odd.
+    /// A producer has notified before the model begins, so the events are odd.
     pub(super) starts_notified: bool,
-    /// Mistake: sleepers do not scan these queues before they block.
+    /// Planted mistake: sleepers do not scan these queues before they block.
     pub(super) unseen: Option<Unseen>,
-    /// Mistake: a worker that stops searching scans the queues first, and then leaves the count of
-    /// searching workers.
+    /// Planted mistake: a worker that stops searching scans the queues before it leaves the count.
     pub(super) scans_before_leaving: bool,
-    /// Whether worker 0 pushes. It has no main loop, and searches only while it waits for the jobs.
-    /// The end of the jobs ends that wait, and no thread.
+    /// Worker 0 pushes. It searches only while it waits for the jobs, whose end ends no thread.
     pub(super) is_owned: bool,
-    /// Makes the pusher's jobs private until a worker requests them.
+    /// Makes the pushed jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
-    /// Whether sleepers scan for shared jobs, and pushes fence for that.
+    /// Sleepers scan for shared jobs, and pushes fence for that.
     pub(super) scans: bool,
-    /// Mistake: a push notifies without that fence.
+    /// Planted mistake: a push notifies without that fence.
     pub(super) is_push_unfenced: bool,
 }
 
@@ -82,11 +75,10 @@ impl Setup {
     }
 }
 
-/// The worker that injected a pool's jobs: worker 0 of another pool. It sleeps on a latch until
-/// these jobs have ended.
+/// Worker 0 of another pool. It injected this pool's jobs, and sleeps until they have ended.
 pub(super) struct Caller<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
-    /// Mistake: the setter of the latch wakes the worker of that index in its own pool.
+    /// Planted mistake: the setter of the latch wakes a worker of its own pool.
     pub(super) is_mistaken_for_own: bool,
 }
 
@@ -104,8 +96,7 @@ pub(super) struct Pool<C, S> {
     scans_before_leaving: bool,
     is_owned: bool,
     caller: Option<Caller<C, S>>,
-    /// All jobs, and those that have ended. The count is not loom's: it only checks, and must not
-    /// add schedules. Loom runs one thread at a time, so the count is exact.
+    /// All jobs, and those that have ended. The count is not loom's, so that it adds no schedules.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -149,7 +140,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Lets the last job to end set the latch of `caller`. It ends no worker of this pool.
+    /// Lets the last job to end set the latch of `caller`, and end no worker.
     pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
             caller: Some(caller),
@@ -157,7 +148,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// The worker that never searches pushes its next job.
     pub(super) fn push(&self) {
         if let Some(on_demand) = &self.on_demand {
             return on_demand.push(&self.sleep);
@@ -171,20 +161,18 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// An external thread injects the next job.
     pub(super) fn inject(&self) {
         let queue_was_empty = self.injector.is_empty();
         self.injector.push();
         self.sleep.job_injected(queue_was_empty);
     }
 
-    /// A broadcast: a share for worker 0. The caller then wakes that worker in any case.
+    /// Pushes a share for worker 0, and wakes that worker in any case.
     pub(super) fn broadcast(&self) {
         self.shares.push();
         self.sleep.wake_worker(0);
     }
 
-    /// Sets the latch on which `worker` waits.
     pub(super) fn set_latch(&self, worker: usize) {
         // SAFETY: the latches live as long as the pool.
         if unsafe { CoreLatch::set(&raw const self.latches[worker]) } {
@@ -192,7 +180,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Blocks without any help from the pool until the gate opens, as user code may.
     pub(super) fn await_gate(&self) {
         let mut is_open = self.gate.0.lock();
         while !*is_open {
@@ -240,14 +227,12 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Sets the latches of all workers from number `first` up.
     pub(super) fn end_workers_from(&self, first: usize) {
         for worker in first..self.latches.len() {
             self.set_latch(worker);
         }
     }
 
-    /// Runs worker `worker` until its latch is set.
     pub(super) fn work(&self, worker: usize) {
         let latch = &self.latches[worker];
         let queues = View { pool: self, worker };
@@ -272,8 +257,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Checks, when all threads have ended, that every job was run once, and that all workers are
-    /// counted as active.
+    /// Checks that every job was run once, and that all workers are counted as active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(
@@ -295,15 +279,13 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
     }
 }
 
-/// The queues as one worker sees them.
 struct View<'a, C, S> {
     pool: &'a Pool<C, S>,
     worker: usize,
 }
 
 impl<C: SleepCounters, S: ParkingSlot> View<'_, C, S> {
-    /// Searches in the order of the real search: own shares, others' deques, the injector. An owner
-    /// takes its own job as a thief would; it cannot miss it.
+    /// Searches in the real order: own shares, others' deques, the injector.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {

@@ -1,8 +1,6 @@
-//! A deque and an injector that loom can see into, with the orderings that crossbeam-deque 0.8 has.
-//!
-//! The models leave out the contents of jobs and when they are freed, so slots need no storage. The
-//! jobs are known beforehand, and pushing the n-th job means making it visible. The owner's pop is
-//! left out. No scenario has an owner that comes back, because that would rescue a lost job.
+//! A deque and an injector that loom can see into, with the orderings of crossbeam-deque 0.8. Slots
+//! need no storage: the jobs are known beforehand, and pushing the n-th job makes it visible. The
+//! owner's pop is left out, because an owner that comes back would rescue a lost job.
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
@@ -14,7 +12,6 @@ pub(super) struct Deque<J> {
 }
 
 impl<J: Copy> Deque<J> {
-    /// Creates an empty deque. `jobs` will be pushed in this order.
     pub(super) fn new(jobs: Vec<J>) -> Self {
         Self {
             front: AtomicUsize::new(0),
@@ -28,7 +25,6 @@ impl<J: Copy> Deque<J> {
         self.jobs.is_empty()
     }
 
-    /// Returns the job of that number.
     pub(super) fn job(&self, number: usize) -> J {
         self.jobs[number]
     }
@@ -40,11 +36,10 @@ impl<J: Copy> Deque<J> {
         self.front.load(Ordering::SeqCst) >= back
     }
 
-    /// Pushes the next job.
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
-        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does. Nothing orders
-        // the store before the owner's next loads, and that is the subject of the models.
+        // ORDERING: as crossbeam-deque does. Nothing orders the store before the owner's next
+        // loads, which is the subject of the models.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);
@@ -58,7 +53,6 @@ impl<J: Copy> Deque<J> {
         self.back.load(Ordering::Acquire) <= front
     }
 
-    /// Takes the oldest job.
     pub(super) fn steal(&self) -> Option<J> {
         loop {
             // ORDERING: as crossbeam-deque does; the fence stands for pinning the epoch.
@@ -85,8 +79,7 @@ pub(super) struct Injector<J> {
 }
 
 impl<J: Copy> Injector<J> {
-    /// Creates an injector with the first `waiting` of `jobs`. The others will be injected in this
-    /// order.
+    /// The first `waiting` of `jobs` wait from the start.
     pub(super) fn new(jobs: Vec<J>, waiting: usize) -> Self {
         Self {
             head: AtomicUsize::new(0),
@@ -95,12 +88,10 @@ impl<J: Copy> Injector<J> {
         }
     }
 
-    /// Returns whether no job ever comes here.
     pub(super) fn is_unused(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Returns whether no job waits.
     pub(super) fn is_empty(&self) -> bool {
         // ORDERING: SeqCst, as crossbeam-deque does.
         self.head.load(Ordering::SeqCst) >= self.tail.load(Ordering::SeqCst)
@@ -116,7 +107,6 @@ impl<J: Copy> Injector<J> {
         assert!(pushed.is_ok(), "one thread at a time");
     }
 
-    /// Takes the job that came first.
     pub(super) fn steal(&self) -> Option<J> {
         loop {
             // ORDERING: as crossbeam-deque does.

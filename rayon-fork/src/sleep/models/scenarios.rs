@@ -1,14 +1,13 @@
-//! The scenarios of the models, with what must be true at their end. If no thread takes a job,
-//! every thread blocks.
+//! If no thread takes a job, every thread blocks.
 
 use super::pool::{Caller, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::SleepCounters;
 use crate::sleep::parking::ParkingSlot;
-use loom::thread;
+use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
-/// All workers except an owner search or sleep in threads of their own, while `meanwhile` happens
-/// here. At the end every job must have run.
+/// Runs all workers but an owner in threads of their own, while `meanwhile` happens here. At the
+/// end every job must have run.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -22,41 +21,56 @@ pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
         })
         .collect();
     meanwhile(&pool);
-    for thread in threads {
-        thread.join().expect("a failed thread has failed the model");
-    }
+    threads.into_iter().for_each(end);
     pool.assert_at_rest();
 }
 
-/// A job is injected while the only worker falls asleep.
+fn end(thread: JoinHandle<()>) {
+    thread.join().expect("a failed thread has failed the model");
+}
+
+fn inject_in_a_thread<C: SleepCounters, S: ParkingSlot + 'static>(
+    pool: &Arc<Pool<C, S>>,
+) -> JoinHandle<()> {
+    let pool = Arc::clone(pool);
+    thread::spawn(move || pool.inject())
+}
+
+/// An external thread injects a job while the workers fall asleep.
+fn inject_into<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
+    play::<C, S>(setup, |pool| pool.inject());
+}
+
+fn inject_setup(workers: usize) -> Setup {
+    Setup {
+        injected: vec![Job::Tick],
+        ..Setup::new(workers)
+    }
+}
+
 pub(super) fn inject<C: SleepCounters, S: ParkingSlot + 'static>() {
-    play::<C, S>(
-        Setup {
-            injected: vec![Job::Tick],
-            ..Setup::new(1)
-        },
-        |pool| pool.inject(),
-    );
+    inject_into::<C, S>(inject_setup(1));
 }
 
-/// The same, when a producer has notified since a worker last became sleepy.
+/// A producer has notified since a worker last became sleepy.
 pub(super) fn inject_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
-    let setup = Setup {
-        injected: vec![Job::Tick],
+    inject_into::<C, S>(Setup {
         starts_notified: true,
-        ..Setup::new(1)
-    };
-    play::<C, S>(setup, |pool| pool.inject());
+        ..inject_setup(1)
+    });
 }
 
-/// The same, with sleepers that do not scan the injector.
+/// Planted mistake: sleepers do not scan the injector.
 pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
-    let setup = Setup {
-        injected: vec![Job::Tick],
+    inject_into::<C, S>(Setup {
         unseen: Some(Unseen::Injector),
-        ..Setup::new(1)
-    };
-    play::<C, S>(setup, |pool| pool.inject());
+        ..inject_setup(1)
+    });
+}
+
+/// One injected job for two workers; then both are ended.
+pub(super) fn one_job_for_two<C: SleepCounters, S: ParkingSlot + 'static>() {
+    inject_into::<C, S>(inject_setup(2));
 }
 
 fn push_setup() -> Setup {
@@ -66,20 +80,21 @@ fn push_setup() -> Setup {
     }
 }
 
-fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
+/// A busy worker pushes all its jobs, and waits for the gate outside the pool.
+pub(super) fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
+    let pushes = setup.pushed.len();
     play::<C, S>(setup, |pool| {
-        pool.push();
+        (0..pushes).for_each(|_| pool.push());
         pool.await_gate();
     });
 }
 
-/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls
-/// asleep.
+/// The only other worker falls asleep meanwhile.
 pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
-/// The same, when a producer has notified since a worker last became sleepy.
+/// A producer has notified since a worker last became sleepy.
 pub(super) fn push_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         starts_notified: true,
@@ -87,7 +102,7 @@ pub(super) fn push_after_notification<C: SleepCounters, S: ParkingSlot + 'static
     });
 }
 
-/// The same, with sleepers that do not scan deques.
+/// Planted mistake: sleepers do not scan deques.
 pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         unseen: Some(Unseen::Deques),
@@ -95,52 +110,45 @@ pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     });
 }
 
-/// Two workers search or sleep. One finds a job that waits for another, which is injected
-/// meanwhile. A worker that stops searching must not leave the second job to a sleeper that no
-/// thread wakes.
-pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
-    let setup = Setup {
+fn inject_awaited_setup() -> Setup {
+    Setup {
         injected: vec![Job::AwaitGate, Job::OpenGate],
         waiting: 1,
         ..Setup::new(2)
-    };
-    play::<C, S>(setup, |pool| pool.inject());
+    }
 }
 
-/// The same, with workers that scan the queues before they leave the count of searching workers.
+/// One of two workers finds a job that waits for another, which is injected meanwhile. A worker
+/// that stops searching must not leave the second job to a sleeper that no thread wakes.
+pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
+    inject_into::<C, S>(inject_awaited_setup());
+}
+
+/// Planted mistake: a worker that stops searching scans the queues before it leaves the count.
 pub(super) fn inject_what_a_job_awaits_scanning_first<
     C: SleepCounters,
     S: ParkingSlot + 'static,
 >() {
-    let setup = Setup {
-        injected: vec![Job::AwaitGate, Job::OpenGate],
-        waiting: 1,
+    inject_into::<C, S>(Setup {
         scans_before_leaving: true,
-        ..Setup::new(2)
-    };
-    play::<C, S>(setup, |pool| pool.inject());
+        ..inject_awaited_setup()
+    });
 }
 
-/// As [`inject_what_a_job_awaits`], with the second job pushed by a busy worker.
+/// A busy worker pushes the second job.
 pub(super) fn push_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
-    let setup = Setup {
+    push_and_wait::<C, S>(Setup {
         injected: vec![Job::AwaitGate],
         waiting: 1,
         pushed: vec![Job::OpenGate],
         ..Setup::new(2)
-    };
-    play::<C, S>(setup, |pool| {
-        pool.push();
-        pool.await_gate();
     });
 }
 
-/// A worker's latch is set while it falls asleep.
 pub(super) fn set_latch<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(1), |pool| pool.set_latch(0));
 }
 
-/// A broadcast reaches a worker that falls asleep.
 pub(super) fn broadcast<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(
         Setup {
@@ -151,7 +159,6 @@ pub(super) fn broadcast<C: SleepCounters, S: ParkingSlot + 'static>() {
     );
 }
 
-/// One job is pushed and one injected, by two threads, for one worker.
 pub(super) fn two_producers<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::Tick],
@@ -159,42 +166,19 @@ pub(super) fn two_producers<C: SleepCounters, S: ParkingSlot + 'static>() {
         ..Setup::new(1)
     };
     play::<C, S>(setup, |pool| {
-        let external_thread = thread::spawn({
-            let pool = Arc::clone(pool);
-            move || pool.inject()
-        });
+        let external_thread = inject_in_a_thread(pool);
         pool.push();
-        external_thread
-            .join()
-            .expect("a failed thread has failed the model");
+        end(external_thread);
     });
 }
 
-/// One injected job for two workers; then both are ended.
-pub(super) fn one_job_for_two<C: SleepCounters, S: ParkingSlot + 'static>() {
-    play::<C, S>(
-        Setup {
-            injected: vec![Job::Tick],
-            ..Setup::new(2)
-        },
-        |pool| pool.inject(),
-    );
-}
-
-/// A busy worker pushes two jobs and waits for the second, for which the first waits too.
 pub(super) fn push_two_dependent_jobs<C: SleepCounters, S: ParkingSlot + 'static>() {
-    let setup = Setup {
+    push_and_wait::<C, S>(Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         ..Setup::new(2)
-    };
-    play::<C, S>(setup, |pool| {
-        pool.push();
-        pool.push();
-        pool.await_gate();
     });
 }
 
-/// A pool ends while its two workers fall asleep.
 pub(super) fn terminate<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(2), |pool| {
         pool.set_latch(0);
@@ -203,7 +187,7 @@ pub(super) fn terminate<C: SleepCounters, S: ParkingSlot + 'static>() {
 }
 
 /// A worker of one pool lets another pool run a job, and sleeps on a latch until that job has
-/// ended. Then it ends the other pool.
+/// ended.
 fn call<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
     let caller = Caller {
@@ -222,23 +206,22 @@ fn call<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     other.inject();
     home.work(0);
     other.end_workers_from(0);
-    thread.join().expect("a failed thread has failed the model");
+    end(thread);
     home.assert_at_rest();
     other.assert_at_rest();
 }
 
-/// See [`call`].
 pub(super) fn call_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(false);
 }
 
-/// The same with a pool that mistakes the calling worker for one of its own.
+/// Planted mistake: the pool takes the calling worker for one of its own.
 pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(true);
 }
 
-/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
-/// the other way round.
+/// A broadcast wakes the worker while it backs out of sleep for an injected job, or the other way
+/// round.
 pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         shares: vec![Job::Tick],
@@ -246,20 +229,15 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
         ..Setup::new(1)
     };
     play::<C, S>(setup, |pool| {
-        let external_thread = thread::spawn({
-            let pool = Arc::clone(pool);
-            move || pool.inject()
-        });
+        let external_thread = inject_in_a_thread(pool);
         pool.broadcast();
-        external_thread
-            .join()
-            .expect("a failed thread has failed the model");
+        end(external_thread);
     });
 }
 
-/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
-/// for it as a scope does. An external thread injects a second job, for which the first one waits.
-/// The other of the two workers must take the second job, even if it is asleep.
+/// Worker 0 built the pool and has no main loop. It pushes a job and waits for it as a scope does.
+/// An external thread injects a second job, for which the first one waits. The other worker must
+/// take the second job, even if it is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],
@@ -268,15 +246,10 @@ pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
         ..Setup::new(2)
     };
     play::<C, S>(setup, |pool| {
-        let external_thread = thread::spawn({
-            let pool = Arc::clone(pool);
-            move || pool.inject()
-        });
+        let external_thread = inject_in_a_thread(pool);
         pool.push();
         pool.work(0);
-        external_thread
-            .join()
-            .expect("a failed thread has failed the model");
+        end(external_thread);
         pool.end_workers_from(1);
     });
 }

@@ -1,5 +1,5 @@
-//! Loom models of registering while other threads work. The mutants take the same steps with one
-//! mistake: both sides of a pair miss what the other did.
+//! Loom models of registering while other threads work. In a mutant, both sides of a pair miss what
+//! the other did.
 
 use std::sync::Arc;
 
@@ -9,28 +9,23 @@ use super::{BY_KERNEL, FREE, NONE, REFUSED, Registration};
 use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
 
-/// A light side, a heavy one, and a thread that registers.
 const TRIO: Bounds = Bounds {
     fast: Some(3),
     deep: None,
 };
 
-/// The same, with two threads that register.
 const QUARTET: Bounds = Bounds {
     fast: Some(2),
     deep: Some(3),
 };
 
-/// A light side, and two heavy ones.
 const REFUSED_TRIO: Bounds = Bounds {
     fast: Some(2),
     deep: Some(3),
 };
 
-/// How a planted mistake shows.
 pub(crate) const SEEN: &str = "neither side saw the other";
 
-/// The steps of the three threads of a model.
 trait Steps: 'static {
     fn complete(registration: &Registration) {
         registration.complete();
@@ -45,12 +40,11 @@ trait Steps: 'static {
     }
 }
 
-/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
 
-/// Mutant: light sides are free without a fence before.
+/// Planted mistake: light sides are free without a fence before.
 enum RegistersWithoutAFence {}
 
 impl Steps for RegistersWithoutAFence {
@@ -60,7 +54,7 @@ impl Steps for RegistersWithoutAFence {
     }
 }
 
-/// Mutant: light sides are free as soon as heavy ones ask the kernel.
+/// Planted mistake: light sides are free as soon as heavy ones ask the kernel.
 enum FreesAtOnce {}
 
 impl Steps for FreesAtOnce {
@@ -70,7 +64,7 @@ impl Steps for FreesAtOnce {
     }
 }
 
-/// Mutant: a heavy side that fences for itself alone reads the state too early.
+/// Planted mistake: a heavy side that fences for itself alone reads the state too early.
 enum ReadsTheStateBeforeTheFence {}
 
 impl Steps for ReadsTheStateBeforeTheFence {
@@ -83,7 +77,7 @@ impl Steps for ReadsTheStateBeforeTheFence {
     }
 }
 
-/// Mutant: a light side is free as soon as the kernel knows the process.
+/// Planted mistake: a light side is free as soon as the kernel knows the process.
 enum IsFreeTooEarly {}
 
 impl Steps for IsFreeTooEarly {
@@ -96,7 +90,8 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// Mutant: a thread that finds another one registering frees the light sides without a fence.
+/// Planted mistake: a thread that finds another one registering frees the light sides without a
+/// fence.
 enum LeavesTheFenceToTheFirst {}
 
 impl Steps for LeavesTheFenceToTheFirst {
@@ -112,8 +107,7 @@ impl Steps for LeavesTheFenceToTheFirst {
     }
 }
 
-/// The kernel refuses to register the process, although it has just registered it for another
-/// thread.
+/// The kernel refuses, although it has just registered the process for another thread.
 enum IsDeclined {}
 
 impl Steps for IsDeclined {
@@ -123,7 +117,7 @@ impl Steps for IsDeclined {
     }
 }
 
-/// Mutant: the same, and the refusal counts although light sides are free.
+/// Planted mistake: the refusal counts although light sides are free.
 enum DeclinesWhatIsFree {}
 
 impl Steps for DeclinesWhatIsFree {
@@ -133,17 +127,15 @@ impl Steps for DeclinesWhatIsFree {
     }
 }
 
-/// A pair of sides, while a third thread registers.
 fn pair_while_registering<S: Steps>() {
     pair_while_so_many_register::<S>(1);
 }
 
-/// The same, while two do.
 fn pair_while_two_register<S: Steps>() {
     pair_while_so_many_register::<S>(2);
 }
 
-/// At least one side of the pair sees what the other did before.
+/// At least one side of a pair sees what the other did before, while `registrars` threads register.
 fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());
@@ -175,7 +167,6 @@ fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     assert!(saw_job || saw_demand, "{SEEN}");
 }
 
-/// The steps of a thread when the kernel refuses its call.
 trait Refused: 'static {
     fn refuse(registration: &Registration) {
         registration.heavy_by(|| false);
@@ -184,7 +175,7 @@ trait Refused: 'static {
 
 impl Refused for Right {}
 
-/// Mutant: a refused thread continues without the pause for older light sides.
+/// Planted mistake: a refused thread continues without the pause for older light sides.
 enum GivesNoGrace {}
 
 impl Refused for GivesNoGrace {
@@ -195,7 +186,7 @@ impl Refused for GivesNoGrace {
     }
 }
 
-/// Mutant: only the first refused thread pauses; the others continue at once.
+/// Planted mistake: only the first refused thread pauses.
 enum SaysSoEarly {}
 
 impl Refused for SaysSoEarly {
@@ -209,7 +200,7 @@ impl Refused for SaysSoEarly {
 }
 
 /// Runs a light side and two heavy ones. In each pair at least one side sees what the other did
-/// before. A heavy side calls its argument when it makes the change that the light side must see.
+/// before. A heavy side calls its argument to make the change that the light side must see.
 pub(crate) fn of_each_pair_one_sees(
     light: impl FnOnce() + 'static,
     first: impl FnOnce(&dyn Fn()) + 'static,

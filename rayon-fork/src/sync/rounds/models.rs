@@ -1,5 +1,5 @@
-//! Loom models of shared heavy fences, and mutants with one mistake planted. In a mutant, a heavy
-//! side that relies on another's fence, and the light side, both miss what the other did.
+//! Loom models of shared heavy fences. In a mutant, a heavy side that relies on another's fence,
+//! and the light side, both miss what the other did.
 
 use std::sync::Arc;
 
@@ -8,30 +8,25 @@ use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::{self, Ordering, light_fence, try_heavy_fence};
 use crate::sync::registration::models::{SEEN, of_each_pair_one_sees};
 
-/// A light side, and two heavy ones.
 const TRIO: Bounds = Bounds {
     fast: Some(2),
     deep: Some(5),
 };
-/// The same. A mistake needs one more preemption.
 const LONG_TRIO: Bounds = Bounds {
     fast: Some(3),
     deep: Some(5),
 };
 
-/// How a heavy side joins a round.
 trait Steps: 'static {
     fn join(rounds: &Rounds) {
         rounds.join(try_heavy_fence);
     }
 }
 
-/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
 
-/// The kernel serves one of the two, and refuses the other.
 enum IsRefused {}
 
 impl Steps for IsRefused {
@@ -42,7 +37,7 @@ impl Steps for IsRefused {
     }
 }
 
-/// Mutant: a heavy side relies on a round that runs already.
+/// Planted mistake: a heavy side relies on a round that runs already.
 enum TakesTheRoundThatRuns {}
 
 impl Steps for TakesTheRoundThatRuns {
@@ -52,8 +47,8 @@ impl Steps for TakesTheRoundThatRuns {
     }
 }
 
-/// Mutant: a thread that joins only loads the number. So the thread that begins the round does not
-/// see what was done before.
+/// Planted mistake: a thread that joins only loads the number, so the thread that begins the round
+/// does not see what was done before.
 enum OnlyLooks {}
 
 impl Steps for OnlyLooks {
@@ -63,7 +58,7 @@ impl Steps for OnlyLooks {
     }
 }
 
-/// Mutant: a refused round counts as one.
+/// Planted mistake: a refused round counts as one.
 enum CountsARefusedRound {}
 
 impl Steps for CountsARefusedRound {
@@ -72,20 +67,19 @@ impl Steps for CountsARefusedRound {
     }
 }
 
-/// Mutant: the side that ends an abandoned round ends it before its fence.
+/// Planted mistake: the side that ends an abandoned round ends it before its fence.
 enum EndsFirst {}
 
 impl Steps for EndsFirst {
     fn join(rounds: &Rounds) {
-        // This has no effect unless the first round runs. There is no load before it, because
-        // behind one loom would not find the schedule.
+        // This has no effect unless the first round runs. After a load, loom would not find the
+        // schedule.
         rounds.end(1, true);
         rounds.join(try_heavy_fence);
     }
 }
 
-/// Two heavy sides. One of them waits for a round that no thread runs: its thread is lost to a
-/// `fork`, or has no CPU.
+/// Two heavy sides. One of them waits for a round whose thread is lost to a `fork`, or has no CPU.
 fn pairs_beside_an_abandoned_round<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());
@@ -96,7 +90,6 @@ fn pairs_beside_an_abandoned_round<S: Steps>() {
     };
     of_each_pair_one_sees(light_fence, first, |demand| {
         demand();
-        // The caller joins, and in the same step the first round begins, on a thread that has gone.
         if rounds.try_begin(0) {
             rounds.wait_for(after(0), try_heavy_fence);
         } else {
@@ -105,13 +98,13 @@ fn pairs_beside_an_abandoned_round<S: Steps>() {
     });
 }
 
-/// One heavy side without a mistake, and one that takes the steps `S`.
+/// One heavy side without a mistake, and one with the steps `S`.
 fn pairs<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());
     let of_first = Arc::clone(&rounds);
     let first = move |demand: &dyn Fn()| {
-        // Two rounds: a thread that comes in the middle of the first may rely on the second.
+        // A thread that comes in the middle of the first round may rely on the second.
         Right::join(&of_first);
         demand();
         Right::join(&of_first);

@@ -1,9 +1,6 @@
 //! Loom models of the units that workers keep: the real [`Shard`](super::shard::Shard) and
-//! [`Count`](crate::latch::Count). Their workers fetch and return units as the real ones do
-//! (`README.md`). Each mutant makes one mistake there.
-//!
-//! Queues are behind a lock. The models explore which thread gets a job. How the job gets there is
-//! the subject of the models of `sleep/`.
+//! [`Count`](crate::latch::Count). Queues are behind a lock, because the models of `sleep/` explore
+//! how a job gets to a thread.
 
 mod outcomes;
 mod play;

@@ -2,11 +2,9 @@
 
 use super::play::{self, Steps};
 use crate::latch::Count;
-// All threads are blocked if a scope does not end.
 use crate::sleep::models::{Bounds, LOST, TRIO, UNORDERED, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
-/// Few steps, so that every schedule can be explored.
 const SMALL: Bounds = Bounds {
     fast: Some(4),
     deep: None,
@@ -14,7 +12,6 @@ const SMALL: Bounds = Bounds {
 
 const EARLY: &str = "a scope ended before a job of it";
 
-/// The steps without a mistake.
 enum Real {}
 impl Steps for Real {}
 
@@ -28,43 +25,41 @@ holds! {
     a_scope_ends_though_its_job_ran_within_another: TRIO, play::other_job_that_waits::<Real>;
 }
 
-/// Mutant: a worker that begins to search does not return its units first.
+/// Planted mistake: a worker that begins to search does not return its units first.
 enum SearchesFirst {}
 impl Steps for SearchesFirst {
     const RETURNS_UNITS_BEFORE_SEARCHING: bool = false;
 }
 
-/// Mutant: a worker keeps its units while it runs a job of no scope.
+/// Planted mistake: a worker keeps its units while it runs a job of no scope.
 enum KeepsUnits {}
 impl Steps for KeepsUnits {
     const RETURNS_UNITS_FOR_OTHER_JOBS: bool = false;
 }
 
-/// Mutant: a job of no scope keeps the units of a job that it ran while it waited.
+/// Planted mistake: a job of no scope keeps the units of a job that it ran while it waited.
 enum GoesOn {}
 impl Steps for GoesOn {
     const RETURNS_UNITS_AFTER_WAITING: bool = false;
 }
 
-/// Mutant: a job of no scope fetches units for the jobs that it spawns, although it should count
-/// them directly.
+/// Planted mistake: a job of no scope fetches units for the jobs that it spawns.
 enum Fetches {}
 impl Steps for Fetches {
     const OTHER_JOBS_COUNT_DIRECTLY: bool = false;
 }
 
-/// Mutant: the count is read and written in two steps.
+/// Planted mistake: the count is read and written in two steps.
 enum TwoSteps {}
 impl Steps for TwoSteps {
     fn take_off(count: &Count, units: usize) -> bool {
-        // ORDERING: as in the original. The only mistake is that other threads may come in between.
         let before = count.0.load(Ordering::Acquire);
         count.0.store(before - units, Ordering::Release);
         before == units
     }
 }
 
-/// Mutant: the count is read without order.
+/// Planted mistake: the count is read without order.
 enum ReadsRelaxed {}
 impl Steps for ReadsRelaxed {
     fn is(count: &Count, units: usize) -> bool {
@@ -72,7 +67,7 @@ impl Steps for ReadsRelaxed {
     }
 }
 
-/// Mutant: units are taken off without order.
+/// Planted mistake: units are taken off without order.
 enum TakesOffRelaxed {}
 impl Steps for TakesOffRelaxed {
     fn take_off(count: &Count, units: usize) -> bool {
@@ -80,7 +75,7 @@ impl Steps for TakesOffRelaxed {
     }
 }
 
-/// Mutant: the count is compared with one unit more than the right number.
+/// Planted mistake: the count is compared with one unit more than the right number.
 enum CountsLess {}
 impl Steps for CountsLess {
     fn is(count: &Count, units: usize) -> bool {

@@ -9,7 +9,6 @@ use loom::thread;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The steps in which a mutant differs. By default there are none.
 pub(super) trait Steps: Send + Sync + 'static {
     const RETURNS_UNITS_BEFORE_SEARCHING: bool = true;
     const RETURNS_UNITS_FOR_OTHER_JOBS: bool = true;
@@ -25,20 +24,18 @@ pub(super) trait Steps: Send + Sync + 'static {
     }
 }
 
-/// The actions of jobs. Each job of the scope records under its own number that it has run.
+/// Each job of the scope records under its own number that it has run.
 #[derive(Clone, Copy)]
 pub(super) enum Job {
-    /// Of the scope: nothing else.
+    /// Of the scope.
     Leaf(usize),
     /// Of the scope: spawns a leaf into it.
     Parent(usize, usize),
     /// Of no scope: goes on until the scope has ended.
     Other,
-    /// Of no scope, but runs code that borrows the scope: spawns a leaf into it, then goes on until
-    /// the scope has ended.
+    /// Of no scope: spawns a leaf into the scope, then goes on until the scope has ended.
     OtherThatSpawns(usize),
-    /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has
-    /// ended.
+    /// Of no scope: runs a job as if it waited, then goes on until the scope has ended.
     OtherThatWaits,
 }
 
@@ -50,7 +47,6 @@ struct Queues {
     is_closed: bool,
 }
 
-/// A scope, the queues of its pool, and what its jobs have done.
 pub(super) struct Scope<T> {
     count: Count,
     latch: CoreLatch,
@@ -83,7 +79,6 @@ impl<T: Steps> Counted for Scope<T> {
         let this = unsafe { &*this };
         this.assert_alive();
         if T::take_off(&this.count, units) {
-            // The real one reads here which thread waits.
             this.assert_alive();
             // SAFETY: as above.
             unsafe { CoreLatch::set(&raw const this.latch) };
@@ -138,7 +133,6 @@ impl<T: Steps> Scope<T> {
 
     fn record_run(&self, job: usize) {
         self.has_run[job].with_mut(|has_run| {
-            // SAFETY: loom fails if another thread may be here.
             let had_run = unsafe { has_run.replace(true) };
             assert!(!had_run, "a job was run twice");
         });
@@ -182,7 +176,6 @@ impl<T: Steps> Scope<T> {
         }
     }
 
-    /// Takes a job, if one waits.
     fn take(&self, may_be_other: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         let job = queues.jobs.pop();
@@ -215,7 +208,6 @@ impl<T: Steps> Scope<T> {
         }
     }
 
-    /// Runs a worker until the model ends, or an owner until the scope does.
     fn work(&self, units: &Shard<Self>, is_owner: bool) {
         loop {
             if is_owner && (units.completes(self) || self.latch.probe()) {
@@ -238,9 +230,9 @@ impl<T: Steps> Scope<T> {
     }
 }
 
-/// Plays a model with `workers` workers beside the owner of a scope, whose closure spawns `jobs`.
-/// The jobs `other` are queued from the start. If one of them spawns or waits, it begins before the
-/// closure spawns.
+/// Runs `workers` workers beside the owner of a scope, whose closure spawns `jobs`. The jobs
+/// `other` are queued from the start. If one of them spawns or waits, it begins before the closure
+/// spawns.
 fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(job_count, other));
@@ -280,37 +272,30 @@ fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<J
     }
 }
 
-/// One job, for the owner or a worker.
 pub(super) fn one_job<T: Steps>() {
     play::<T>(1, 1, vec![Job::Leaf(0)], vec![]);
 }
 
-/// A job spawns another; either may be run by the owner or by a worker.
 pub(super) fn job_of_a_job<T: Steps>() {
     play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![]);
 }
 
-/// Two jobs, for two workers and the owner.
 pub(super) fn two_jobs<T: Steps>() {
     play::<T>(2, 2, vec![Job::Leaf(0), Job::Leaf(1)], vec![]);
 }
 
-/// A job of a job, with two workers.
 pub(super) fn job_of_a_job_among_three<T: Steps>() {
     play::<T>(2, 2, vec![Job::Parent(0, 1)], vec![]);
 }
 
-/// A worker has a job of the scope and one that goes on until the scope has ended.
 pub(super) fn other_job<T: Steps>() {
     play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![Job::Other]);
 }
 
-/// The other job spawns into the scope.
 pub(super) fn other_job_that_spawns<T: Steps>() {
     play::<T>(1, 1, vec![], vec![Job::OtherThatSpawns(0)]);
 }
 
-/// The other job waits, and may run a job of the scope meanwhile.
 pub(super) fn other_job_that_waits<T: Steps>() {
     play::<T>(1, 1, vec![Job::Leaf(0)], vec![Job::OtherThatWaits]);
 }
