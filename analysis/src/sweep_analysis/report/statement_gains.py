@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -22,10 +21,8 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.statement import Statement, host
 from sweep_analysis.report.statement_tables import named
-from sweep_analysis.say.averages import parts_of
 from sweep_analysis.say.comparison import (
     in_words,
-    interval,
     marked,
     pooled_counts,
     threads_of,
@@ -281,51 +278,6 @@ def _lost(own: pl.DataFrame) -> list[str]:
     return _by_place(pl.concat([cells, of_one, means, over_all]), own)
 
 
-def _proposals(asked: Statement) -> str:
-    """Gains and losses of each branch with edits against the baseline, and losses that are not ruled out.
-
-    The table has a row for each branch. It takes no words. It counts the lines of the edits of the current
-    checkout, whose path may differ from that in the sweep.
-    """
-    decisions = asked.sweep.decisions
-    written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
-    now = {entry["name"]: entry["edits"] for entry in written if "edits" in entry}
-    sources = {
-        entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
-    }
-    rows = without_size(with_panel(decisions.comparisons)).filter(baseline=decisions.baseline)
-    made = []
-    for branch, source in sources.items():
-        own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
-        if source.get("kind") != "edited" or own.is_empty():
-            continue
-        edits = CHECKOUT / now.get(branch, source["edits"])
-        overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
-        parts = parts_of(decisions.comparisons, overall)
-        median = f", median {percent(parts.median)}" if parts else ""
-        made.append(
-            {
-                "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": lines_of(edits),
-                "time over all programs": f"{_with_interval(overall)}{median}",
-                "largest gain": _largest(significant(own, FASTER)),
-                "largest loss": _largest(significant(own, SLOWER)),
-                "largest losses not ruled out": "; ".join(_largest_open(own)) or "none",
-            }
-        )
-    if not made:
-        raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
-    return f"Against `{decisions.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
-
-
-def _largest(cells: list[str]) -> str:
-    """The first of these places, and the number of the others."""
-    if not cells:
-        return "nowhere significant"
-    more = f"; {count(len(cells) - 1, 'more place')}" if len(cells) > 1 else ""
-    return f"{cells[0]}{more}"
-
-
 def _lines(asked: Statement) -> str:
     """The number of lines that a proposal adds and removes, for a cell of a table.
 
@@ -364,16 +316,10 @@ def _signed(counts: list[int]) -> str:
     return " ".join(f"{sign}{number}" for sign, number in signs if number)
 
 
-def _with_interval(row: dict[str, Any]) -> str:
-    """A change with its interval, for a column whose heading names the quantity."""
-    return f"{marked(row)} ({interval(row)})" if interval(row) else marked(row)
-
-
 GAINS: dict[str, Callable[[Statement], str]] = {
     "parts": _parts,
     "balance": _gains_and_losses,
     "losses": _losses,
-    "proposals": _proposals,
     "lines": _lines,
 }
 """The functions of these generated results, by kind."""

@@ -6,7 +6,8 @@ import tomllib
 
 import polars as pl
 
-from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
+from sweep_analysis.draw.forest_plots import Part, forest
+from sweep_analysis.draw.plots import QUANTITIES
 from sweep_analysis.read.labels import count, listed, with_panel
 from sweep_analysis.report.hosts import HOSTS
 from sweep_analysis.report.statement import Made, Statement, host
