@@ -63,9 +63,9 @@ def test_below_the_table_stand_legend_conditions_and_what_the_sweep_shows(
     text = compared.text(Look())
     order = (
         "quicksort, size small, dynamic frequency, workers free\n",
-        "\nsequential  ",
-        "\n2           master ",
-        "\n8*          master ",
+        "\nseq.  ",
+        "\n2        master ",
+        "\n8*       master ",
         "time: median of the trials' medians",
         "builds:       11 of each branch\n",
         "\nNo branch differs significantly from master",
@@ -115,7 +115,7 @@ def test_a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters(tmp_path:
     text = SweepTable(read_sweep(folder)).text(Look())
     rows = [line.split() for line in text.splitlines()]
     assert rows[1] == ["lock", "threads", "time", "CPU", "time", "speed-up"]
-    assert rows[2][:2] == ["spin", "sequential"]
+    assert rows[2][:2] == ["spin", "seq."]
     assert rows[3][:2] == ["spin", "1"]
     assert rows[4][:2] == ["mutex", "4"]
     assert "ratio" not in text

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
-from altair.vegalite.v6 import api
 
 from sweep_analysis.draw.palette import LIGHT, Theme, styles
 from sweep_analysis.read.labels import with_panel
@@ -68,20 +67,6 @@ class ChartStyle:
     baseline: str | None
     cpus: int | None
     theme: Theme = LIGHT
-
-
-def _as_they_are(parts: list[Any]) -> list[Any]:
-    return list(parts)
-
-
-def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401 - Altair's type
-    return params, list(parts)
-
-
-# To merge interactive parameters, Altair copies each part of a chart at every level. Our charts have no
-# such parameters, and the copies would take half of the time of a large figure.
-api._remove_duplicate_params = _as_they_are  # type: ignore[assignment] # noqa: SLF001
-api._combine_subchart_params = _without_parameters  # type: ignore[assignment] # noqa: SLF001
 
 
 def side_by_side(

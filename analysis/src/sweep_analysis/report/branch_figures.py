@@ -60,6 +60,7 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
 def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     """Wall time and CPU time with intervals, and the number of idle CPUs."""
     rows = map_plots.pooled_rows(analysis.compared)
+    branches = [*style.branches, analysis.sweep.twin]
     costs = analysis.costs.filter(program=PARALLEL)
     return Figure(
         f"Wall time and CPU time relative to {style.baseline or 'the baseline'}",
@@ -71,8 +72,9 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         charts=lambda: {
             "cost": forest(
                 [
-                    Part([str(part["branch"][0])], part)
-                    for part in rows.partition_by("branch", maintain_order=True)
+                    Part([name], part)
+                    for name in branches
+                    if name and (part := rows.filter(branch=name)).height
                 ]
             )
         },
@@ -199,7 +201,7 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         "their own, which are not timed. A write is a read-modify-write of a counter word, whether or not it "
         "succeeded: it invalidates the word's cache line in all other CPUs. Bars show the range of "
         "the trials. Only timed iterations count, so the search before workers sleep after the last job is "
-        "left out. The table groups counter words that share a cache line, because a write to one delays the "
+        "left out. Rows of the table group counter words that share a cache line, because a write to one delays the "
         "readers of all.",
         missing=None
         if drawn.height

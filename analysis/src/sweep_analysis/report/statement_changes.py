@@ -27,10 +27,10 @@ def _effect(asked: Statement) -> str:
     brackets are square, because it is often inside round brackets.
     """
     if asked.words[-1:] == ["brief"]:
-        row, _, _ = _one(replace(asked, words=asked.words[:-1]))
+        row, _ = _one(replace(asked, words=asked.words[:-1]))
         row, _, doubt = _of_days(asked, row)
         return in_words(row, notes=[doubt]).translate(str.maketrans("()", "[]"))
-    row, _, place = _one(asked)
+    row, place = _one(asked)
     parts = _parts(asked, row)
     row, days, doubt = _of_days(asked, row)
     told = in_words(row, place=place, notes=[days])
@@ -46,8 +46,8 @@ def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
     return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
 
 
-def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
-    """The comparison that a generated result names, its baseline, and its place as text.
+def _one(asked: Statement) -> tuple[dict[str, Any], str]:
+    """The comparison that a generated result names, and its place as text.
 
     Raises:
         InputError: the words name several comparisons.
@@ -59,18 +59,14 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
         named = listed([f"`{_place(row)}, {row['mode']}`" for row in rows.rows(named=True)])
         raise asked.refused(
             f"`{workload}` is {count(rows.height, 'configuration')}: {named}",
-            "name one: `NAME+PARAMETER=VALUE`, or `fixed` or `dynamic`",
+            "name one: `NAME+PARAMETER=VALUE`",
         )
     if rows.is_empty():
         raise asked.refused(
             f"`{workload}` has no `{quantity}`", f"name one of {', '.join(TESTED)} that it has"
         )
     row = rows.row(0, named=True)
-    place = place_of(asked.comparisons, row | {"panel": None}, code=True)
-    has_modes = (
-        row["mode"] and asked.sweep.decisions.comparisons["mode"].drop_nulls().n_unique() > 1
-    )
-    return row, against, f"{place} at {row['mode']} frequency" if has_modes else place
+    return row, place_of(asked.comparisons, row | {"panel": None}, code=True)
 
 
 def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
@@ -81,7 +77,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
             "",
             result_of(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNTESTED) else "",
         )
-    comparisons = [asked.of_mode(it.decisions.comparisons) for it in asked.sweeps]
+    comparisons = [it.decisions.comparisons for it in asked.sweeps]
     apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
     if apart:
         raise asked.refused(apart, "name sweeps of the same programs, threads and machine")

@@ -61,7 +61,7 @@ def _table(asked: Statement) -> str:
     name, *conditions = asked.words
     if name not in FRAMES:
         raise asked.refused(f"no table `{name}`", f"name one of {', '.join(FRAMES)}")
-    frame = asked.of_mode(asked.sweep.frame(name)) if asked.mode else asked.sweep.frame(name)
+    frame = asked.sweep.frame(name)
     where = dict(condition.split("=", 1) for condition in conditions)
     first = int(where.pop("first", frame.height))
     rows = frame.filter(pl.col(column).cast(pl.String) == value for column, value in where.items())

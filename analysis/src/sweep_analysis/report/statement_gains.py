@@ -31,14 +31,16 @@ from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED, kind_of_cell
 
 MIN_CHANGE = 0.005
-"""Documents do not list smaller changes. If a clock paces a program, its time varies so little that a change of 0.1 % is
-significant, but a change that small has no practical use."""
+"""Documents do not list smaller changes, which have no practical use. A program that a clock paces varies so little
+that a change of 0.1 % is significant."""
 
 RELEASE = "1.13.0"
 """The release of rayon-core on which edits were measured; the edits also have a script for upstream's main."""
 
 SWEEPS = CHECKOUT / "results" / "sweeps"
 """The folder of the committed sweeps."""
+
+_LEAST = f"{100 * MIN_CHANGE:g}\N{NO-BREAK SPACE}%"
 
 MAX_ROWS = 6
 """Maximum number of rows of a table of gains and losses."""
@@ -76,15 +78,13 @@ def _parts(asked: Statement) -> str:
     rows = found.rows(named=True)
     pooled = list(dict.fromkeys(threads_of(asked.comparisons, row) for row in rows))
     wide = (
-        found.select("branch", "mode", "panel", pl.Series("change", list(map(marked, rows))))
+        found.select("branch", "panel", pl.Series("change", list(map(marked, rows))))
         .with_columns(pl.col("branch").cast(pl.Enum(branches)))
-        .sort("branch", "mode", "panel")
-        .pivot("panel", index=["branch", "mode"], values="change", maintain_order=True)
+        .sort("branch", "panel")
+        .pivot("panel", index="branch", values="change", maintain_order=True)
         .with_columns(pl.col("branch").cast(pl.String))
     )
-    if found["mode"].n_unique() == 1:
-        wide = wide.drop("mode")
-    width = f"with {' or '.join(pooled)}" + (f", at {asked.mode} frequency" if asked.mode else "")
+    width = f"with {' or '.join(pooled)}"
     what = QUANTITY_NAMES[quantity]
     table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
@@ -113,8 +113,8 @@ def _gains_and_losses(asked: Statement) -> str:
     most = max(len(gains), len(loses))
     rest = "; the table has the largest of each" if most > MAX_ROWS else ""
     told = (
-        f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}{_small(own)}. {_non_inferior(own)}"
+        f"`{branch}` against `{against}` {asked.source()}: significantly faster by {_LEAST} or more in {_places(gains)}, "
+        f"slower in {_places(loses)}{rest}. {_non_inferior(own)}"
     )
     if not most:
         return told
@@ -128,21 +128,7 @@ def _places(cells: list[str]) -> str:
     return count(len(cells), "place") if cells else "no place"
 
 
-def _small(own: pl.DataFrame) -> str:
-    """The number of places with significant changes that are too small for the table."""
-    small = {
-        verdict: len(significant(own, verdict, 0)) - len(significant(own, verdict))
-        for verdict in (FASTER, SLOWER)
-    }
-    told = [f"{verdict} in {count(places, 'place')}" for verdict, places in small.items() if places]
-    return (
-        f"; by less than {MIN_CHANGE:.1%} also {', '.join(told)}".replace("%", "\xa0%")
-        if told
-        else ""
-    )
-
-
-def significant(own: pl.DataFrame, verdict: str, least: float = MIN_CHANGE) -> list[str]:
+def significant(own: pl.DataFrame, verdict: str) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
     Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
@@ -150,12 +136,12 @@ def significant(own: pl.DataFrame, verdict: str, least: float = MIN_CHANGE) -> l
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
     alone = _but_pooled(said.filter(level="cell"), own, of_workload)
-    return _by_place(pl.concat([of_workload, alone]), own, least)
+    return _by_place(pl.concat([of_workload, alone]), own)
 
 
-def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = MIN_CHANGE) -> list[str]:
+def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
     """Texts of these rows by workload and threads, the largest first; `own` has all rows of the branch."""
-    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= least)
+    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
         threads = ", ".join(str(number) for number in pooled_counts(own, row)[0])
@@ -245,7 +231,10 @@ def _losses(asked: Statement) -> str:
                 "sweep": of_sweep.each_link()[0],
                 "commit": f"`{manifest['checkout']['commit'][:7]}`",
                 "on": host(analysis),
-                "significantly slower (workload on threads)": "; ".join(_lost(own)) or "nowhere",
+                f"significantly slower by {_LEAST} or more (workload on threads)": "; ".join(
+                    _lost(own)
+                )
+                or "nowhere",
             }
         )
     if not made:

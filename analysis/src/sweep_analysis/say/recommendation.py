@@ -92,10 +92,9 @@ def recommendation(decisions: Decisions) -> Recommendation:
     else:
         about = []
         answer = f"None: keep {baseline}. {headline(decisions)}"
-    slower = rows.filter(verdict=SLOWER).sort("time_ratio", descending=True)["branch"]
-    shown = (
-        about[:1] or slower.head(1).to_list() or rows.sort("time_ratio")["branch"].head(1).to_list()
-    )
+    slower = rows.filter(verdict=SLOWER).sort("time_ratio", descending=True)
+    overall = rows.filter(level="overall", quantity="time").sort("time_ratio")
+    shown = about or [*slower["branch"], *overall["branch"], *rows["branch"]]
     return Recommendation(
         merge, answer, _evidence(decisions, shown[0]), _hurts(decisions, about, failing)
     )
@@ -169,7 +168,8 @@ def _evidence(decisions: Decisions, branch: str) -> list[str]:
     """Sentences on `branch` over all workloads, and on the detectable change."""
     overall = decisions.rows.filter(level="overall")
     found = []
-    for row in overall.filter(branch=branch).sort("quantity", descending=True).rows(named=True):
+    own = overall.filter(pl.col("quantity").is_in(["time", "cpu"]), branch=branch)
+    for row in own.sort("quantity", descending=True).rows(named=True):
         hidden = "; ".join(beside_the_mean(decisions.comparisons, row))
         found.append(f"{branch}: {in_words(row)}{f'; {hidden}' if hidden else ''}.")
     detectable = overall.filter(quantity="time")["detectable"].median()

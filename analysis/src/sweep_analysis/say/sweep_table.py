@@ -97,7 +97,7 @@ class SweepTable:
         if self.sweep.twin in self.asked.names:
             text += f" {self.sweep.twin} is the A/A control: its ratios are noise."
         if self.rows["speed_up"].count():
-            text += " speed-up: the sequential program's time over this one's."
+            text += " speed-up: the time of the sequential program (seq.) over this one's."
         if self.rows["oversubscribed"].any():
             text += " *: more threads than CPUs."
         return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
@@ -192,7 +192,7 @@ def is_proven(row: Row) -> bool:
 
 def _threads(row: Row) -> str:
     if row["program"] == SEQUENTIAL:
-        return "sequential"
+        return "seq."
     return f"{row['threads']}{'*' if row['oversubscribed'] else ''}"
 
 
