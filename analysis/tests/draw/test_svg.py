@@ -1,4 +1,4 @@
-"""A picture is drawn once; what makes it dark exchanges colours and nothing else."""
+"""The dark form of a picture differs only in its colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that is made of a simulated sweep says what it is of."""
+"""Each figure, page and generated result of a simulated sweep names the simulated machine."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
 
 
 def write_two(folder: Path) -> None:
-    """One simulated sweep and one measured, alike in all else."""
+    """Write a simulated sweep and a measured one of the same configurations."""
     for name, machine in ((SIMULATED, "synthetic-64"), (MEASURED, None)):
         truth = synthetic.Truth(
             branches=["packed", "split-counters"],

@@ -17,7 +17,6 @@ from sweep_analysis.draw.plots import (
 from sweep_analysis.stats.events import HEADLINE, scale
 
 CHART = (190, 120)
-"""Width and height of one small chart in pixels."""
 CHARTS_A_ROW = 4
 
 

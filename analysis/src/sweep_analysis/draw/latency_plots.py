@@ -15,7 +15,6 @@ from sweep_analysis.read.labels import count
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 
 CHART = (205, 150)
-"""Width and height of one chart in pixels."""
 CHARTS_A_ROW = 3
 LEAST_US = 0.1
 """Minimum latency on an axis in µs."""

@@ -19,11 +19,9 @@ from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 STEP = (40, 20)
-"""Width and height of a cell in pixels."""
 NUMBER = 12
 """Height of the numbers in the cells, and of the names beside them."""
 NARROW = 16
-"""Width of a cell without a number in pixels."""
 FIGURE_WIDTH = 860
 """Width of all maps in one row, with labels, in pixels."""
 LETTER = 7
@@ -164,7 +162,7 @@ def _map(
         layers.append(
             numbers.mark_text(fontSize=NUMBER, fontWeight=weight).encode(text="label", color=ink)
         )
-    whole: alt.LayerChart = alt.layer(*layers).properties(
+    whole: alt.LayerChart = alt.LayerChart(layer=layers).properties(
         width=alt.Step(width), height=alt.Step(STEP[1])
     )
     return whole

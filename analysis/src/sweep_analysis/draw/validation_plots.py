@@ -10,7 +10,6 @@ from sweep_analysis.draw.plots import finished
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 SIDE = 420
-"""Width and height in pixels."""
 
 
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:

@@ -19,10 +19,8 @@ from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.validation import MARGIN, validation
 
 HOSTS = CHECKOUT / "results" / "hosts"
-"""The folder of the records of hosts, with one folder per host."""
 
 NOBODY = "No host has been measured yet."
-"""The text without hosts."""
 
 COMPARED = "champion"
 """The branch whose change over all programs the table shows."""
@@ -90,7 +88,6 @@ def _near(predicted: Analysis, measured: Analysis) -> str:
 
 
 def _change(analysis: Analysis) -> str:
-    """The change of time and CPU time over all programs."""
     rows = analysis.decisions.rows.filter(level="overall", branch=COMPARED).sort("quantity")
     told = [
         f"{in_words(row)}, {result_of(row, analysis.sweep)}"

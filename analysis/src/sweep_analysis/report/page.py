@@ -103,7 +103,6 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(name: str) -> str:
-    """The text of a style sheet or script, which the page includes unchanged."""
     folder = resources.files("sweep_analysis.report")
     return folder.joinpath(f"templates/{name}").read_text(encoding="utf-8")
 

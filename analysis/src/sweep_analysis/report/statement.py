@@ -23,7 +23,6 @@ LONGEST = 8
 """Maximum number of rows of a table that is not folded; a longer table does not fit on a screen with its text."""
 
 PICTURES = CHECKOUT / "results" / "figures"
-"""The folder of the pictures of generated results."""
 
 Made = tuple[str, dict[Path, str]]
 """A text in Markdown, and its pictures by path."""

@@ -70,7 +70,7 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str]:
 
 
 def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep pooled with all others; the text of its sweeps; why it is not significant, if so."""
+    """The row pooled over all sweeps, a text on the sweeps, and the reason if the row is not significant."""
     if len(asked.sweeps) == 1:
         return (
             row,
@@ -104,15 +104,14 @@ def _fork_at(sweep: Sweep, row: dict[str, Any]) -> str:
 
 
 def _alone(ratio: float, said: str) -> str:
-    """The change in one of several sweeps, and the result of only that sweep."""
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
 def _changed(asked: Statement, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is as in `_asked_of`, or `all` for all together. If the row without a thread count pools only
-    the named thread count, that row is used, so that one comparison has one result under both names.
+    `workload` is as in `_asked_of`, or `all` for all together. If the workload's row pools only the named
+    thread count, the function returns that row. So one comparison has one result under both names.
 
     Raises:
         InputError: there are no such comparisons.
@@ -197,4 +196,3 @@ CHANGES: dict[str, Callable[[Statement], str]] = {
     "effect": _effect,
     "calibration": _calibration,
 }
-"""The functions of these generated results, by kind."""

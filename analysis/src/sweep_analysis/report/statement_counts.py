@@ -74,10 +74,8 @@ def _table(asked: Statement) -> str:
 
 
 def _rows_of(asked: Statement, where: dict[str, str]) -> str:
-    """The sentence with the provenance of a table's rows."""
     only = ", ".join(f"{column} {value}" for column, value in where.items())
     return f"Rows with {only} of {asked.sources()}." if only else f"Of {asked.sources()}."
 
 
 COUNTS: dict[str, Callable[[Statement], str]] = {"hangs": _hangs, "table": _table}
-"""The functions of these generated results, by kind."""

@@ -17,7 +17,7 @@ from sweep_analysis.read.labels import (
     with_panel,
     without_size,
 )
-from sweep_analysis.read.load import CHECKOUT
+from sweep_analysis.read.load import CHECKOUT, SWEEPS
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.statement import Statement, host
 from sweep_analysis.report.statement_tables import named
@@ -37,13 +37,10 @@ that a change of 0.1 % is significant."""
 RELEASE = "1.13.0"
 """The release of rayon-core on which edits were measured; the edits also have a script for upstream's main."""
 
-SWEEPS = CHECKOUT / "results" / "sweeps"
-"""The folder of the committed sweeps."""
 
 _LEAST = f"{100 * MIN_CHANGE:g}\N{NO-BREAK SPACE}%"
 
 MAX_ROWS = 6
-"""Maximum number of rows of a table of gains and losses."""
 
 
 def _parts(asked: Statement) -> str:
@@ -52,9 +49,8 @@ def _parts(asked: Statement) -> str:
     Significant changes are bold.
 
     Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
-    out a workload. `pooled` instead of a thread count pools each workload over the sweep's thread
-    counts from 2 to the number of CPUs, or over others if it has none of these. The caption names
-    them.
+    out a workload. `pooled` pools each workload over the sweep's thread counts from 2 to the number of
+    CPUs, or over others if it has none of these. The caption names them.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
@@ -140,7 +136,7 @@ def significant(own: pl.DataFrame, verdict: str) -> list[str]:
 
 
 def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
-    """Texts of these rows by workload and threads, the largest first; `own` has all rows of the branch."""
+    """Texts of `rows` by workload and threads, the largest change first. In: `own`, all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
@@ -160,9 +156,9 @@ def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame)
 
 
 def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
-    """The rows without configurations that are the only one of their workload's row.
+    """The rows, without a configuration that alone makes up the row of its workload.
 
-    These have the stricter margin, that of workloads.
+    The row of the workload has the stricter margin.
     """
     workloads = own.filter(level="workload")
     alone = _but_pooled(own.filter(level="cell"), own, workloads.filter(cells=1))
@@ -278,10 +274,9 @@ def _lines(asked: Statement) -> str:
 
 
 def lines_of(edits: Path) -> str:
-    """The lines that edits of the release that was measured add and remove, tests apart: `+14 −1 lines, tests +46`.
+    """The numbers of lines that edits of `RELEASE` add and remove, those of tests apart: `+14 −1 lines, tests +46`.
 
-    As `git diff --numstat` counts them, since edits replace no line that stays: `cargo xtask test
-    --only findings` checks that by the published crate.
+    They equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
     """
     of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
@@ -311,4 +306,3 @@ GAINS: dict[str, Callable[[Statement], str]] = {
     "losses": _losses,
     "lines": _lines,
 }
-"""The functions of these generated results, by kind."""

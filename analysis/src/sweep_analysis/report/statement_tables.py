@@ -118,4 +118,3 @@ def _with_states(
 
 
 TABLES: dict[str, Callable[[Statement], str]] = {"by-threads": _by_threads}
-"""The functions of these generated results, by kind."""

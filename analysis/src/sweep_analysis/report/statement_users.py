@@ -14,7 +14,6 @@ from sweep_analysis.report.statement import Made, Statement, host
 from sweep_analysis.say.comparison import threads_of
 
 NANOSECONDS = 1000.0
-"""Costs of at least this many nanoseconds are written in microseconds."""
 
 
 def forest_of(asked: Statement) -> Made:

@@ -66,13 +66,13 @@ def _published(asked: Statement) -> str:
     )
     few = f"; {untold} have too few seeds to show two modes" if untold else ""
     sentence = (
-        f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.threshold.factor:g} of what was published (the threshold is {told.threshold.share:.0%}), {right} of {pairs} pairs "
-        f"of a series have the published order, and {gains} of {seen.height} programs have the published sign (the "
-        f"threshold is all of both). {rest}{few}. {every.height - rows.height} further figures and "
-        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
+        f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} simulated figures are within a factor of "
+        f"{told.threshold.factor:g} of the published ones; the threshold is {told.threshold.share:.0%}. {right} of {pairs} pairs "
+        f"of a series have the published order, and {gains} of {seen.height} programs have the published sign; the "
+        f"threshold is all of both. {rest}{few}. {every.height - rows.height} further figures and "
+        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong. Of these, "
         f"{every.filter(~is_scored, 'is_met').height} and "
-        f"{observed.filter(~is_scored, 'is_right').height} of them would be met."
+        f"{observed.filter(~is_scored, 'is_right').height} would be met."
     )
     how = pl.DataFrame(
         {
@@ -116,7 +116,6 @@ def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _score(score: published.Score) -> dict[str, str]:
-    """Scores as texts, by name."""
     near = {}
     for factor, met, constant in zip(published.FACTORS, score.within, score.constant, strict=True):
         near[f"within {factor:g}"] = _of(met, score.figures)
@@ -134,7 +133,6 @@ def _of(part: int, whole: int) -> str:
 
 
 def _figures(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per figure."""
     simulated = pl.col("simulated").list.eval(
         pl.element().map_elements(_digits, return_dtype=pl.String)
     )
@@ -221,4 +219,3 @@ VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "published": _published,
     "replays": _replays,
 }
-"""The functions of these generated results, by kind."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 GAP = "  "
-"""The space between columns in a terminal."""
 
 MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
-"""Begin and end of a marked cell."""
 
 NARROWEST = 12
 """Minimum width of a column of words in characters; a narrower column would have one word per line."""

@@ -67,8 +67,8 @@ def recommendation(decisions: Decisions) -> Recommendation:
         gain = f"{best[0]}: takes less {_where(gains, best[0], baseline)}"
         merge = best[0] if decisions.sweep.machine is None else None
         answer = (
-            f"{gain}. A loss of more than {_loss(MARGIN)} on any workload, or of more than {_loss(CELL_MARGIN)} on "
-            "one at some thread count, is ruled out."
+            f"{gain}. Losses above {_loss(MARGIN)} on any workload are ruled out, and above {_loss(CELL_MARGIN)} on "
+            "any workload at one thread count."
             if merge
             else f"None on simulation alone. {gain}; measure this branch on a host."
         )

@@ -117,7 +117,7 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
     lines += failing
     least = (
         f"No difference under {LEAST_SIMULATED * 100:.0f} % is significant. This is one machine, whose cost parameters "
-        "are in part guesses: sweep with `--box` to learn on which share of machines a sign holds, and state no size."
+        "are in part guesses, so state no size. Sweep with `--box` to learn on which share of machines a sign holds."
     )
     return [*lines, least] if sweep.machine else lines
 

@@ -28,7 +28,6 @@ SUFFIXES = ("csv", "parquet")
 Column = pl.Expr | str
 
 _CELL: tuple[Column, ...] = (pl.col("panel").alias("workload"), "branch", "threads")
-"""The first columns of most tables."""
 
 
 def write(frame: pl.DataFrame, file: Path) -> None:
@@ -133,7 +132,6 @@ def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spent(shares: pl.DataFrame) -> pl.DataFrame:
-    """A row per configuration, a column per key of `simulated.SPENT_ON` with its share."""
     cell = ["panel", "branch", "threads", "work_unit"]
     totals = shares.group_by(cell, maintain_order=True).agg(pl.col("ns_per_unit").sum())
     wide = shares.with_columns(_whole_percent("share")).pivot(
@@ -152,7 +150,6 @@ def _whole_percent(column: str) -> pl.Expr:
 
 
 def _latencies(waits: pl.DataFrame) -> pl.DataFrame:
-    """A row per configuration and kind of latency, a column per quantile, in µs."""
     wide = waits.with_columns(pl.col("wait_us").round(1)).pivot(
         "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
     )
@@ -163,7 +160,6 @@ def _latencies(waits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _writes_per_push(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row per workload and thread count, a column per branch."""
     return rows.pivot(
         "branch", index=["panel", "threads"], values="writes_per_push", maintain_order=True
     ).rename({"panel": "workload"})
@@ -194,7 +190,6 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _changes() -> list[pl.Expr]:
-    """Ratio, interval and noise floor as changes in per cent."""
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     ends = (_change("ratio_low", "from"), _change("ratio_high", "to"))
     return [

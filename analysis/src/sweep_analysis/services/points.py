@@ -271,7 +271,6 @@ def _means(sweep: Sweep, place: list[pl.Expr | str]) -> pl.DataFrame:
 
 
 def _service(sweep: Sweep) -> pl.DataFrame:
-    """Times of a key-value server, in ms."""
     is_napping = parameter("empty") == "sleep-250ms"
     lock_free = pl.when(is_napping).then(pl.lit("lock-free sleeping 250 ms"))
     queue = (
@@ -293,7 +292,6 @@ def _service(sweep: Sweep) -> pl.DataFrame:
 
 
 def _board(sweep: Sweep) -> pl.DataFrame:
-    """Requests a second of a message board."""
     is_second = parameter("harness") == "long-lines"
     place = [
         pl.when(is_second).then(pl.lit("second harness")).otherwise(pl.lit("own harness")),
