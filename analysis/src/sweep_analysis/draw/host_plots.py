@@ -22,7 +22,7 @@ MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 CLOCK = (520, 190)
 DRIFT = (760, 190)
 SPREAD = (0.01, 0.99)
-"""Quantiles of the residuals that the axis shows at least."""
+"""The axis shows at least the residuals between these quantiles."""
 MOST_POINTS = 3000
 """Maximum number of blocks of the picture, chosen at random."""
 

@@ -144,7 +144,7 @@ def _map(
         titleLimit=300,
         orient="bottom",
         format="+.0%",
-        labelExpr="replace(datum.label, /%/g, '\N{NO-BREAK SPACE}%')",
+        labelExpr="datum.label ? replace(datum.label, /%/g, '\N{NO-BREAK SPACE}%') : ''",
         gradientLength=240,
         gradientThickness=10,
     )

@@ -75,7 +75,7 @@ def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[
 
 
 def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> list[int]:
-    """Widths that fit the texts, but together no more than the terminal's.
+    """Widths of columns that fit the texts and, together, the terminal.
 
     If needed, the widest column of words becomes narrower; its texts are broken at spaces and dashes.
     """
