@@ -89,7 +89,7 @@ def test_what_cannot_be_compared_is_refused_with_what_can(
     assert "in a block with `master`; choose another `--baseline`: packed" in told(crashed)
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "md"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_export_writes_the_tables_alone(full_sweep: Path, tmp_path: Path, form: str) -> None:
     assert main(["export", str(full_sweep), "--output", str(tmp_path), "--format", form]) == 0
     files = {file.name for file in tmp_path.iterdir()}

@@ -50,15 +50,13 @@ REMEDIES = {
         "no branch has a pre-registered hypothesis",
         "give branches `claims` in branches.toml before the sweep; its first lines explain the form",
     ),
-    "events": (
-        "",
-        "no trial of an instrumented build",
-        "sweep again with `--instrument` and a branch of rayon-fork/",
-    ),
-    "lines": (
-        "",
-        "no trial of an instrumented build",
-        "sweep again with `--instrument` and a branch of rayon-fork/",
+    **dict.fromkeys(
+        ("events", "lines"),
+        (
+            "",
+            "no trial of an instrumented build",
+            "sweep again with `--instrument` and a branch of rayon-fork/",
+        ),
     ),
     **dict.fromkeys(
         ("spent", "line-waits"),
@@ -88,20 +86,12 @@ REMEDIES = {
 
 EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
-  python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis show latest
-  python -m sweep_analysis table latest speedups --where definition=own --format md
+  python -m sweep_analysis report latest --output results/reports/mine
   python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
   python -m sweep_analysis table latest claims --format md        # pre-registered hypotheses: held or falsified
-  python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
-  python -m sweep_analysis table latest costs --where workload=ticks
-  python -m sweep_analysis table latest placements --where level=branch --format md
-  python -m sweep_analysis table latest line-waits --where threads=64 --format md  # simulated: source lines that waited
-  python -m sweep_analysis table latest box --format md           # a sweep with --box: on which share of machines
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
-  python -m sweep_analysis report 12-07-2022 --output report/       # a folder of the 2022 study's files
-  python -m sweep_analysis notebooks --execute
 
 exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the output cannot be written)
 """
@@ -233,11 +223,6 @@ def _parser() -> argparse.ArgumentParser:
     executed.add_argument(
         "--execute", action="store_true", required=True, help="run every notebook in place"
     )
-    executed.add_argument(
-        "--sweep",
-        type=Path,
-        help="the sweep that every notebook reads; default: the committed sweep that each names",
-    )
     executed.set_defaults(run=_notebooks)
     return parser
 
@@ -308,45 +293,33 @@ def _show(asked: argparse.Namespace) -> None:
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)
-    if sweep.points:
-        _show_box(sweep, asked)
-        return
-    table = SweepTable(sweep)
-    if asked.format == "csv":
-        print(table.rows.write_csv(), end="")
-    elif asked.format == "json":
-        rows: object = table.rows.to_dicts()
-        if asked.judgement:
-            rows = {"rows": rows, "judgement": "\n".join(table.decisions()) or None}
-        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
+    is_terminal = sys.stdout.isatty()
+    look = Look(
+        shutil.get_terminal_size().columns if is_terminal else None,
+        has_colour=is_terminal and not os.environ.get("NO_COLOR"),
+        is_markdown=asked.format == "markdown",
+    )
+    if sweep.points:  # times of one machine of a box prove nothing, so only the signs are printed
+        analysis = analyse(sweep)
+        frame = analysis.box
+        told = [
+            f"{box_sentence(frame, branch, str(analysis.baseline))}."
+            for branch in frame["branch"].unique(maintain_order=True)
+        ]
+        filled = [textwrap.fill(sentence, break_on_hyphens=False) for sentence in told]
+        text = "\n".join([tables.markdown(box_table(frame)), *filled, ""])
     else:
-        is_terminal = sys.stdout.isatty()
-        look = Look(
-            shutil.get_terminal_size().columns if is_terminal else None,
-            has_colour=is_terminal and not os.environ.get("NO_COLOR"),
-            is_markdown=asked.format == "markdown",
-        )
-        print(plain(table.text(look), keeps_colours=look.has_colour), end="")
-
-
-def _show_box(sweep: Sweep, asked: argparse.Namespace) -> None:
-    """Prints the signs over a box, because times of one of its machines prove nothing."""
-    analysis = analyse(sweep)
-    told = [
-        f"{box_sentence(analysis.box, branch, str(analysis.baseline))}."
-        for branch in analysis.box["branch"].unique(maintain_order=True)
-    ]
+        table = SweepTable(sweep)
+        frame, told, text = table.rows, table.decisions(), table.text(look)
     if asked.format == "csv":
-        print(analysis.box.write_csv(), end="")
+        print(frame.write_csv(), end="")
     elif asked.format == "json":
-        rows: object = analysis.box.to_dicts()
+        rows: object = frame.to_dicts()
         if asked.judgement:
             rows = {"rows": rows, "judgement": "\n".join(told) or None}
         print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     else:
-        print(plain(tables.markdown(box_table(analysis.box))))
-        for sentence in told:
-            print(plain(textwrap.fill(sentence, break_on_hyphens=False)))
+        print(plain(text, keeps_colours=look.has_colour), end="")
 
 
 def _turns(asked: argparse.Namespace) -> None:
@@ -411,17 +384,13 @@ def _validate(asked: argparse.Namespace) -> None:
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:
-    from sweep_analysis.draw.figure import Figure  # noqa: PLC0415 - as in `_report`
+    from sweep_analysis.draw import svg  # noqa: PLC0415 - as in `_report`
     from sweep_analysis.draw.palette import LIGHT  # noqa: PLC0415
     from sweep_analysis.draw.validation_plots import validation_figure  # noqa: PLC0415
     from sweep_analysis.report.page import write_figures  # noqa: PLC0415
 
-    figure = Figure(
-        "Simulated against measured time",
-        "",
-        whole=lambda: {"validation": validation_figure(found, str(simulated.machine), LIGHT)},
-    )
-    write_figures([figure], folder)
+    chart = validation_figure(found, str(simulated.machine), LIGHT)
+    write_figures({"validation": {"validation": svg.draw(chart)}}, folder)
     tables.write(found.cells, folder / "validation.csv")
 
 
@@ -450,10 +419,10 @@ def _statements(asked: argparse.Namespace) -> int:
     return code
 
 
-def _notebooks(asked: argparse.Namespace) -> None:
+def _notebooks(_: argparse.Namespace) -> None:
     from sweep_analysis.report import notebooks  # noqa: PLC0415 - no other command needs IPython
 
-    notebooks.execute_all(asked.sweep)
+    notebooks.execute_all()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sweep_analysis.draw.map_plots import broken
 from sweep_analysis.read.labels import capital, percent, ranges, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, PINNED
 
@@ -71,16 +70,3 @@ def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
 )
 def test_a_sentence_begins_with_a_large_letter_and_names_stay(text: str, told: str) -> None:
     assert capital(text) == told
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("packed", ["packed"]),
-        ("packed-cache-padded", ["packed-cache-", "padded"]),
-        ("split-counters-no-jec-sleepers-only", ["split-counters-", "no-jec-sleepers-", "only"]),
-        ("a-verylongwordindeedlonger-b", ["a-", "verylongwordindeedlonger-", "b"]),
-    ],
-)
-def test_a_long_name_is_broken_behind_hyphens(name: str, lines: list[str]) -> None:
-    assert broken(name, 17) == lines

@@ -1,4 +1,4 @@
-"""Links from one document of the checkout to another lead to a file, and to a heading that is there."""
+"""Links between documents lead to existing files and headings."""
 
 from __future__ import annotations
 

@@ -12,9 +12,8 @@ import pytest
 from PIL import Image
 
 from sweep_analysis.draw.palette import LIGHT, styles
-from sweep_analysis.read.errors import InputError
 from sweep_analysis.report import notebooks
-from sweep_analysis.report.notebooks import NOTEBOOKS, chosen_sweep, execute
+from sweep_analysis.report.notebooks import NOTEBOOKS, execute
 from synthetic import STUDY_BRANCHES
 
 KEY = [*STUDY_BRANCHES[1:], "champion", "champion-deal"]
@@ -33,10 +32,9 @@ def outputs(notebook: nbformat.NotebookNode, kind: str) -> list[Any]:
 def executed() -> dict[Path, nbformat.NotebookNode]:
     """All notebooks, run on the sweeps that they name; charts are checked, and not drawn."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("SWEEP_ANALYSIS_SWEEP", raising=False)
         patch.setattr(notebooks, "spec_to_mimebundle", lambda *_, **__: ({"image/png": b""}, {}))
         patch.setattr(notebooks, "_with_palette", lambda _: "")
-        return execute(FILES)
+        return {file: execute(file) for file in FILES}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -54,16 +52,6 @@ def test_notebook_runs_and_its_committed_outputs_are_of_the_sweep_it_names(
     assert all(base64.b64decode(picture)[25] == palette for picture in drawn)
     (answer,) = kept.cells[-1].outputs
     assert answer.data["text/markdown"].startswith("**Answer.** ")
-
-
-def test_a_notebook_shows_another_sweep_on_request(
-    ordinary_sweep: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SWEEP_ANALYSIS_SWEEP", str(ordinary_sweep))
-    assert chosen_sweep("2001-01-01-none").path == ordinary_sweep
-    monkeypatch.delenv("SWEEP_ANALYSIS_SWEEP")
-    with pytest.raises(InputError, match="2001-01-01-none"):
-        chosen_sweep("2001-01-01-none")
 
 
 def test_a_line_in_a_key_keeps_its_colour_in_a_notebook() -> None:

@@ -1,4 +1,4 @@
-"""The picture of all programs, and what a call costs on a host."""
+"""The forest plot of all programs, and the costs of operations on a host."""
 
 from __future__ import annotations
 

@@ -17,11 +17,10 @@ from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page, words_in, write_report
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.findings import counter_sentences
 from sweep_analysis.say.headline import headline
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
-MOST_BYTES = 500_000
+MOST_BYTES = 1_200_000
 """Of a page of ten branches and two workloads."""
 
 
@@ -54,7 +53,7 @@ def test_the_folder_holds_figures_tables_and_the_page(report: Path) -> None:
             for name in [*drawn, "gains", "drift"]
             for end in ("", "-dark")
         ),
-        *(f"tables/{name}.{suffix}" for name in FRAMES for suffix in ("csv", "parquet", "md")),
+        *(f"tables/{name}.{suffix}" for name in FRAMES for suffix in ("csv", "parquet")),
     }
     parquet = pl.read_parquet(report / "tables/speedups.parquet")
     assert parquet.height == pl.read_csv(report / "tables/speedups.csv").height > 0
@@ -98,15 +97,6 @@ def test_columns_of_words_are_read_from_the_left_and_numbers_from_the_right() ->
     assert words_in(frame) == [4]
 
 
-def test_the_page_says_what_differs(report: Path) -> None:
-    page = html.unescape((report / "index.html").read_text())
-    assert re.search(
-        r"tsp · small: faster than master: split-counters-cache-padded −(9|10)\.", page
-    )
-    assert "quicksort · small: 9 branches inconclusive (detectable: median " in page
-    assert "4 usable CPUs, virtual machine" in page
-
-
 @pytest.mark.parametrize(
     ("truth", "told"),
     [
@@ -128,8 +118,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
                 "fails": lambda branch, *_: "crash" if branch.startswith("master") else None,
             },
             [
-                "The baseline master has no good trial, so nothing is compared.",
-                "speed-up against the sequential program or against the baseline on one thread",
+                "No branch is tested: no baseline was measured beside another branch.",
             ],
         ),
         ({"twin": False}, ["no A/A control"]),
@@ -140,7 +129,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
 )
 def test_the_page_says_what_is_missing(truth: dict[str, Any], told: list[str]) -> None:
     analysis = analyse(synthetic.swept(small(**truth)))
-    raw = rendered(analysis) if "twin" in truth else render_page(analysis, [])
+    raw = rendered(analysis) if {"twin", "branches"} & set(truth) else render_page(analysis, [])
     assert "<b>odd" not in raw
     page = html.unescape(raw)
     assert [text for text in told if text not in page] == []
@@ -158,18 +147,6 @@ def told(truth: synthetic.Truth, change: Callable[[dict[str, Any]], object] | No
     return " ".join(cautions(analyse(synthetic.swept(truth, change))))
 
 
-def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because_it_failed() -> (
-    None
-):
-    assert "the sweep has no trial on one thread" in told(small(threads=[2, 4]))
-
-    def fail(trial: dict[str, Any]) -> None:
-        if trial["program"] == "parallel" and trial["threads"] == 1:
-            trial |= {"outcome": "timeout", "iterations": []}
-
-    assert "its reference has no good trial" in told(small(), fail)
-
-
 def test_an_unfinished_sweep_is_said() -> None:
     sweep = synthetic.swept(small())
     assert "not finished" not in told(small())
@@ -179,11 +156,9 @@ def test_an_unfinished_sweep_is_said() -> None:
 
 def test_cautions_follow_the_host_and_what_was_compared() -> None:
     found = told(small(cpus=64), lambda record: record.update(freq_state="fixed-verified"))
-    for absent in ("frequency", "2022 study", "show oversubscribed pools"):
-        assert absent not in found
-    assert "2022 study" in told(small(cpus=4))
-    own = synthetic.with_manifest(synthetic.swept(small(cpus=4)), is_ad_hoc=True)
-    assert "2022 study" not in " ".join(cautions(analyse(own)))
+    assert "frequency" not in found
+    assert "show oversubscribed pools" not in found
+    assert "show oversubscribed pools" in told(small(cpus=1))
 
 
 def test_what_the_scheduler_does_alike_in_all_branches_is_no_effect_of_counters() -> None:
@@ -195,14 +170,10 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_no_effect_of_counters(
     assert "By configuration: packed takes 3" in headline(analysis.decisions)
     # All three configurations are faster, so none is inconclusive.
     assert " are inconclusive." not in headline(analysis.decisions)
-    (sentence,) = counter_sentences(analysis)
-    slower = r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\)"
-    assert re.fullmatch(
-        rf"tsp · small: slower than packed: {slower}, {slower}; "
-        r"1 branch inconclusive \(detectable: \d+\.\d\s%\)\.",
-        sentence,
-    ), sentence
-    assert sentence in html.unescape(render_page(analysis, []))
+    page = html.unescape(rendered(analysis))
+    (table,) = re.findall(r"Table: results against packed</summary>(.*?)</table>", page, re.DOTALL)
+    assert set(re.findall(r'<td class="verdict">(\w+)', table)) == {"slower"}
+    assert re.search(r"<td>split-counters-no-jec<td.*\+(8|9|10|11|12)\.\d\s%", table)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -212,23 +183,3 @@ def test_every_study_branch_has_its_own_color_and_shape_everywhere(theme: Theme)
         synthetic.STUDY_BRANCHES
     )
     assert styles(["split-counters"], None, theme)["split-counters"] == together["split-counters"]
-
-
-def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out() -> None:
-    truth = small(
-        threads=[1, 2],
-        workloads={f"w{number}": 0.1 for number in range(10)},
-        trials=2,
-        iterations=1,
-    )
-    page = rendered(analyse(synthetic.swept(truth)))
-    for name, pictures in (("speedup", 10), ("cost", 11)):
-        assert page.count(f'<details name="{name}"') == pictures
-        assert page.count(f'<details name="{name}" open>') == 1
-
-
-@pytest.mark.parametrize("layouts", [1, 5])
-def test_one_build_per_branch_is_a_caution_and_several_are_none(layouts: int) -> None:
-    sweep = synthetic.swept(synthetic.Truth(layouts=layouts))
-    warned = any("built once" in caution for caution in cautions(analyse(sweep)))
-    assert warned == (layouts == 1)

@@ -93,30 +93,3 @@ def test_what_voids_a_sweep_stands_beside_its_answer() -> None:
     page = render_page(analyse(synthetic.swept(SMALL, share_of_cpu(32))), [])
     box = page.split('id="summary"')[1].split("</section>")[0]
     assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
-
-
-@pytest.mark.parametrize(("step_ns", "is_told"), [(10_000_000, True), (1, False)])
-def test_a_clock_that_counts_in_large_steps_is_told_of(step_ns: int, *, is_told: bool) -> None:
-    def coarse(trial: dict[str, Any]) -> None:
-        for iteration in trial["iterations"]:
-            iteration["elapsed_ns"] = max(1, iteration["elapsed_ns"] // step_ns) * step_ns
-
-    told = [
-        text
-        for text in cautions(analyse(synthetic.swept(SMALL, coarse)))
-        if "wall time is coarse" in text
-    ]
-    assert bool(told) == is_told
-
-
-def test_a_clock_is_coarse_in_the_configurations_that_show_it_and_in_no_others() -> None:
-    def coarse(trial: dict[str, Any]) -> None:
-        for iteration in trial["iterations"] if trial["threads"] == 2 else []:
-            iteration["elapsed_ns"] = iteration["elapsed_ns"] // 10_000_000 * 10_000_000
-
-    told = [
-        text
-        for text in cautions(analyse(synthetic.swept(SMALL, coarse)))
-        if "wall time is coarse: in 3 configurations" in text
-    ]
-    assert told, "master, its A/A control and packed on two threads, among seven configurations"

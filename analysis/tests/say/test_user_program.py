@@ -58,7 +58,7 @@ def test_one_program_has_no_means_over_programs_and_no_counts_of_configurations(
     def text(*, is_of_user: bool) -> str:
         return shown({}, is_of_user=is_of_user).text(Look())
 
-    several = ("improvements", "By configuration", "Which branch to merge?", "size small")
+    several = ("By configuration", "Which branch to merge?", "size small")
     assert all(words in text(is_of_user=False) for words in several)
     assert not any(words in text(is_of_user=True) for words in several)
     untested = shown({}, layouts=1).decisions()

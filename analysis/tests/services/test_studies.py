@@ -12,18 +12,9 @@ import pytest
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.read.request import Experiment, experiment_named
-from sweep_analysis.report.figures import figures
-from sweep_analysis.report.page import render_page
 from sweep_analysis.services.plot import charts
-from sweep_analysis.services.points import (
-    DIFFERENCE,
-    LOSS,
-    beside,
-    orders,
-    points,
-    published,
-)
-from sweep_analysis.services.results import STUDIES, costs, numbers, overview, result
+from sweep_analysis.services.points import orders, points, published
+from sweep_analysis.services.results import STUDIES, costs, overview, result
 from sweep_analysis.stats.analysis import analyse
 from synthetic import Truth, write_sweep
 
@@ -86,18 +77,12 @@ def sequential(words: int, ns: int) -> dict[str, Any]:
 
 def server(metrics: dict[str, float], **more: str) -> dict[str, Any]:
     plain = {"handlers": "threads", "queue": "regular", "empty": "wait", "store": "global"}
-    counts = {"sessions": "20", "requests": "100", "parts": "4"}
     return {
         "program": "parallel",
         "threads": 4,
-        "parameters": plain | counts | more,
+        "parameters": plain | more,
         "metrics": metrics,
     }
-
-
-def board(implementation: str, rate: float, **more: str) -> dict[str, Any]:
-    parameters = {"implementation": implementation, "posters": "1", "readers": "1"} | more
-    return {"program": "parallel", "parameters": parameters, "metrics": {"posts_per_second": rate}}
 
 
 def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_way(
@@ -139,26 +124,6 @@ def test_overhead_is_the_share_of_throughput_that_a_lock_takes(tmp_path: Path) -
     )
 
 
-def test_answers_are_compared_with_the_sequential_program_of_the_same_instance(
-    tmp_path: Path,
-) -> None:
-    trials = [
-        sequential(1000, 1) | {"answer": "five"},
-        sequential(2000, 1) | {"answer": "six"},
-        packets("pool", 1000, 1, answer="five"),
-        packets("pool", 2000, 1, answer="five"),
-        packets("awesome", 3000, 1, answer="six"),  # nothing to compare with
-    ]
-    analysis = analyse(synthetic(tmp_path / "sweep", trials, "answers"))
-    assert analysis.experiment is not None
-    rows = points(analysis, analysis.experiment)
-    assert sorted(rows.select("trials", "agreeing", "answer").rows(), key=str) == [
-        (1, 0, "six"),
-        (1, 0, None),
-        (1, 1, "five"),
-    ]
-
-
 def test_wall_times_are_named_by_where_threads_run_and_how_they_transfer(tmp_path: Path) -> None:
     lock = {"contenders": "2", "lock": "spin", "section-steps": "100", "cpus": "0"}
     trials = [
@@ -196,11 +161,7 @@ def test_a_time_of_a_server_is_the_mean_of_trials_with_the_interval_of_student(
     tmp_path: Path,
 ) -> None:
     trials = [server({"service_mean": ns}) for ns in (1e6, 2e6, 3e6)]
-    trials.append(
-        server(
-            {"session_min": 5e6, "service_part_02_max": 7e6}, queue="lock-free", empty="sleep-250ms"
-        )
-    )
+    trials.append(server({"session_min": 5e6}, queue="lock-free", empty="sleep-250ms"))
     rows = measured(synthetic(tmp_path / "sweep", trials, "service-by-threads"))
     # 4.303 is the two-sided 95 % quantile with two degrees of freedom; the deviation is 1 ms.
     half = 4.303 / 3**0.5
@@ -212,30 +173,7 @@ def test_a_time_of_a_server_is_the_mean_of_trials_with_the_interval_of_student(
     napping = rows.filter(way="lock-free sleeping 250 ms, global").select(
         "panel", "x", "value", "low"
     )
-    assert set(napping.rows()) == {("min", "4", 5.0, None), ("4 handlers", "1000", 7.0, None)}
-
-
-def test_a_board_is_compared_with_the_reference_under_the_same_harness(tmp_path: Path) -> None:
-    trials = [
-        board("threads", 100.0),  # sweeps from before there were two harnesses name none
-        board("pool", 110.0, harness="short-lines"),
-        board("threads", 50.0, harness="long-lines"),
-        board("pool", 45.0, harness="long-lines"),
-    ]
-    sweep = synthetic(tmp_path / "sweep", trials, "forum-grid", "forum-grid")
-    found = {
-        row["place"]: row["value"] for row in measured(sweep).rows(named=True) if row["low"] is None
-    }
-    assert found[f"own harness{DIFFERENCE}"] == pytest.approx(10.0)
-    assert found[f"second harness{DIFFERENCE}"] == pytest.approx(-10.0)
-    analysis = analyse(sweep)
-    assert analysis.experiment is not None
-    met = beside(points(analysis, analysis.experiment)).select("place", "published", "measured")
-    # Two differences that follow from the averages of the study, and that it printed.
-    assert met.rows() == [
-        (f"own harness{DIFFERENCE}", pytest.approx(1.00, abs=0.005), pytest.approx(10.0)),
-        (f"second harness{DIFFERENCE}", pytest.approx(-4.47, abs=0.005), pytest.approx(-10.0)),
-    ]
+    assert napping.rows() == [("min", "4", 5.0, None)]
 
 
 def test_two_ways_agree_with_a_study_where_the_same_one_is_quicker_and_intervals_are_apart() -> (
@@ -292,9 +230,9 @@ def test_costs_are_medians_over_trials_by_the_parameters_that_vary(tmp_path: Pat
         for ns in (1e3, 5e3, 3e3)
     ]
     rows = costs(synthetic(tmp_path / "sweep", trials, "speedup-by-branch"))
-    columns = ["parameters", "server CPU, µs", "least", "most", "median latency, µs", "trials"]
+    columns = ["parameters", "server CPU, ns", "median latency, ns"]
     assert rows.select(columns).rows() == [
-        (f"load={load}", 3.0, 1.0, 5.0, 2.0, 3) for load in ("closed", "open")
+        (f"load={load}", 3000.0, 2000.0) for load in ("closed", "open")
     ]
 
 
@@ -321,24 +259,3 @@ def test_a_chart_has_a_row_for_each_origin_and_a_column_for_each_panel_in_order(
     columns = [row["facet"]["column"] for row in rows]
     assert [column["title"] for column in columns] == [HERE, PUBLISHED]
     assert columns[0]["sort"] == ["W = 1000", "W = 2000", "W = 4000", "W = 8000"]
-
-
-def test_a_number_inside_a_very_wide_interval_is_not_confirmed() -> None:
-    wide = {"measured": 8.92, "low": -126.8, "high": 23.8}
-    met = pl.DataFrame([{"published": -7.9} | wide, {"published": 24.0} | wide])
-    assert numbers(met, LOSS) == (0, 1, 1)
-    narrow = pl.DataFrame([{"published": 2.0, "measured": 1.0, "low": -1.0, "high": 3.0}])
-    assert numbers(narrow, LOSS) == (1, 0, 0)
-
-
-def test_the_page_of_an_experiment_has_its_chart_under_the_title_of_its_place(
-    tmp_path: Path,
-) -> None:
-    trials = [sequential(8000, 8000), packets("lock-free", 8000, 4000)]
-    analysis = analyse(
-        synthetic(tmp_path / "sweep", trials, "speedup-by-words", "packets-speedup-uniform")
-    )
-    page = render_page(analysis, figures(analysis))
-    assert "uniform sources, queues of 32" in page
-    assert HERE in page
-    assert PUBLISHED in page

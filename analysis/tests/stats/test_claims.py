@@ -12,7 +12,6 @@ import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.say.tables import claim_in_words
 from sweep_analysis.stats.claims import FALSIFIED, HELD, OPEN, UNTESTED, check_claims, thread_range
 from sweep_analysis.stats.speedup import trial_times
 
@@ -214,32 +213,3 @@ def test_a_claim_of_no_loss_covers_latency_as_well() -> None:
     assert check_claims(sweep, trial_times(sweep).with_columns(waits)).claims[
         "verdict"
     ].to_list() == [FALSIFIED]
-
-
-@pytest.mark.parametrize(
-    ("claim", "words"),
-    [
-        ({}, "as fast as master"),
-        ({"workloads": "b,c,d,e,f,not-here"}, "as fast as master on all workloads but a"),
-        ({"workloads": "a,b"}, "as fast as master on a and b"),
-        ({"workloads": "a,b,c,d,e,f"}, "as fast as master"),
-        ({"workloads": "x,y"}, "as fast as master on x, y"),
-        (
-            {"quantity": "cpu", "threads": "16..=cpus"},
-            "as fast as master in CPU time, 16 threads up to the CPUs",
-        ),
-        ({"threads": "..=cpus"}, "as fast as master, up to the CPUs"),
-        ({"threads": "8.."}, "as fast as master, 8 threads and more"),
-        ({"threads": "1..=8"}, "as fast as master, 1 thread up to 8 threads"),
-        ({"threads": "cores"}, "as fast as master, as many threads as cores"),
-    ],
-)
-def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> None:
-    plain = {
-        "expect": "equal",
-        "against": "master",
-        "quantity": "time",
-        "workloads": "",
-        "threads": "",
-    }
-    assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words

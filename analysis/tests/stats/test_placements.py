@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 import pytest
 
 import synthetic
-from sweep_analysis.say.cautions import cautions
-from sweep_analysis.say.placements import placement_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved
 
@@ -62,20 +58,8 @@ def test_three_layouts_have_no_interval_and_move_nothing() -> None:
     assert moved(rows).is_empty()
 
 
-def test_the_page_warns_of_effects_of_placement_with_their_size() -> None:
-    found = analysis()
-    warned = [sentence for sentence in cautions(found) if sentence.startswith("Pinning worker i")]
-    assert warned == placement_sentences(found.placements)
-    assert re.search(r"tsp · small on 2 threads: wall time −(39|40|41)\.\d", warned[0])
-    assert "quicksort" not in warned[0]
-
-
-def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning() -> None:
-    found = analysis(pinned=None)
-    assert found.placements.is_empty()
-    assert not [
-        sentence for sentence in cautions(found) if "placement" in sentence or "Pinning" in sentence
-    ]
+def test_a_sweep_of_one_placement_has_nothing_to_compare() -> None:
+    assert analysis(pinned=None).placements.is_empty()
 
 
 def test_panels_of_a_sweep_of_both_placements_are_distinguished() -> None:

@@ -11,36 +11,28 @@ from sweep_analysis.draw.plots import (
     ChartStyle,
     branch_colours,
     branch_lines,
+    side_by_side,
     ticks,
 )
 from sweep_analysis.stats.events import HEADLINE, scale
 
 CHART = (190, 120)
-"""Width and height of one small chart in pixels."""
 CHARTS_A_ROW = 4
 
 
-def event_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
+def event_panel(part: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
     """One workload: a small chart per event of `HEADLINE`, per a suitable number of units, with an axis from zero.
 
-    The bar at a point is the range of the trials. In: rows of
-    `events.headline_rates` with `panel`, of one panel.
+    The bar at a point is the range of the trials. In: rows of `events.headline_rates` with `panel`.
     """
     present = [event for event in HEADLINE if event in part["event"]]
-    charts = [
-        _small(part.filter(pl.col("event") == event), style, legend=legend) for event in present
-    ]
-    figure: alt.ConcatChart = (
-        alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
-        .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
-        .resolve_legend(color="shared", strokeDash="shared")
-    )
-    return figure
+    charts = [_small(part.filter(pl.col("event") == event), style) for event in present]
+    return side_by_side(charts, CHARTS_A_ROW)
 
 
-def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerChart:
+def _small(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
     names = [branch for branch in style.branches if branch in set(rows["branch"])]
-    colour, dash = branch_colours(names, style, legend=legend)
+    colour, dash = branch_colours(names, style)
     factor, words = scale(rows["per_unit"])
     unit = rows["work_unit"][0]
     title = alt.TitleParams(

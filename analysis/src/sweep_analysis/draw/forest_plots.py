@@ -1,4 +1,4 @@
-"""Draws changes of one branch in many programs as a forest plot of several sweeps. No statistics."""
+"""Draws changes with intervals as forest plots: of the programs of several sweeps, or of several branches. No statistics."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, Theme
-from sweep_analysis.draw.plots import ROW, SIGNED_PERCENT, finished, interval_layers
+from sweep_analysis.draw.plots import QUANTITIES, ROW, SIGNED_PERCENT, finished, interval_layers
 from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
 """Width of one quantity in pixels. With both and the names the plot is about 460 wide, so a narrow page keeps it legible."""
 NAMES = 92
-"""Width of the programs' names in pixels, equal in all blocks so that they are aligned."""
+"""Minimum width of the programs' names in pixels; all blocks have the same, so that they are aligned."""
+LETTER = 6.5
+"""Approximate width of a letter of a name in pixels."""
 LETTERS = 13
 """Height of the letters of names and titles in pixels."""
-ENDS = (-0.6, 0.3)
-"""Ends of the axis of changes. Points and intervals beyond end in an arrow."""
-QUANTITIES = {"time": "wall time", "cpu": "CPU time"}
+LEAST_END = 0.05
+"""Minimum distance of an end of the axis from zero, as a relative change."""
+SPARE = 1.15
+"""Length of an axis over that of its changes. An interval that leaves the axis ends in an arrow."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The programs of one sweep.
+    """The programs of one sweep or branch.
 
     Attributes:
-        title: lines that name the programs and their host.
+        title: lines above the programs.
         rows: rows of `frames.COMPARISONS` with `panel`: one branch and baseline, level `workload`, and
             `QUANTITIES`.
     """
@@ -44,8 +47,12 @@ def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
     Programs are in the order of their change of wall time, from gains to losses. The grey bar is the
     noise floor. A full point is significant, a hollow one is inconclusive.
     """
+    rows = pl.concat([part.rows.select("time_ratio", "band") for part in parts])
+    changes = [*(rows["time_ratio"] - 1), *(rows["band"].drop_nulls() - 1)]
+    ends = SPARE * min(-LEAST_END, *changes), SPARE * max(LEAST_END, *changes)
+    names = max(NAMES, *(LETTER * len(name) for part in parts for name in part.rows["panel"]))
     blocks = [
-        _block(part, theme).properties(
+        _block(part, theme, ends, names).properties(
             title=alt.TitleParams(
                 part.title[0], subtitle=list(part.title[1:]), frame="bounds", anchor="start"
             )
@@ -66,11 +73,11 @@ def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
     return chart
 
 
-def _block(part: Part, theme: Theme) -> alt.HConcatChart:
+def _block(part: Part, theme: Theme, ends: tuple[float, float], names: float) -> alt.HConcatChart:
     rows = without_size(part.rows)
     order = rows.filter(quantity="time").sort("time_ratio", "panel")["panel"].to_list()
     sides = [
-        _side(rows.filter(quantity=quantity), order, theme, name, has_names=at == 0)
+        _side(rows.filter(quantity=quantity), order, theme, (name, ends), 0 if at else names)
         for at, (quantity, name) in enumerate(QUANTITIES.items())
     ]
     block: alt.HConcatChart = alt.hconcat(*sides, spacing=22).resolve_scale(y="shared")
@@ -78,15 +85,18 @@ def _block(part: Part, theme: Theme) -> alt.HConcatChart:
 
 
 def _side(
-    rows: pl.DataFrame, order: list[str], theme: Theme, name: str, *, has_names: bool
+    rows: pl.DataFrame,
+    order: list[str],
+    theme: Theme,
+    across: tuple[str, tuple[float, float]],
+    names: float,
 ) -> alt.LayerChart:
     axis = alt.Axis(
         labelExpr=SIGNED_PERCENT,
-        values=[-0.5, -0.25, 0, 0.25],
+        tickCount=4,
         grid=True,
-        title=name,
+        title=across[0],
         labelFontSize=LETTERS - 1,
-        labelOverlap=False,
     )
     y = alt.Y(
         "panel:N",
@@ -97,15 +107,15 @@ def _side(
             ticks=False,
             domain=False,
             labelPadding=4,
-            minExtent=NAMES,
-            maxExtent=NAMES,
+            minExtent=names,
+            maxExtent=names,
         )
-        if has_names
+        if names
         else None,
     )
     colours = dict.fromkeys(RESULTS, theme.ink)
     colours |= {FASTER: theme.faster[2], SLOWER: theme.slower[2]}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     ink = alt.Color("verdict:N", legend=None, scale=scale)
-    layers = interval_layers(rows, (axis, ENDS), y, ink, theme)
+    layers = interval_layers(rows, (axis, across[1]), y, ink, theme)
     return layers.properties(width=WIDTH, height=ROW * len(order))

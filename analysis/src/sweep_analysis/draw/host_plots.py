@@ -12,8 +12,6 @@ from sweep_analysis.draw.plots import (
     SIGNED_PERCENT,
     ChartStyle,
     beyond_cpus,
-    drawn_by_lot,
-    edge_arrows,
     finished,
     thread_axis,
 )
@@ -24,8 +22,9 @@ MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 CLOCK = (520, 190)
 DRIFT = (760, 190)
 SPREAD = (0.01, 0.99)
-"""Quantiles of the residuals at the ends of the axis; points beyond are arrows at its edge."""
-_SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
+"""The axis shows at least the residuals between these quantiles."""
+MOST_POINTS = 3000
+"""Maximum number of blocks of the picture, chosen at random."""
 
 
 def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
@@ -69,64 +68,32 @@ def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
 
 
 def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """A point per block of the sweep, with the trend as a line.
+    """A point per block of the sweep, with the trend as a line; a point beyond the axis is drawn at its end.
 
     In: rows of `frames.RESIDUALS`.
     """
-    frame = residuals.with_columns((pl.col("residual").exp() - 1).alias("change"))
-    ends = _ends(frame["change"])
-    scale = _scale(ends)
-    blocks = [int(min(frame["block"])), int(max(frame["block"]))]
+    rows = residuals.sample(min(MOST_POINTS, residuals.height), seed=2022)
+    frame = rows.with_columns((pl.col("residual").exp() - 1).alias("change"))
+    widest = 1.2 * max(0.02, *(abs(frame["change"].quantile(at) or 0.0) for at in SPREAD))
+    scale = alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
+    blocks = [int(min(residuals["block"])), int(max(residuals["block"]))]
     x = alt.X(
         "block:Q",
         scale=alt.Scale(domain=blocks, nice=False),
         title="block, in order of measurement",
         axis=alt.Axis(tickCount=6, grid=False),
     )
+    signed = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
+    y = alt.Y("change:Q", scale=scale, title="time of the block", axis=signed)
     layers = [
-        *_points(frame, x, ends, theme),
-        _zero(frame, theme),
+        alt.Chart(frame)
+        .mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
+        .encode(x=x, y=y),
+        alt.Chart(frame.head(1)).mark_rule(color=theme.ink, strokeWidth=1).encode(y=alt.datum(0)),
     ]
     if trend is not None:
         half = math.log(trend.ratio) / 2
         line = pl.DataFrame({"block": blocks, "change": [math.expm1(-half), math.expm1(half)]})
-        layers.append(_line(line, x, scale))
+        mark = alt.Chart(line).mark_line(color="#d55e00", strokeWidth=2)
+        layers.append(mark.encode(x=x, y=alt.Y("change:Q", scale=scale)))
     return finished(alt.LayerChart(layer=layers).properties(width=DRIFT[0], height=DRIFT[1]), theme)
-
-
-def _ends(changes: pl.Series) -> tuple[float, float]:
-    """The ends of the axis of changes of blocks; blocks beyond them are drawn as arrows at the edge."""
-    low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
-    widest = max(0.02, abs(low), abs(high)) * 1.2
-    return -widest, widest
-
-
-def _scale(ends: tuple[float, float]) -> alt.Scale:
-    return alt.Scale(domain=list(ends), nice=False, clamp=True)
-
-
-def _points(
-    frame: pl.DataFrame, x: alt.X, ends: tuple[float, float], theme: Theme
-) -> list[alt.Chart]:
-    drawn = drawn_by_lot(frame)
-    scale = _scale(ends)
-    within = alt.Chart(drawn.filter(pl.col("change").is_between(*ends)))
-    mark = within.mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
-    y = alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED)
-    arrows = edge_arrows(
-        drawn, ("change", "change"), ("y", scale, ends), {"x": x, "color": alt.value(theme.ink)}
-    )
-    return [mark.encode(x=x, y=y), *arrows]
-
-
-def _zero(frame: pl.DataFrame, theme: Theme) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(frame.head(1)).mark_rule(color=theme.ink, strokeWidth=1).encode(y=alt.datum(0))
-    )
-    return chart
-
-
-def _line(ends: pl.DataFrame, x: alt.X, scale: alt.Scale) -> alt.Chart:
-    mark = alt.Chart(ends).mark_line(color="#d55e00", strokeWidth=2)
-    chart: alt.Chart = mark.encode(x=x, y=alt.Y("change:Q", scale=scale))
-    return chart

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import altair as alt
 import polars as pl
 
@@ -17,7 +15,6 @@ from sweep_analysis.read.labels import count
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 
 CHART = (205, 150)
-"""Width and height of one chart in pixels."""
 CHARTS_A_ROW = 3
 LEAST_US = 0.1
 """Minimum latency on an axis in µs."""
@@ -28,11 +25,10 @@ IN_WORDS = (
 )
 
 
-def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
+def latency_panel(part: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
     """One workload: a chart for each kind of latency and thread count; charts of one kind share their axis.
 
-    The grey band is the range of the baseline's trials. In: rows of `frames.LATENCIES` of one panel,
-    with `panel`.
+    The grey band is the range of the baseline's trials. In: rows of `frames.LATENCIES` with `panel`.
     """
     drawn = part.filter(pl.col("branch").is_in(style.branches))
     kinds = [kind for kind in KINDS if kind in drawn["kind"]]
@@ -42,7 +38,7 @@ def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt
         rows = drawn.filter(pl.col("kind") == kind)
         ends = _ends(rows, style)
         charts += [
-            _chart(rows.filter(pl.col("threads") == number), ends, style, legend=legend)
+            _chart(rows.filter(pl.col("threads") == number), ends, style)
             for number in threads
             if number in rows["threads"]
         ]
@@ -56,34 +52,17 @@ def _ends(rows: pl.DataFrame, style: ChartStyle) -> list[float]:
     return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]
 
 
-def _steps(ends: list[float]) -> list[float]:
-    """Labels 1, 2, 5, 10 and so on between the ends; only powers of 10 if there would be too many."""
-    tens = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
-    for factors in ((1, 2, 5), (1,)):
-        found = [
-            factor * 10.0**power
-            for power in tens
-            for factor in factors
-            if ends[0] <= factor * 10**power <= ends[1]
-        ]
-        if len(found) <= MOST_LABELS:
-            break
-    return found
-
-
-def _chart(
-    rows: pl.DataFrame, ends: list[float], style: ChartStyle, *, legend: bool
-) -> alt.LayerChart:
+def _chart(rows: pl.DataFrame, ends: list[float], style: ChartStyle) -> alt.LayerChart:
     theme = style.theme
     names = [branch for branch in style.branches if branch in set(rows["branch"])]
-    colour, dash = branch_colours(names, style, legend=legend)
+    colour, dash = branch_colours(names, style)
     x = alt.X("quantile:O", sort=list(QUANTILES), title=None, axis=alt.Axis(labelAngle=0))
     scale = alt.Scale(type="log", domain=ends, nice=False, clamp=True)
     y = alt.Y(
         "wait_us:Q",
         scale=scale,
         title="latency",
-        axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)),
+        axis=alt.Axis(labelExpr=IN_WORDS, tickCount=MOST_LABELS, labelOverlap=True),
     )
     base = alt.Chart(rows)
     band = (

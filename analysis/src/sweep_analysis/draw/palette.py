@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Style:
-    """Look of one branch."""
+    """Colour and line of one branch."""
 
     colour: str
     dashed: bool = False
@@ -92,7 +92,7 @@ def pairs() -> dict[str, str]:
 
 
 def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str, Style]:
-    """Look of each of `branches`: fixed for the study's names, by order in the list for the others."""
+    """The style of each of `branches`: fixed for the study's names, by order in the list for the others."""
     found = {}
     further = 0
     for branch in branches:

@@ -5,17 +5,15 @@ This module computes no statistics: every number drawn is a column of a frame ma
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
-from altair.vegalite.v6 import api
 
 from sweep_analysis.draw.palette import LIGHT, Theme, styles
-from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 _Chart = TypeVar(
@@ -38,8 +36,6 @@ ROW = 19
 """Height of a row of intervals in pixels."""
 SMALLEST = 11
 """Height of the smallest letters of a chart, in pixels at the scale at which it is shown."""
-WORDS_SHARE = 0.28
-"""Share of a panel's width that the text `over N CPUs` takes."""
 WRITTEN_COLUMNS = 12
 """Maximum number of thread counts of a heat map whose cells have numbers; with more counts they have only colours."""
 COLOUR_STEPS = (0.03, 0.06)
@@ -50,6 +46,10 @@ SIGNED_PERCENT = (
 """Label of an axis of changes, in the form of `labels.percent`."""
 PERCENT = "format(datum.value * 100, '.0f') + '\N{NO-BREAK SPACE}%'"
 """Label of an axis of shares."""
+
+
+QUANTITIES = {"time": "wall time", "cpu": "CPU time"}
+"""The quantities of heat maps and forest plots, with their titles."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +67,6 @@ class ChartStyle:
     baseline: str | None
     cpus: int | None
     theme: Theme = LIGHT
-
-
-def _as_they_are(parts: list[Any]) -> list[Any]:
-    return list(parts)
-
-
-def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:  # noqa: ANN401 - Altair's type
-    return params, list(parts)
-
-
-# To merge interactive parameters, Altair copies each part of a chart at every level. Our charts have no
-# such parameters, and the copies would take half of the time of a large figure.
-api._remove_duplicate_params = _as_they_are  # type: ignore[assignment] # noqa: SLF001
-api._combine_subchart_params = _without_parameters  # type: ignore[assignment] # noqa: SLF001
 
 
 def side_by_side(
@@ -123,24 +109,11 @@ def thread_axis(threads: list[int]) -> alt.X:
     )
 
 
-def branch_colours(
-    names: list[str], style: ChartStyle, *, legend: bool
-) -> tuple[alt.Color, alt.StrokeDash]:
-    """Colour and dash of `names`, by the column `branch`, with a legend in two columns if `legend`."""
+def branch_colours(names: list[str], style: ChartStyle) -> tuple[alt.Color, alt.StrokeDash]:
+    """Colour and dash of `names`, by the column `branch`, with a legend in two columns."""
     looks = styles(style.branches, style.baseline, style.theme)
-    key = (
-        alt.Legend(
-            orient="top",
-            columns=2,
-            title=None,
-            labelLimit=400,
-            symbolType="stroke",
-            symbolSize=500,
-            symbolStrokeWidth=2.5,
-            symbolOpacity=1,
-        )
-        if legend
-        else None
+    key = alt.Legend(
+        orient="top", columns=2, title=None, symbolType="stroke", symbolSize=500, symbolOpacity=1
     )
     colours = alt.Scale(domain=names, range=[looks[name].colour for name in names])
     dashes = alt.Scale(
@@ -179,34 +152,20 @@ def branch_lines(
     ]
 
 
-def edge_arrows(
-    frame: pl.DataFrame,
-    columns: tuple[str, str],
-    across: tuple[str, alt.Scale, tuple[float, float]],
-    encoding: dict[str, Any],
+def _edge_arrows(
+    rows: pl.DataFrame, scale: alt.Scale, ends: tuple[float, float], y: alt.Y, ink: alt.Color
 ) -> list[alt.Chart]:
-    """An arrow at the edge of the axis for each row whose range reaches beyond it.
-
-    Without the arrow, a range that is cut off at the edge seems to end there.
-
-    In: names of the columns with the ends of the range; `x` or `y`, its scale and its ends; the other
-    encodings.
-    """
-    axis, scale, (low, high) = across
-    least, most = columns
-    shapes = (
-        ("triangle-left", "triangle-right") if axis == "x" else ("triangle-down", "triangle-up")
-    )
-    sides = [(f"datum.{least} < {low}", low, pl.col(least) < low, shapes[0])]
-    sides.append((f"datum.{most} > {high}", high, pl.col(most) > high, shapes[1]))
+    """An arrow at the edge of the axis for each interval that leaves it, because a cut line seems to end there."""
+    low, high = ends
     return [
-        # The filter is in the chart, because all layers of a facet have the same rows.
-        alt.Chart(frame)
-        .transform_filter(beyond)
+        alt.Chart(rows.filter(is_beyond))
         .mark_point(shape=shape, filled=True, size=ARROW, opacity=1)
-        .encode(**encoding, **{axis: alt.datum(end, scale=scale)})
-        for beyond, end, is_beyond, shape in sides
-        if frame.filter(is_beyond).height
+        .encode(x=alt.datum(end, scale=scale), y=y, color=ink)
+        for is_beyond, end, shape in (
+            (pl.col("low") < low, low, "triangle-left"),
+            (pl.col("high") > high, high, "triangle-right"),
+        )
+        if rows.filter(is_beyond).height
     ]
 
 
@@ -245,15 +204,9 @@ def interval_layers(
         base.mark_point(size=46, opacity=1, strokeWidth=1.8).encode(
             **point, fill=alt.condition("datum.claimed", ink, alt.value(theme.paper))
         ),
-        *edge_arrows(shown, ("low", "high"), ("x", scale, ends), {"y": y, "color": ink}),
+        *_edge_arrows(shown, scale, ends, y, ink),
     ]
     return alt.LayerChart(layer=layers)
-
-
-def beyond_in_brackets(threads: list[int], style: ChartStyle) -> str:
-    """Vega expression for the label of a thread count, in brackets if it exceeds the CPUs."""
-    most = style.cpus or threads[-1]
-    return f"datum.value > {most} ? '(' + datum.value + ')' : datum.value"
 
 
 def ticks(threads: list[int]) -> list[int]:
@@ -267,58 +220,17 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
     if style.cpus is None or threads[-1] <= style.cpus:
         return []
     start = max(style.cpus, threads[0])  # all thread counts may exceed the CPUs
-    edges = pl.DataFrame(
-        {"start": [start], "end": [threads[-1]], "text": [f"over {count(style.cpus, 'CPU')}"]}
-    )
-    theme = style.theme
-    base = alt.Chart(edges)
-    # The text is in the shade, or left of it if the shade is too narrow.
-    share = (
-        math.log2(threads[-1] / style.cpus) / math.log2(threads[-1] / threads[0])
-        if threads[0] < style.cpus
-        else 1.0
-    )
-    wide = share > WORDS_SHARE
+    base = alt.Chart(pl.DataFrame({"start": [start], "end": [threads[-1]]}))
     return [
-        base.mark_rect(color=theme.shade, opacity=0.7).encode(x="start:Q", x2="end:Q"),
-        base.mark_rule(color=theme.faint_ink, strokeWidth=1).encode(x="start:Q"),
-        base.mark_text(
-            align="left" if wide else "right",
-            dx=4 if wide else -4,
-            baseline="top",
-            dy=4,
-            color=theme.faint_ink,
-            fontSize=SMALLEST,
-        ).encode(x="start:Q", y=alt.value(0), text="text:N"),
+        base.mark_rect(color=style.theme.shade, opacity=0.7).encode(x="start:Q", x2="end:Q"),
+        base.mark_rule(color=style.theme.faint_ink, strokeWidth=1).encode(x="start:Q"),
     ]
-
-
-MOST_POINTS = 3000
-"""Maximum number of points of a picture. If there are more, it draws a random sample of this size."""
-
-
-def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
-    """All rows, or a random sample of `MOST_POINTS` rows in their order."""
-    if points.height <= MOST_POINTS:
-        return points
-    lots = pl.int_range(pl.len()).shuffle(seed=2022) < MOST_POINTS
-    return points.filter(lots)
-
-
-def lot_sentence(points: pl.DataFrame) -> str:
-    """The sentence on the sample of `drawn_by_lot`; empty if all points are drawn."""
-    return (
-        f" The picture shows a random sample of {MOST_POINTS} of {points.height} points."
-        if points.height > MOST_POINTS
-        else ""
-    )
 
 
 def finished(chart: _Chart, theme: Theme) -> _Chart:
     """The chart with colours and fonts, for a chart that is not part of another chart."""
     whole: _Chart = chart.copy(deep=False)
-    # One assignment, because each `configure_…` would copy the whole chart. `aria` is off, because a
-    # screen reader reads the table of the figure more easily than thousands of points.
+    # `aria` is off, because a screen reader reads the figure's table more easily than its points.
     whole.config = alt.Config(
         aria=False,
         background=theme.paper,

@@ -27,21 +27,19 @@ FEW_BRANCHES = 2
 
 
 def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.ConcatChart:
-    """All panels of one definition of speed-up side by side, with a legend of branches below.
+    """All panels of one definition of speed-up side by side, with a legend of branches above.
 
     In: rows of `frames.SPEEDUPS`.
     """
     frame = with_panel(speedups.filter(pl.col("definition") == definition))
     panels = [
-        speedup_panel(part, definition, style, legend=True).properties(title=str(part["panel"][0]))
+        _panel(part, definition, style).properties(title=str(part["panel"][0]))
         for part in frame.partition_by("panel", maintain_order=True)
     ]
     return finished(side_by_side(panels, PANELS_A_ROW), style.theme)
 
 
-def speedup_panel(
-    part: pl.DataFrame, definition: str, style: ChartStyle, *, legend: bool
-) -> alt.LayerChart:
+def _panel(part: pl.DataFrame, definition: str, style: ChartStyle) -> alt.LayerChart:
     """One panel: threads across, speed-up upwards, one line per branch.
 
     Ten overlapping bands are illegible, so only the baseline has its interval, unless there are at most
@@ -49,7 +47,7 @@ def speedup_panel(
     """
     part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
-    colour, dash = branch_colours(style.branches, style, legend=legend)
+    colour, dash = branch_colours(style.branches, style)
     x = thread_axis(threads)
     top = max(LEAST_CEILING, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, style))
@@ -73,7 +71,6 @@ def speedup_panel(
         "color": colour,
         "strokeDash": dash,
         "order": "threads:Q",
-        "tooltip": ["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
     }
     lines = branch_lines(alt.Chart(part), style.branches, style, encoding)
     layers = [

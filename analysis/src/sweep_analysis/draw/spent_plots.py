@@ -10,9 +10,7 @@ from sweep_analysis.read.labels import count
 from sweep_analysis.stats.simulated import SPENT_ON
 
 WIDTH = 620
-"""Width of all columns together, in pixels."""
 ROW = 19
-"""Height of a branch in pixels."""
 FEW_COLUMNS = 4
 """Maximum number of columns whose axes are wide enough for a label in the middle."""
 KEY_COLUMNS = 4

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme
-from sweep_analysis.draw.plots import SMALLEST, finished
-from sweep_analysis.read.labels import with_panel
+from sweep_analysis.draw.plots import finished
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 SIDE = 420
-"""Width and height in pixels."""
-
-
-MOST_NAMED = 6
-"""Number of workloads with a label in the figure."""
 
 
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
     """Simulated time upwards, measured time across, on logarithmic axes, with a point per configuration.
 
-    A point on the line is an exact prediction; in the shade it is accurate. The least accurate workloads
-    have labels.
+    A point on the line is an exact prediction; in the shade it is accurate.
     """
-    cells = with_panel(found.cells).with_columns(pl.col("threads").cast(pl.String))
+    cells = found.cells.with_columns(pl.col("threads").cast(pl.String))
     both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])
     ends = [float(both.min()) / 1.5, float(both.max()) * 1.5]  # type: ignore[arg-type]  # times are floats
     scale = alt.Scale(type="log", domain=ends, nice=False)
@@ -50,8 +41,6 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     threads = sorted(cells["threads"].unique(), key=int)
     points = alt.Chart(cells)
     key = alt.Legend(orient="bottom", title="threads")
-    names = alt.Chart(_named(cells)).encode(x=x, y=y, text="workload:N")
-    small: dict[str, Any] = {"fontSize": SMALLEST, "color": theme.faint_ink}
     return finished(
         alt.LayerChart(
             layer=[
@@ -64,30 +53,19 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                 points.mark_point(filled=True, size=36, opacity=0.75).encode(
                     x=x,
                     y=y,
-                    # Equal domains let colour and shape share a legend.
                     color=alt.Color("threads:N", legend=key).scale(
                         domain=threads, scheme="tableau10"
                     ),
-                    shape=alt.Shape("threads:N", legend=key).scale(domain=threads),
                 ),
-                # Labels are on the side away from the line, so that they do not overlap.
-                names.transform_filter("datum.ratio <= 1").mark_text(align="left", dx=6, **small),
-                names.transform_filter("datum.ratio > 1").mark_text(align="right", dx=-6, **small),
             ]
         ).properties(
             width=SIDE,
             height=SIDE,
             title=alt.TitleParams(
                 "simulated against measured time",
-                subtitle=f"shade: within {MARGIN * 100:.0f}\N{NO-BREAK SPACE}%; labels: the {MOST_NAMED} least accurate workloads",
+                subtitle=f"shade: within {MARGIN * 100:.0f}\N{NO-BREAK SPACE}%",
                 subtitleColor=theme.faint_ink,
             ),
         ),
         theme,
     )
-
-
-def _named(cells: pl.DataFrame) -> pl.DataFrame:
-    """The worst configuration of each of the least accurate workloads; more labels would overlap."""
-    missed = cells.filter(~pl.col("is_near")).sort(pl.col("ratio").log().abs(), descending=True)
-    return missed.unique("workload", keep="first", maintain_order=True).head(MOST_NAMED)

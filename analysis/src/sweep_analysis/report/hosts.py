@@ -13,20 +13,17 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
-from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.validation import MARGIN, validation
 
 HOSTS = CHECKOUT / "results" / "hosts"
-"""The folder of the records of hosts, with one folder per host."""
 
 NOBODY = "No host has been measured yet."
-"""The text without hosts."""
 
-COMPARED = ("champion", "split-counters-cache-padded")
-"""Branches whose change over all programs the table shows."""
+COMPARED = "champion"
+"""The branch whose change over all programs the table shows."""
 
 STEPS = ("predict", "study", "classics", "validate")
 
@@ -74,10 +71,7 @@ def _row(
         f"{count(record['cpus'], kind)}",
         "sweeps": ", ".join(f"[{step}]({link(sweep)})" for step, sweep in sweeps.items()),
         "the doctor found": ", ".join(it["id"] for it in found) or "nothing",
-        **{
-            f"`{branch}` over the published crate": _change(classics, branch) if classics else ""
-            for branch in COMPARED
-        },
+        f"`{COMPARED}` over the published crate": _change(classics) if classics else "",
         f"simulated beforehand, within {MARGIN:.0%}": _near(
             *(analysis(sweeps[step]) for step in ("predict", "validate"))
         )
@@ -93,16 +87,10 @@ def _near(predicted: Analysis, measured: Analysis) -> str:
     return f"{near} of {found.cells.height} configurations{when}"
 
 
-def _change(analysis: Analysis, branch: str) -> str:
-    """The change of time and CPU time over all programs."""
-    rows = analysis.decisions.rows.filter(level="overall", branch=branch).sort("quantity")
+def _change(analysis: Analysis) -> str:
+    rows = analysis.decisions.rows.filter(level="overall", branch=COMPARED).sort("quantity")
     told = [
-        "; ".join(
-            [
-                f"{in_words(row)}, {result_of(row, analysis.sweep)}",
-                *beside_the_mean(analysis.decisions.comparisons, row),
-            ]
-        )
+        f"{in_words(row)}, {result_of(row, analysis.sweep)}"
         for row in rows.filter(pl.col("quantity").is_in(["time", "cpu"])).rows(named=True)
     ]
     return ". ".join(told) or "not measured"

@@ -1,15 +1,13 @@
-"""Runs the notebooks in place on a sweep, so that their committed outputs can be read without Python."""
+"""Runs the notebooks in place, so that their committed outputs can be read without Python."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import altair as alt
 import nbformat
@@ -21,25 +19,12 @@ from IPython.utils.capture import capture_output
 from PIL import Image
 from traitlets.config import Config
 
-from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
+from sweep_analysis.read.load import CHECKOUT
 
 NOTEBOOKS = CHECKOUT / "analysis" / "notebooks"
 
 COLOURS = 128
 """Number of colours of a picture; further colours are only shades at the edges of letters and lines."""
-
-SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
-"""Environment variable with the folder of the sweep that notebooks show."""
-
-
-def chosen_sweep(name: str) -> Sweep:
-    """The sweep of a notebook: the folder in `SWEEP_ANALYSIS_SWEEP`, or else the committed sweep `name`.
-
-    Raises:
-        InputError: the sweep does not exist.
-    """
-    chosen = os.environ.get(SWEEP_VARIABLE)
-    return read_sweep(Path(chosen) if chosen else SWEEPS / name)
 
 
 def draw_pictures(scale: float) -> None:
@@ -80,30 +65,19 @@ def _with_palette(png: bytes) -> str:
     return base64.b64encode(made.getvalue()).decode()
 
 
-def execute_all(sweep: Path | None = None) -> None:
-    """Run every notebook in place, on `sweep` or on the committed sweep that the notebook names.
+def execute_all() -> None:
+    """Run every notebook in place.
 
     Raises:
         Exception: any error of a notebook cell.
     """
     files = sorted(NOTEBOOKS.glob("*.ipynb"))
     print(f"running {', '.join(file.name for file in files)}", file=sys.stderr)
-    for file, notebook in execute(files, sweep).items():
-        nbformat.write(notebook, file)
+    for file in files:
+        nbformat.write(execute(file), file)
 
 
-def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat.NotebookNode]:
-    """Run notebooks one after another, on `sweep` or on their own sweeps, without a change of the files.
-
-    Raises:
-        Exception: any error of a notebook cell.
-    """
-    told = {} if sweep is None else {SWEEP_VARIABLE: str(sweep.resolve())}
-    with mock.patch.dict(os.environ, told):
-        return {file: _execute(file) for file in files}
-
-
-def _execute(file: Path) -> nbformat.NotebookNode:
+def execute(file: Path) -> nbformat.NotebookNode:
     """A notebook with the outputs of its cells, run in this process, because a kernel would import all packages again."""
     settings = Config()
     settings.HistoryManager.enabled = False

@@ -23,7 +23,6 @@ LONGEST = 8
 """Maximum number of rows of a table that is not folded; a longer table does not fit on a screen with its text."""
 
 PICTURES = CHECKOUT / "results" / "figures"
-"""The folder of the pictures of generated results."""
 
 Made = tuple[str, dict[Path, str]]
 """A text in Markdown, and its pictures by path."""
@@ -39,7 +38,6 @@ class Statement:
         sweeps: the named sweeps, in their order.
         words: the other words.
         is_open: whether a long table is not folded.
-        mode: the CPU frequency mode of its rows; empty: all.
         analysis: analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
 
@@ -48,7 +46,6 @@ class Statement:
     sweeps: list[Analysis]
     words: list[str]
     is_open: bool = False
-    mode: str = ""
     analysis: Callable[[Path], Analysis] = field(default=lambda folder: analyse(read_sweep(folder)))
 
     @property
@@ -58,16 +55,8 @@ class Statement:
 
     @property
     def comparisons(self) -> pl.DataFrame:
-        """The comparisons of the first sweep in the requested mode."""
-        return self.of_mode(self.sweep.decisions.comparisons)
-
-    def of_mode(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows in the requested mode, and those over several modes. In: rows with `mode`."""
-        return (
-            rows.filter(pl.col("mode").eq_missing(self.mode) | pl.col("mode").is_null())
-            if self.mode
-            else rows
-        )
+        """The comparisons of the first sweep."""
+        return self.sweep.decisions.comparisons
 
     def refused(self, problem: str, remedy: str) -> InputError:
         """The error to raise if the result cannot be generated."""

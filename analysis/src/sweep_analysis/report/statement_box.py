@@ -54,4 +54,3 @@ def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
 
 
 BOXES: dict[str, Callable[[Statement], str]] = {"box": _box, "box-signs": _box_signs}
-"""The functions of these generated results, by kind."""

@@ -8,34 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
+from sweep_analysis.read.labels import count, listed, percent, with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.statement import Statement, moment
-from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
-from sweep_analysis.say.comparison import builds, in_words, interval, place_of, pooled_counts
+from sweep_analysis.say.averages import gained_and_lost
+from sweep_analysis.say.comparison import in_words, place_of, pooled_counts
 from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import FASTER, SLOWER, TESTED, UNCLEAR, UNTESTED
 from sweep_analysis.stats.two_sweeps import Pooled, unlike
-
-
-def _change(asked: Statement) -> str:
-    """The change of one branch in one quantity, and the parts behind its mean.
-
-    Words: as for `changes`, and a quantity. Several sweeps are pooled; the interval includes the variance
-    between them.
-    """
-    row, against, place = _one(asked)
-    hidden = _hidden(asked, row)
-    row, days, doubt = _of_days(asked, row)
-    more = f" {capital('; '.join(hidden))}." if hidden else ""
-    days = days or ("" if asked.sweep.sweep.machine else "one sweep")
-    replicates = asked.sweep.sweep.replicates
-    unit = "seeds" if asked.sweep.sweep.machine else "builds"
-    equal = f"{replicates.equal} differ by up to {_band(row)}"
-    notes = [f"{unit} {builds(row)}", equal, doubt, days, asked.sources()]
-    told = in_words(row, against, place, notes, name=_code, which="95 % interval ")
-    return f"{told}.{more}"
 
 
 def _effect(asked: Statement) -> str:
@@ -46,23 +27,14 @@ def _effect(asked: Statement) -> str:
     brackets are square, because it is often inside round brackets.
     """
     if asked.words[-1:] == ["brief"]:
-        row, _, _ = _one(replace(asked, words=asked.words[:-1]))
+        row, _ = _one(replace(asked, words=asked.words[:-1]))
         row, _, doubt = _of_days(asked, row)
         return in_words(row, notes=[doubt]).translate(str.maketrans("()", "[]"))
-    row, _, place = _one(asked)
+    row, place = _one(asked)
     parts = _parts(asked, row)
     row, days, doubt = _of_days(asked, row)
     told = in_words(row, place=place, notes=[days])
     return "; ".join([told, *([doubt] if doubt else []), *parts])
-
-
-def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
-    """The parts behind a mean: counts of each sweep; for the first sweep also the largest parts and thread counts."""
-    parts = _parts(asked, row)
-    rest = rest_of_the_mean(asked.comparisons, row)
-    if parts and rest and len(asked.sweeps) > 1:
-        rest[0] = f"in sweep 1, {rest[0]}"
-    return [*parts, *rest]
 
 
 def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
@@ -74,8 +46,8 @@ def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
     return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
 
 
-def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
-    """The comparison that a generated result names, its baseline, and its place as text.
+def _one(asked: Statement) -> tuple[dict[str, Any], str]:
+    """The comparison that a generated result names, and its place as text.
 
     Raises:
         InputError: the words name several comparisons.
@@ -87,33 +59,25 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
         named = listed([f"`{_place(row)}, {row['mode']}`" for row in rows.rows(named=True)])
         raise asked.refused(
             f"`{workload}` is {count(rows.height, 'configuration')}: {named}",
-            "name one: `NAME+PARAMETER=VALUE`, or `fixed` or `dynamic`",
+            "name one: `NAME+PARAMETER=VALUE`",
         )
     if rows.is_empty():
         raise asked.refused(
             f"`{workload}` has no `{quantity}`", f"name one of {', '.join(TESTED)} that it has"
         )
     row = rows.row(0, named=True)
-    place = place_of(asked.comparisons, row | {"panel": None}, code=True)
-    has_modes = (
-        row["mode"] and asked.sweep.decisions.comparisons["mode"].drop_nulls().n_unique() > 1
-    )
-    return row, against, f"{place} at {row['mode']} frequency" if has_modes else place
-
-
-def _code(name: str) -> str:
-    return f"`{name}`"
+    return row, place_of(asked.comparisons, row | {"panel": None}, code=True)
 
 
 def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep pooled with all others; the text of its sweeps; why it is not significant, if so."""
+    """The row pooled over all sweeps, a text on the sweeps, and the reason if the row is not significant."""
     if len(asked.sweeps) == 1:
         return (
             row,
             "",
             result_of(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNTESTED) else "",
         )
-    comparisons = [asked.of_mode(it.decisions.comparisons) for it in asked.sweeps]
+    comparisons = [it.decisions.comparisons for it in asked.sweeps]
     apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
     if apart:
         raise asked.refused(apart, "name sweeps of the same programs, threads and machine")
@@ -140,49 +104,14 @@ def _fork_at(sweep: Sweep, row: dict[str, Any]) -> str:
 
 
 def _alone(ratio: float, said: str) -> str:
-    """The change in one of several sweeps, and the result of only that sweep."""
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
-
-
-def _changes(asked: Statement) -> str:
-    """Rows of branches on one workload: change, interval, noise floor and result.
-
-    Words: the workload as for `_changed`, the baseline, and the branches.
-    """
-    workload, against, *branches = asked.words
-    *_, threads = _asked_of(workload)
-    at = {"threads": int(threads)} if threads else {}
-    made = [
-        {
-            "branch": row["branch"],
-            "workload": _place(row | at),
-            "quantity": QUANTITY_NAMES[row["quantity"]],
-            f"against {against}": percent(row["time_ratio"]),
-            "95 % interval": interval(row) or "none",
-            "seeds" if asked.sweep.sweep.machine else "builds": builds(row),
-            "noise floor": _band(row),
-            "result": result_of(row, asked.sweep.sweep),
-        }
-        for row in _changed(asked, workload, against, branches).rows(named=True)
-    ]
-    where = "over all programs" if workload == "all" else f"on {made[0]['workload']}"
-    table = asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
-    comparisons = asked.comparisons
-    rows = _changed(asked, workload, against, branches).filter(quantity="time").rows(named=True)
-    hidden = {
-        row["branch"]: "; ".join(beside_the_mean(comparisons, row))
-        for row in rows
-        if workload == "all"
-    }
-    beside = [f"`{branch}`: {told}." for branch, told in hidden.items() if told]
-    return "\n\n".join([table.rstrip("\n"), *beside]) + "\n" if beside else table
 
 
 def _changed(asked: Statement, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is as in `_asked_of`, or `all` for all together. If the row without a thread count pools only
-    the named thread count, that row is used, so that one comparison has one result under both names.
+    `workload` is as in `_asked_of`, or `all` for all together. If the workload's row pools only the named
+    thread count, the function returns that row. So one comparison has one result under both names.
 
     Raises:
         InputError: there are no such comparisons.
@@ -232,10 +161,6 @@ def _place(row: dict[str, Any]) -> str:
     return f"{row['panel'] or 'all together'}{threads}"
 
 
-def _band(row: dict[str, Any]) -> str:
-    return f"±{(row['band'] - 1) * 100:.1f} %" if row["band"] else "unknown"
-
-
 def _calibration(asked: Statement) -> str:
     """A row per sweep: `packed` over the baseline, and the equivalent and different configurations."""
     made = []
@@ -268,9 +193,6 @@ def _calibration(asked: Statement) -> str:
 
 
 CHANGES: dict[str, Callable[[Statement], str]] = {
-    "change": _change,
     "effect": _effect,
-    "changes": _changes,
     "calibration": _calibration,
 }
-"""The functions of these generated results, by kind."""

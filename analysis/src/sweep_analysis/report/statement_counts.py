@@ -1,15 +1,12 @@
-"""Generated results on hangs and on days of sweeps, and any table of a sweep."""
+"""Generated results on hangs, and any table of a sweep."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import date
 
 import polars as pl
 
 from sweep_analysis.read.labels import count
-from sweep_analysis.read.load import SWEEPS
 from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import FRAMES
@@ -64,7 +61,7 @@ def _table(asked: Statement) -> str:
     name, *conditions = asked.words
     if name not in FRAMES:
         raise asked.refused(f"no table `{name}`", f"name one of {', '.join(FRAMES)}")
-    frame = asked.of_mode(asked.sweep.frame(name)) if asked.mode else asked.sweep.frame(name)
+    frame = asked.sweep.frame(name)
     where = dict(condition.split("=", 1) for condition in conditions)
     first = int(where.pop("first", frame.height))
     rows = frame.filter(pl.col(column).cast(pl.String) == value for column, value in where.items())
@@ -77,25 +74,8 @@ def _table(asked: Statement) -> str:
 
 
 def _rows_of(asked: Statement, where: dict[str, str]) -> str:
-    """The sentence with the provenance of a table's rows."""
     only = ", ".join(f"{column} {value}" for column, value in where.items())
     return f"Rows with {only} of {asked.sources()}." if only else f"Of {asked.sources()}."
 
 
-def _days(asked: Statement) -> str:
-    """The days of all committed sweeps that were measured, as `20 to 27 November 2026`."""
-    if asked.words:
-        raise asked.refused(f"unexpected word `{asked.words[0]}`", "remove it")
-    days = sorted(
-        date.fromisoformat(manifest["created_at"][:10])
-        for path in SWEEPS.glob("*/manifest.json")
-        if not (manifest := json.loads(path.read_text(encoding="utf-8")))["asked"].get("machine")
-    )
-    first, last = days[0], days[-1]
-    if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day} to {last.day} {last:%B %Y}"
-    return f"{first.day} {first:%B %Y} to {last.day} {last:%B %Y}"
-
-
-COUNTS: dict[str, Callable[[Statement], str]] = {"hangs": _hangs, "table": _table, "days": _days}
-"""The functions of these generated results, by kind."""
+COUNTS: dict[str, Callable[[Statement], str]] = {"hangs": _hangs, "table": _table}

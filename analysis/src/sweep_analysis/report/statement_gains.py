@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -18,14 +17,12 @@ from sweep_analysis.read.labels import (
     with_panel,
     without_size,
 )
-from sweep_analysis.read.load import CHECKOUT
+from sweep_analysis.read.load import CHECKOUT, SWEEPS
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.statement import Statement, host
 from sweep_analysis.report.statement_tables import named
-from sweep_analysis.say.averages import parts_of
 from sweep_analysis.say.comparison import (
     in_words,
-    interval,
     marked,
     pooled_counts,
     threads_of,
@@ -34,17 +31,16 @@ from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED, kind_of_cell
 
 MIN_CHANGE = 0.005
-"""Documents do not list smaller changes. If a clock paces a program, its time varies so little that a change of 0.1 % is
-significant, but a change that small has no practical use."""
+"""Documents do not list smaller changes, which have no practical use. A program that a clock paces varies so little
+that a change of 0.1 % is significant."""
 
 RELEASE = "1.13.0"
 """The release of rayon-core on which edits were measured; the edits also have a script for upstream's main."""
 
-SWEEPS = CHECKOUT / "results" / "sweeps"
-"""The folder of the committed sweeps."""
+
+_LEAST = f"{100 * MIN_CHANGE:g}\N{NO-BREAK SPACE}%"
 
 MAX_ROWS = 6
-"""Maximum number of rows of a table of gains and losses."""
 
 
 def _parts(asked: Statement) -> str:
@@ -53,9 +49,8 @@ def _parts(asked: Statement) -> str:
     Significant changes are bold.
 
     Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
-    out a workload. `pooled` instead of a thread count pools each workload over the sweep's thread
-    counts from 2 to the number of CPUs, or over others if it has none of these. The caption names
-    them.
+    out a workload. `pooled` pools each workload over the sweep's thread counts from 2 to the number of
+    CPUs, or over others if it has none of these. The caption names them.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
@@ -79,15 +74,13 @@ def _parts(asked: Statement) -> str:
     rows = found.rows(named=True)
     pooled = list(dict.fromkeys(threads_of(asked.comparisons, row) for row in rows))
     wide = (
-        found.select("branch", "mode", "panel", pl.Series("change", list(map(marked, rows))))
+        found.select("branch", "panel", pl.Series("change", list(map(marked, rows))))
         .with_columns(pl.col("branch").cast(pl.Enum(branches)))
-        .sort("branch", "mode", "panel")
-        .pivot("panel", index=["branch", "mode"], values="change", maintain_order=True)
+        .sort("branch", "panel")
+        .pivot("panel", index="branch", values="change", maintain_order=True)
         .with_columns(pl.col("branch").cast(pl.String))
     )
-    if found["mode"].n_unique() == 1:
-        wide = wide.drop("mode")
-    width = f"with {' or '.join(pooled)}" + (f", at {asked.mode} frequency" if asked.mode else "")
+    width = f"with {' or '.join(pooled)}"
     what = QUANTITY_NAMES[quantity]
     table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
@@ -116,8 +109,8 @@ def _gains_and_losses(asked: Statement) -> str:
     most = max(len(gains), len(loses))
     rest = "; the table has the largest of each" if most > MAX_ROWS else ""
     told = (
-        f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}{_small(own)}. {_non_inferior(own)}"
+        f"`{branch}` against `{against}` {asked.source()}: significantly faster by {_LEAST} or more in {_places(gains)}, "
+        f"slower in {_places(loses)}{rest}. {_non_inferior(own)}"
     )
     if not most:
         return told
@@ -131,21 +124,7 @@ def _places(cells: list[str]) -> str:
     return count(len(cells), "place") if cells else "no place"
 
 
-def _small(own: pl.DataFrame) -> str:
-    """The number of places with significant changes that are too small for the table."""
-    small = {
-        verdict: len(significant(own, verdict, 0)) - len(significant(own, verdict))
-        for verdict in (FASTER, SLOWER)
-    }
-    told = [f"{verdict} in {count(places, 'place')}" for verdict, places in small.items() if places]
-    return (
-        f"; by less than {MIN_CHANGE:.1%} also {', '.join(told)}".replace("%", "\xa0%")
-        if told
-        else ""
-    )
-
-
-def significant(own: pl.DataFrame, verdict: str, least: float = MIN_CHANGE) -> list[str]:
+def significant(own: pl.DataFrame, verdict: str) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
     Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
@@ -153,12 +132,12 @@ def significant(own: pl.DataFrame, verdict: str, least: float = MIN_CHANGE) -> l
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
     alone = _but_pooled(said.filter(level="cell"), own, of_workload)
-    return _by_place(pl.concat([of_workload, alone]), own, least)
+    return _by_place(pl.concat([of_workload, alone]), own)
 
 
-def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = MIN_CHANGE) -> list[str]:
-    """Texts of these rows by workload and threads, the largest first; `own` has all rows of the branch."""
-    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= least)
+def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
+    """Texts of `rows` by workload and threads, the largest change first. In: `own`, all rows of the branch."""
+    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
         threads = ", ".join(str(number) for number in pooled_counts(own, row)[0])
@@ -177,9 +156,9 @@ def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame)
 
 
 def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
-    """The rows without configurations that are the only one of their workload's row.
+    """The rows, without a configuration that alone makes up the row of its workload.
 
-    These have the stricter margin, that of workloads.
+    The row of the workload has the stricter margin.
     """
     workloads = own.filter(level="workload")
     alone = _but_pooled(own.filter(level="cell"), own, workloads.filter(cells=1))
@@ -248,7 +227,10 @@ def _losses(asked: Statement) -> str:
                 "sweep": of_sweep.each_link()[0],
                 "commit": f"`{manifest['checkout']['commit'][:7]}`",
                 "on": host(analysis),
-                "significantly slower (workload on threads)": "; ".join(_lost(own)) or "nowhere",
+                f"significantly slower by {_LEAST} or more (workload on threads)": "; ".join(
+                    _lost(own)
+                )
+                or "nowhere",
             }
         )
     if not made:
@@ -281,51 +263,6 @@ def _lost(own: pl.DataFrame) -> list[str]:
     return _by_place(pl.concat([cells, of_one, means, over_all]), own)
 
 
-def _proposals(asked: Statement) -> str:
-    """Gains and losses of each branch with edits against the baseline, and losses that are not ruled out.
-
-    The table has a row for each branch. It takes no words. It counts the lines of the edits of the current
-    checkout, whose path may differ from that in the sweep.
-    """
-    decisions = asked.sweep.decisions
-    written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
-    now = {entry["name"]: entry["edits"] for entry in written if "edits" in entry}
-    sources = {
-        entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
-    }
-    rows = without_size(with_panel(decisions.comparisons)).filter(baseline=decisions.baseline)
-    made = []
-    for branch, source in sources.items():
-        own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
-        if source.get("kind") != "edited" or own.is_empty():
-            continue
-        edits = CHECKOUT / now.get(branch, source["edits"])
-        overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
-        parts = parts_of(decisions.comparisons, overall)
-        median = f", median {percent(parts.median)}" if parts else ""
-        made.append(
-            {
-                "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": lines_of(edits),
-                "time over all programs": f"{_with_interval(overall)}{median}",
-                "largest gain": _largest(significant(own, FASTER)),
-                "largest loss": _largest(significant(own, SLOWER)),
-                "largest losses not ruled out": "; ".join(_largest_open(own)) or "none",
-            }
-        )
-    if not made:
-        raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
-    return f"Against `{decisions.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
-
-
-def _largest(cells: list[str]) -> str:
-    """The first of these places, and the number of the others."""
-    if not cells:
-        return "nowhere significant"
-    more = f"; {count(len(cells) - 1, 'more place')}" if len(cells) > 1 else ""
-    return f"{cells[0]}{more}"
-
-
 def _lines(asked: Statement) -> str:
     """The number of lines that a proposal adds and removes, for a cell of a table.
 
@@ -337,10 +274,9 @@ def _lines(asked: Statement) -> str:
 
 
 def lines_of(edits: Path) -> str:
-    """The lines that edits of the release that was measured add and remove, tests apart: `+14 −1 lines, tests +46`.
+    """The numbers of lines that edits of `RELEASE` add and remove, those of tests apart: `+14 −1 lines, tests +46`.
 
-    As `git diff --numstat` counts them, since edits replace no line that stays: `cargo xtask test
-    --only findings` checks that by the published crate.
+    They equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
     """
     of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
@@ -364,16 +300,9 @@ def _signed(counts: list[int]) -> str:
     return " ".join(f"{sign}{number}" for sign, number in signs if number)
 
 
-def _with_interval(row: dict[str, Any]) -> str:
-    """A change with its interval, for a column whose heading names the quantity."""
-    return f"{marked(row)} ({interval(row)})" if interval(row) else marked(row)
-
-
 GAINS: dict[str, Callable[[Statement], str]] = {
     "parts": _parts,
     "balance": _gains_and_losses,
     "losses": _losses,
-    "proposals": _proposals,
     "lines": _lines,
 }
-"""The functions of these generated results, by kind."""

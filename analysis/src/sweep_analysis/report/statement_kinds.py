@@ -17,8 +17,7 @@ from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
-from sweep_analysis.report.figures import found
-from sweep_analysis.report.statement import Made, Statement, host, moment
+from sweep_analysis.report.statement import Made, Statement, host
 from sweep_analysis.report.statement_box import BOXES
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
@@ -120,17 +119,6 @@ def _hosts(asked: Statement) -> str:
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
-def _figure(asked: Statement) -> Made:
-    """A figure of the sweep's report, in light and dark. Words: the name of its file."""
-    name = asked.words[0]
-    try:
-        title, chart = found(asked.sweep, name)
-    except KeyError as error:
-        remedy = "name a file of the report's `figures/`, without its ending"
-        raise asked.refused(f"no figure `{name}`", remedy) from error
-    return asked.picture(f"{moment(asked.sweep)}-{name}", title, chart)
-
-
 _TEXTS: dict[str, Callable[[Statement], str]] = {
     "evidence": _evidence,
     "tally": _tally,
@@ -151,7 +139,6 @@ def _without_pictures(make: Callable[[Statement], str]) -> Callable[[Statement],
 
 KINDS: dict[str, Callable[[Statement], Made]] = {
     **{name: _without_pictures(make) for name, make in _TEXTS.items()},
-    "figure": _figure,
     "forest": forest_of,
 }
 """The functions by kind. The docstring of each explains its words besides sweeps."""
@@ -171,5 +158,5 @@ WITHOUT_BOX = {"evidence", "validated", "published"}
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}
 """Tables that may be about one simulated machine: source lines that wait, and activities of cores."""
 
-WITHOUT_SWEEPS = {"days", "hosts", "host-cost", "lines", "losses"}
+WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import polars as pl
@@ -10,7 +9,6 @@ import polars as pl
 from sweep_analysis.read.labels import (
     QUANTITY_NAMES,
     capital,
-    listed,
     with_panel,
     without_size,
 )
@@ -38,12 +36,10 @@ def _by_threads(asked: Statement) -> str:
     A bimodal configuration shows both modes, of seeds, or of builds in a measured sweep.
 
     Words: `time`, `cpu`, or KIND/QUANTILE of a latency; the branches; `-WORKLOAD` or
-    `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is the target of
-    the last branch. Sweeps of one machine share the table.
+    `-WORKLOAD,PARAMETERS` leaves it out. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
-    targets = _targets(rest)
-    branches, left_out = named([word for word in rest if not _TARGET.fullmatch(word)])
+    branches, left_out = named(rest)
     trials = without_size(
         with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))
     ).filter(pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out)))
@@ -56,12 +52,10 @@ def _by_threads(asked: Statement) -> str:
     digits = int(
         what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US
     )
-    rows = pl.concat([medians, targets]).with_columns(
-        pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64)
-    )
+    rows = medians.with_columns(pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64))
     in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
     wide = (
-        in_states.with_columns(pl.col("branch").cast(pl.Enum([*branches, "target"])))
+        in_states.with_columns(pl.col("branch").cast(pl.Enum(branches)))
         .sort(_ROW)
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
@@ -72,52 +66,11 @@ def _by_threads(asked: Statement) -> str:
     kind, _, quantile = what.partition("/")
     name = QUANTITY_NAMES.get(what) or f"latency {KINDS.get(kind, kind)}, {quantile},"
     table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
-    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(targets, medians, branches[-1])}\n\n{table}"
+    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:\n\n{table}"
 
 
-_TARGET = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
 _ROW = ["panel", "branch", "threads"]
 _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
-
-
-def _targets(words: list[str]) -> pl.DataFrame:
-    """Targets, as rows of a branch `target`."""
-    found = [goal for goal in map(_TARGET.fullmatch, words) if goal]
-    each = [
-        (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
-    ]
-    rows = [
-        (panel.replace(",", ", "), "target", int(threads), float(us)) for panel, threads, us in each
-    ]
-    return pl.DataFrame(
-        rows,
-        {"panel": pl.String, "branch": pl.String, "threads": pl.Int64, "us": pl.Float64},
-        orient="row",
-    )
-
-
-def _missed(targets: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
-    """A sentence on the targets that a branch misses."""
-    if targets.is_empty():
-        return ""
-    aims = targets.select("panel", "threads", aim="us")
-    above = (
-        medians.filter(branch=branch)
-        .join(aims, on=["panel", "threads"])
-        .filter(pl.col("us") > pl.col("aim"))
-    )
-    told = [
-        f"{rows['panel'][0]} with {_threads(rows['threads'].sort().to_list())}"
-        for rows in above.sort("panel").partition_by("panel", maintain_order=True)
-    ]
-    verdict = f"misses its target on {'; on '.join(told)}" if told else "reaches every target"
-    return f" `{branch}` {verdict}."
-
-
-def _threads(numbers: list[int]) -> str:
-    return (
-        f"{listed([str(number) for number in numbers])} {'thread' if numbers == [1] else 'threads'}"
-    )
 
 
 def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
@@ -165,4 +118,3 @@ def _with_states(
 
 
 TABLES: dict[str, Callable[[Statement], str]] = {"by-threads": _by_threads}
-"""The functions of these generated results, by kind."""

@@ -6,14 +6,14 @@ import tomllib
 
 import polars as pl
 
-from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
+from sweep_analysis.draw.forest_plots import Part, forest
+from sweep_analysis.draw.plots import QUANTITIES
 from sweep_analysis.read.labels import count, listed, with_panel
 from sweep_analysis.report.hosts import HOSTS
 from sweep_analysis.report.statement import Made, Statement, host
 from sweep_analysis.say.comparison import threads_of
 
 NANOSECONDS = 1000.0
-"""Costs of at least this many nanoseconds are written in microseconds."""
 
 
 def forest_of(asked: Statement) -> Made:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import capital, count, listed, percent, with_panel
+from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.report.statement import Statement
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats import published
-from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
-
-MOST_NAMED = 4
-"""If more cost parameters flip the sign of a comparison, the text has only their number; the report names them."""
 
 
 def _validated(asked: Statement) -> str:
@@ -72,13 +66,13 @@ def _published(asked: Statement) -> str:
     )
     few = f"; {untold} have too few seeds to show two modes" if untold else ""
     sentence = (
-        f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.threshold.factor:g} of what was published (the threshold is {told.threshold.share:.0%}), {right} of {pairs} pairs "
-        f"of a series have the published order, and {gains} of {seen.height} programs have the published sign (the "
-        f"threshold is all of both). {rest}{few}. {every.height - rows.height} further figures and "
-        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
+        f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} simulated figures are within a factor of "
+        f"{told.threshold.factor:g} of the published ones; the threshold is {told.threshold.share:.0%}. {right} of {pairs} pairs "
+        f"of a series have the published order, and {gains} of {seen.height} programs have the published sign; the "
+        f"threshold is all of both. {rest}{few}. {every.height - rows.height} further figures and "
+        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong. Of these, "
         f"{every.filter(~is_scored, 'is_met').height} and "
-        f"{observed.filter(~is_scored, 'is_right').height} of them would be met."
+        f"{observed.filter(~is_scored, 'is_right').height} would be met."
     )
     how = pl.DataFrame(
         {
@@ -122,7 +116,6 @@ def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _score(score: published.Score) -> dict[str, str]:
-    """Scores as texts, by name."""
     near = {}
     for factor, met, constant in zip(published.FACTORS, score.within, score.constant, strict=True):
         near[f"within {factor:g}"] = _of(met, score.figures)
@@ -140,7 +133,6 @@ def _of(part: int, whole: int) -> str:
 
 
 def _figures(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per figure."""
     simulated = pl.col("simulated").list.eval(
         pl.element().map_elements(_digits, return_dtype=pl.String)
     )
@@ -191,64 +183,7 @@ def _digits(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _sensitivity(asked: Statement) -> str:
-    """Changes of a branch that hold under every cost parameter of a machine, and those that flip.
-
-    Words: the baseline, the branch.
-    """
-    against, branch = asked.words
-    if asked.sweep.baseline != against:
-        raise asked.refused(
-            f"the baseline of the sweep is `{asked.sweep.baseline}`", "name that branch first"
-        )
-    rows = with_panel(asked.sweep.sensitivity).filter(branch=branch, quantity="time")
-    if rows.is_empty():
-        raise asked.refused(
-            f"no cost parameter was changed for `{branch}`",
-            "sweep `--experiment sensitivity` with that branch",
-        )
-    tested = rows.filter(~pl.col("is_bimodal"))
-    small = math.log1p(LEAST_SIMULATED)
-    whole = tested.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
-    groups = {
-        "takes less time under all changes on": whole.filter(pl.col("log") <= -small),
-        "takes more time under all changes on": whole.filter(pl.col("log") >= small),
-        f"differs by less than {LEAST_SIMULATED:.0%} under all changes on": whole.filter(
-            pl.col("log").abs() < small
-        ),
-        "depends on a cost parameter on": tested.filter(pl.col("flips") != ""),
-    }
-    told = [
-        f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
-        for what, of in groups.items()
-        if of.height
-    ]
-    states = rows.filter("is_bimodal")
-    rest = (
-        f" Not tested, because bimodal: {listed(states['workload'].to_list())}."
-        if states.height
-        else ""
-    )
-    changed = count(
-        int(rows.select(pl.col("prices").max()).item()),
-        "change of a cost parameter",
-        "changes of cost parameters",
-    )
-    sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
-    return f"{sentence}{rest} {capital(asked.sources())}."
-
-
-def _ranged(row: dict[str, Any]) -> str:
-    threads = count(row["threads"], "thread")
-    by = row["flips"].replace("*0.5", " halved").replace("*2", " doubled").split(", ")
-    named = ", ".join(by) if len(by) <= MOST_NAMED else f"{len(by)} of them"
-    turned = f", by {named}" if row["flips"] else ""
-    return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
-
-
 VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "validated": _validated,
     "published": _published,
-    "sensitivity": _sensitivity,
 }
-"""The functions of these generated results, by kind."""

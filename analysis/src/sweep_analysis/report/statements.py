@@ -3,8 +3,7 @@
 A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
 module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`; `SWEEP` is a name below
 `results/sweeps` or its beginning; some kinds take several sweeps, and some none. Other words follow the
-sweeps. A long table is folded; the word `open` keeps it open. The words `fixed` and `dynamic` choose one
-mode of the CPU frequency. Without line breaks around it, the text is a part of a sentence or of a table
+sweeps. A long table is folded; the word `open` keeps it open. Without line breaks around it, the text is a part of a sentence or of a table
 row.
 """
 
@@ -41,7 +40,6 @@ _STATEMENT = re.compile(
     re.DOTALL,
 )
 _OPEN = "open"
-_MODES = ("dynamic", "fixed")
 _SWEEP = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")
 
 _NO_PROSE = re.compile(
@@ -80,12 +78,9 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
     if not named and kind not in WITHOUT_SWEEPS:
         remedy = "write its name as in results/sweeps, such as `2026-01-31T120000Z`"
         raise InputError(where, f"`{kind}` needs a sweep", remedy)
-    modes = [word for word in words if word in _MODES]
-    rest = [word for word in words if word not in (_OPEN, *_MODES, *named)]
+    rest = [word for word in words if word not in (_OPEN, *named)]
     sweeps = [_analysis(find_sweep(Path(name))) for name in named]
-    return kind, Statement(
-        where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis
-    )
+    return kind, Statement(where, folder, sweeps, rest, _OPEN in words, _analysis)
 
 
 def made(file: Path) -> dict[Path, str]:

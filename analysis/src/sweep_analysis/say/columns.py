@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 GAP = "  "
-"""The space between columns in a terminal."""
 
 MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
-"""Begin and end of a marked cell."""
 
 NARROWEST = 12
 """Minimum width of a column of words in characters; a narrower column would have one word per line."""
@@ -77,7 +75,7 @@ def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[
 
 
 def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> list[int]:
-    """Widths that fit the texts, but together no more than the terminal's.
+    """Widths of columns that fit the texts and, together, the terminal.
 
     If needed, the widest column of words becomes narrower; its texts are broken at spaces and dashes.
     """

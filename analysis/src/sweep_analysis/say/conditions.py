@@ -60,7 +60,6 @@ def _frequency(good: pl.DataFrame) -> str:
 
 
 def _ends(values: pl.Series) -> tuple[Any, Any]:
-    """The smallest and the largest value; None if there are none."""
     return values.min(), values.max()
 
 

@@ -49,8 +49,8 @@ def headline_lines(decisions: Decisions) -> list[str]:
     asked = f"{count(tested.height, 'comparison')}, corrected together"
     if claims.is_empty():
         none = (
-            f"No branch differs significantly from {baseline} over all programs, on one program or at one thread "
-            f"count, in wall time, CPU time or latency ({asked}){detectable_of(tested)}.{rest}"
+            f"No branch differs significantly from {baseline} in wall time, CPU time or latency. "
+            f"Tested: {asked}{detectable_of(tested)}.{rest}"
         )
         return [none]
     told = []

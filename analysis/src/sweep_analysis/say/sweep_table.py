@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import textwrap
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import polars as pl
 
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Request, experiment_of, request_of
+from sweep_analysis.read.request import Request, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
 from sweep_analysis.say.cautions import voids
-from sweep_analysis.say.changes import changes
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
@@ -29,10 +27,6 @@ from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
 
 Row = dict[str, Any]
-
-MOST_NAMED = 2
-"""Maximum number of branches whose shares are on one line. More branches share one total if all are right, else
-have a line each."""
 
 WIDTH = 80
 """Width in characters of the lines that explain a table."""
@@ -51,11 +45,6 @@ class SweepTable:
             self._times = trial_times(sweep).collect()
             self.rows = medians(sweep, self.asked, self._times)
 
-    @property
-    def is_of_one_branch(self) -> bool:
-        """Whether only one branch ran, so that there is no comparison."""
-        return len(self.asked.names) == 1
-
     def decisions(self) -> list[str]:
         """The results and the limits of the sweep, a sentence or two each; empty without a comparison."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
@@ -70,79 +59,52 @@ class SweepTable:
         """The table, the conditions, the decisions."""
         rows = self.rows.to_dicts()
         if self.asked.is_about_answers:
-            return _shares(rows)
-        body = _alone(rows, look) if self.is_of_one_branch else self._compared(rows, look)
+            return _agreements(rows, look)
         foot = conditions(self.sweep)
-        body += f"\n```text\n{foot}```\n" if look.is_markdown else f"\n{foot}"
+        text = self._tables(rows, look) + (
+            f"\n```text\n{foot}```\n" if look.is_markdown else f"\n{foot}"
+        )
         told = [
             textwrap.fill(line, look.columns or WIDTH, break_on_hyphens=False)
             for line in self.decisions()
         ]
-        return body + ("\n" + "\n".join(told) + "\n" if told else "")
+        return text + ("\n" + "\n".join(told) + "\n" if told else "")
 
-    def _compared(self, rows: list[Row], look: Look) -> str:
-        """A heading for each workload, mode and placement; below it a table for each thread count."""
-        width = max((len(row["branch"]) for row in rows), default=0)
-        machine = f"simulated {self.sweep.machine}: " if self.sweep.machine else ""
+    def _tables(self, rows: list[Row], look: Look) -> str:
+        """A table for each workload, size, mode and placement, with a row for each branch at each thread count."""
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in rows:
+            place = tuple(row[name] for name in ("workload", "size", "mode", "placement"))
+            groups.setdefault(place, []).append(row)
         text = ""
-        for _, place in groupby(
-            rows, lambda it: (it["workload"], it["parameters"], _condition(it))
-        ):
-            here = list(place)
-            named = [f"{machine}{here[0]['workload']}", f"size {here[0]['size']}"]
-            named += [here[0]["parameters"]] if here[0]["parameters"] else []
+        for (workload, size, mode, placement), these in groups.items():
+            title = (
+                f"simulated {self.sweep.machine}: {workload}" if self.sweep.machine else workload
+            )
             # A program of the user has one size, and nobody places its workers.
-            named = named[:1] if is_of_user(self.sweep) else [*named, _condition(here[0])]
-            text += look.heading(", ".join(named), 2)
-            for (program, threads), group in groupby(
-                here, lambda it: (it["program"], it["threads"])
-            ):
-                these = list(group)
-                if program == SEQUENTIAL:
-                    text += f"\nsequential program: {_time(these[0]['median_ns']) or 'failed'}\n\n"
-                    continue
-                crowd = ", more than CPUs" if these[0]["oversubscribed"] else ""
-                text += look.heading(f"{threads} thread{'s' * (threads != 1)}{crowd}", 3)
-                text += _of_branches(these, width, look) + "\n"
-        return text + self._legend() + self._changes(look)
-
-    def _changes(self, look: Look) -> str:
-        """Improvements and regressions, unless the experiment tests no branch, or there is one program.
-
-        They count and average configurations, and one program has hardly any.
-        """
-        experiment = experiment_of(self.sweep)
-        has_own_figure = experiment is not None and experiment.has_own_figure
-        if len(self.asked.branches) == 1 or has_own_figure or is_of_user(self.sweep):
-            return ""
-        told = changes(self._decided, look)
-        return f"\n{told.rstrip()}\n" if told else ""
+            if not is_of_user(self.sweep):
+                title += f", size {size}, {mode} frequency, workers {placement}"
+            text += look.heading(title, 2) + _table(these, look) + "\n"
+        return text + self._legend()
 
     def _legend(self) -> str:
-        baseline, twin = self.asked.names[:2]
-        is_control = twin == self.sweep.twin
-        again = (
-            f" {twin} is the A/A control, {baseline} run twice: its ratios are noise."
-            if is_control
-            else ""
-        )
         text = (
-            "time: median of the trials' medians. CPU time: that of all threads together; it comes first if a "
-            f"clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{again}"
+            "time: median of the trials' medians. CPU time: that of all threads together; it comes first if a clock "
+            "paces the program."
         )
+        if len(self.asked.names) > 1:
+            text += f" ratio: over {self.asked.names[0]}'s, paired inside blocks; below 1 is less."
+        if self.sweep.twin in self.asked.names:
+            text += f" {self.sweep.twin} is the A/A control: its ratios are noise."
         if self.rows["speed_up"].count():
-            text += " speed-up: the sequential program's time over this one's."
+            text += " speed-up: the time of the sequential program (seq.) over this one's."
+        if self.rows["oversubscribed"].any():
+            text += " *: more threads than CPUs."
         return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
 
 
 def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
-    experiment = experiment_of(sweep)
     lines = [f"{sweep.label}."] if sweep.machine else voids(sweep)
-    if experiment is not None and experiment.has_own_figure:
-        return [
-            *lines,
-            f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
-        ]
     found = recommendation(decisions)
     failing = [sentence for sentence in found.hurts if " fails on " in sentence]
     if is_of_user(sweep):
@@ -155,108 +117,71 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
     lines += failing
     least = (
         f"No difference under {LEAST_SIMULATED * 100:.0f} % is significant. This is one machine, whose cost parameters "
-        "are in part guesses: sweep with `--box` to learn on which share of machines a sign holds, and state no size."
+        "are in part guesses, so state no size. Sweep with `--box` to learn on which share of machines a sign holds."
     )
     return [*lines, least] if sweep.machine else lines
 
 
-def _of_branches(rows: list[Row], width: int, look: Look) -> str:
-    """A row for each branch; CPU time comes first if a clock paces the program."""
-    wall = [Column("time", least=7), Column("ratio", least=6)]
-    cpu = [Column("CPU time"), Column("CPU ratio")]
-    is_paced = rows[0]["paced"]
-    columns = [
-        Column("branch", is_number=False, least=width),
-        *(cpu + wall if is_paced else wall + cpu),
-        Column("speed-up"),
-    ]
-    has_speed_up = any(row["speed_up"] is not None for row in rows)
-    columns = columns if has_speed_up else columns[:-1]
-    cells = []
-    for row in rows:
-        of_wall = [_time(row["median_ns"]), _three(row["ratio"])]
-        of_cpu = [_time(row["cpu_ns"]), _three(row["cpu_ratio"])]
-        times = of_cpu + of_wall if is_paced else of_wall + of_cpu
-        cells.append([row["branch"], *times, *([_three(row["speed_up"])] if has_speed_up else [])])
-    return _with_failures(columns, cells, rows, look)
-
-
-def _alone(rows: list[Row], look: Look) -> str:
-    """A table for each workload, mode and placement, with a row for each set of parameters and thread count.
-
-    A branch that ran alone has no ratios; the reader compares its rows.
-    """
-    order = list(dict.fromkeys(row["workload"] for row in rows))
-    conditions = list(dict.fromkeys(_condition(row) for row in rows))
-
-    def place(row: Row) -> tuple[int, int]:
-        return order.index(row["workload"]), conditions.index(_condition(row))
-
-    text = ""
-    for _, group in groupby(sorted(rows, key=place), place):
-        these = list(group)
-        row = these[0]
-        title = f"{row['workload']}, size {row['size']}, {row['branch']}, {_condition(row)}"
-        text += look.heading(title, 2) + ("" if look.is_markdown else "\n")
-        settings = [dict(word.split("=", 1) for word in it["parameters"].split()) for it in these]
-        names = sorted({name for own in settings for name in own})
-        columns = [Column(name, is_number=False) for name in [*names, "threads"]]
-        columns += [Column("time", least=7), Column("CPU time", least=7), Column("speed-up")]
-        cells = [
-            [
-                *(own.get(name, "") for name in names),
-                _threads(it),
-                _time(it["median_ns"]),
-                _time(it["cpu_ns"]),
-                _three(it["speed_up"]),
-            ]
-            for it, own in zip(these, settings, strict=True)
-        ]
-        text += _with_failures(columns, cells, these, look) + "\n"
-    text += "time: median of the trials' medians. CPU time: that of all threads together.\n"
-    text += "speed-up: the sequential program's time over the row's time."
-    text += "\n*: more threads than CPUs." if any(row["oversubscribed"] for row in rows) else ""
-    return text + "\n"
-
-
-def _with_failures(
-    columns: list[Column], cells: list[list[str]], rows: list[Row], look: Look
-) -> str:
-    """The table, with a last column where trials failed."""
-    marked = {number for number, row in enumerate(rows) if row["failed"]}
-    if marked:
-        columns = [*columns, Column("failed", is_number=False)]
-        told = [
+def _table(rows: list[Row], look: Look) -> str:
+    """Times and ratios by parameters, threads and branch; CPU time comes first if a clock paces the program."""
+    settings = [dict(word.split("=", 1) for word in row["parameters"].split()) for row in rows]
+    names = sorted({name for own in settings for name in own})
+    words = [{**own, "threads": _threads(row)} for own, row in zip(settings, rows, strict=True)]
+    if len({row["branch"] for row in rows}) > 1:
+        for own, row in zip(words, rows, strict=True):
+            own["branch"] = "" if row["program"] == SEQUENTIAL else row["branch"]
+    numbers: dict[str, list[str]] = {
+        "time": [_time(row["median_ns"]) for row in rows],
+        "ratio": [_three(row["ratio"]) for row in rows],
+        "CPU time": [_time(row["cpu_ns"]) for row in rows],
+        "CPU ratio": [_three(row["cpu_ratio"]) for row in rows],
+        "speed-up": [_three(row["speed_up"]) for row in rows],
+        "failed": [
             f"{row['failed']} of {row['failed'] + row['trials']}" if row["failed"] else ""
             for row in rows
+        ],
+    }
+    order = list(numbers)
+    order = [*order[2:4], *order[:2], *order[4:]] if rows[0]["paced"] else order
+    shown = [name for name in order if any(numbers[name])]
+    heads = [*names, *(name for name in ("threads", "branch") if name in words[0])]
+    cells = [
+        [*(own.get(name, "") for name in heads), *(numbers[name][at] for name in shown)]
+        for at, own in enumerate(words)
+    ]
+    columns = [*(Column(name, is_number=False) for name in heads), *map(Column, shown)]
+    return table(columns, cells, look, {at for at, row in enumerate(rows) if row["failed"]})
+
+
+def _agreements(rows: list[Row], look: Look) -> str:
+    """A row for each program, set of ignored parameters and branch, and the number of proven rows."""
+    heads = (
+        "workload",
+        "instance",
+        "way",
+        "branch",
+        "expected",
+        "agree",
+        "hung",
+        "failed",
+        "proven",
+    )
+    cells = [
+        [
+            *(row[name] for name in heads[:4]),
+            row["expected"] or "no single answer",
+            f"{row['agreeing']}/{row['trials']}",
+            str(row["hung"]),
+            str(row["failed"]),
+            "yes" if is_proven(row) else "NO",
         ]
-        cells = [[*line, what] for line, what in zip(cells, told, strict=True)]
-    return table(columns, cells, look, marked)
-
-
-def _shares(rows: list[Row]) -> str:
-    """A heading for each sequential program, a line for each set of ignored parameters, a share for each branch."""
-    width = max((len(row["way"]) for row in rows), default=0)
-    programs = dict.fromkeys((row["workload"], row["instance"]) for row in rows)
-    text = ""
-    for workload, instance in programs:
-        own = [row for row in rows if (row["workload"], row["instance"]) == (workload, instance)]
-        expected = own[0]["expected"] or "no single answer"
-        text += f"{workload} {instance}\nthe sequential program gives: {expected}\n\n"
-        for way, group in groupby(own, lambda it: it["way"]):
-            these = list(group)
-            if len(these) > MOST_NAMED and all(is_proven(row) for row in these):
-                trials = sum(row["trials"] for row in these)
-                told = f"{len(these)} branches {trials}/{trials}"
-            else:
-                between = f"\n  {'':{width}}   " if len(these) > MOST_NAMED else "   "
-                told = between.join(_share(row) for row in these)
-            text += f"  {way:{width}}   {told}\n"
-        text += "\n"
-    proven, trials = sum(is_proven(row) for row in rows), sum(row["trials"] for row in rows)
-    return text + (
-        f"{sum(row['agreeing'] for row in rows)} of {trials} trials give the sequential program's answer; "
-        f"{proven} of {len(rows)} rows are proven\n"
+        for row in rows
+    ]
+    columns = [Column(name, is_number=name in ("agree", "hung", "failed")) for name in heads]
+    marked = {at for at, row in enumerate(rows) if not is_proven(row)}
+    return table(columns, cells, look, marked) + (
+        f"\nagree: trials that give the sequential program's answer. {sum(map(is_proven, rows))} of {len(rows)} "
+        "rows are proven: all their trials agree.\n"
     )
 
 
@@ -265,23 +190,9 @@ def is_proven(row: Row) -> bool:
     return row["expected"] is not None and 0 < row["trials"] == row["agreeing"]
 
 
-def _share(row: Row) -> str:
-    """The share of agreeing trials, such as `3/4`, and how the other trials ended."""
-    others = row["trials"] - row["agreeing"] - row["hung"] - row["failed"]
-    # Without the sequential program's answer, no answer can be checked.
-    is_wrong = row["trials"] == 0 or row["expected"] is None or others > 0
-    ended = ", ".join(f"{row[how]} {how}" for how in ("hung", "failed") if row[how])
-    share = f"{row['branch']} {row['agreeing']}/{row['trials']}"
-    return share + (" WRONG" if is_wrong else "") + (f" ({ended})" if ended else "")
-
-
-def _condition(row: Row) -> str:
-    return f"{row['mode']} frequency, workers {row['placement']}"
-
-
 def _threads(row: Row) -> str:
     if row["program"] == SEQUENTIAL:
-        return "sequential"
+        return "seq."
     return f"{row['threads']}{'*' if row['oversubscribed'] else ''}"
 
 

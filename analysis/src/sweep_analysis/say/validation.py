@@ -54,7 +54,7 @@ def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
     left_out = f" Not tested, because bimodal: {count(rest, 'configuration')}." if rest else ""
     return (
         f"**Validation {'passed' if passes else 'failed'}**: in {count(certain.height, 'configuration')} the measured "
-        f"95 % interval of a branch's change against `{baseline}` excludes 0; the simulation has the sign right in {right} "
-        f"of them (the threshold is all). The simulated ratio is within {NEAR:.0%} of the measured ratio in {near} of "
-        f"{count(tested.height, 'configuration')} (the threshold is {THRESHOLD:.0%}).{left_out}"
+        f"95 % interval of a branch's change against `{baseline}` excludes 0. The simulation has the sign right in {right} "
+        f"of them; the threshold is all. The simulated ratio is within {NEAR:.0%} of the measured ratio in {near} of "
+        f"{count(tested.height, 'configuration')}; the threshold is {THRESHOLD:.0%}.{left_out}"
     )

@@ -32,7 +32,6 @@ SHAPES = {
 """Shape of a point by its kind."""
 
 PANEL = (170, 140)
-"""Width and height of a panel in pixels."""
 
 MOST_LETTERS = 24
 """With more letters below a panel, the labels of its axis are vertical."""

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
+from sweep_analysis.read.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import ANSWERS, Experiment
-from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
+from sweep_analysis.read.request import Experiment
+from sweep_analysis.read.schema import PARALLEL, WORDS
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit, of_builds
@@ -53,9 +53,6 @@ FIGURES = {
 }
 """Titles of both axes, by the figure's name in `experiments.toml`."""
 
-DIFFERENCE = ": more than the reference, %"
-"""Suffix of a place of the message board that has differences from the reference."""
-
 _WAYS_OF_A_BOARD = {
     "pool": "own (here: the pool)",  # the committed points have these names
     "threads": "reference (here: a thread for each client)",
@@ -80,21 +77,17 @@ _RATES = {
     "reads_per_second": "read",
     "requests_per_thread_per_second": "per thread",
 }
-_OPENING = r"^service_part_(\d+)_max$"
-"""The longest service time in each part of a run, by order of requests."""
 
 
 def points(analysis: Analysis | None, experiment: Experiment) -> pl.DataFrame:
     """The points of an experiment: the measured ones, if `analysis` is given, and the published ones.
 
-    Out: rows of `POINTS`; of an experiment about correctness, rows of `answers`.
+    Out: rows of `POINTS`.
     """
     figure = experiment.figure
-    if figure == ANSWERS and analysis is not None:
-        return answers(analysis.sweep, experiment)
     known = published(experiment.name)
     if analysis is None or figure not in FIGURES:
-        return _with_differences(known)
+        return known
     if figure == "speedup-by-words":
         measured = _speedups(analysis.speedups)
     elif figure == LOSS:
@@ -108,7 +101,9 @@ def points(analysis: Analysis | None, experiment: Experiment) -> pl.DataFrame:
     here = measured.with_columns(pl.lit(HERE).alias("origin"), pl.lit("measured").alias("kind"))
     ends = [pl.col(name).fill_nan(None) for name in ("low", "high")]
     rows = here.select(POINTS.names()).cast(POINTS).with_columns(ends)
-    return _with_differences(pl.concat([rows, known]))
+    return pl.concat([rows, known]).sort(
+        "origin", "place", "panel", "way", "branch", pl.col("x").str.len_chars(), "x"
+    )
 
 
 def published(experiment: str) -> pl.DataFrame:
@@ -121,18 +116,13 @@ def published(experiment: str) -> pl.DataFrame:
 
 
 def beside(points: pl.DataFrame) -> pl.DataFrame:
-    """Published and measured numbers of the same point.
-
-    For the message board, only differences from its reference are compared, because the study's two
-    implementations are other programs than ours. Bounds have no rows.
-    """
-    is_rate = pl.col("place").str.ends_with(" harness")
-    known = points.filter(~is_rate, pl.col("kind") != "bound", origin=PUBLISHED)
+    """Published and measured numbers of the same point. Bounds have no rows."""
+    known = points.filter(pl.col("kind") != "bound", origin=PUBLISHED)
     here = points.filter(origin=HERE)
-    met = known.select(*PLACE, "kind", published="value").join(
+    met = known.select(*PLACE, published="value").join(
         here.select(*PLACE, "branch", "low", "high", measured="value"), on=PLACE
     )
-    columns = [*PLACE, "published", "kind", "branch", "measured", "low", "high"]
+    columns = [*PLACE, "published", "branch", "measured", "low", "high"]
     return met.select(columns).sort([*PLACE, "branch"])
 
 
@@ -150,53 +140,6 @@ def orders(points: pl.DataFrame) -> tuple[int, int, int]:
     apart = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
     same = (apart["value"] < apart["value_2"]) == (apart["there"] < apart["there_2"])
     return int(same.sum()), apart.height - int(same.sum()), pairs.height - apart.height
-
-
-def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
-    """Whether every configuration gave the sequential program's answer on the same instance.
-
-    Out: one row per branch and set of parameters: `workload`, `parameters`, `branch`, `trials`,
-         `agreeing`, `answer`.
-    """
-    instance = pl.col("parameters").map_elements(
-        lambda text: without(text, experiment.sequential_ignores), return_dtype=pl.String
-    )
-    frame = sweep.trials.collect().with_columns(instance.alias("instance"))
-    place = ["workload", "size", "instance", "input"]
-    known = (
-        frame.filter(program=SEQUENTIAL, outcome="ok")
-        .group_by(place)
-        .agg(pl.col("answer").first().alias("expected"), pl.col("answer").n_unique().alias("all"))
-        .filter(all=1)
-    )
-    agrees = (pl.col("outcome") == "ok") & (pl.col("answer") == pl.col("expected"))
-    return (
-        frame.filter(program=PARALLEL)
-        .join(known, on=place, how="left", nulls_equal=True)
-        .group_by("workload", "parameters", "branch")
-        .agg(
-            trials=pl.len().cast(pl.Int64),
-            agreeing=agrees.fill_null(value=False).sum().cast(pl.Int64),
-            answer=pl.col("expected").first(),
-        )
-        .sort("workload", "parameters", "branch")
-    )
-
-
-def _with_differences(points: pl.DataFrame) -> pl.DataFrame:
-    """Sort points, and add the difference of a message board from its reference where both have a value."""
-    place = ["origin", "branch", "place", "panel", "x"]
-    own, reference = (points.filter(way=_WAYS_OF_A_BOARD[way]) for way in ("pool", "threads"))
-    both = own.join(reference.select(*place, under="value"), on=place, nulls_equal=True)
-    none = [pl.lit(None, pl.Float64).alias(name) for name in ("low", "high")]
-    differences = both.with_columns(
-        pl.concat_str("place", pl.lit(DIFFERENCE)).alias("place"),
-        (100 * (pl.col("value") / pl.col("under") - 1)).alias("value"),
-        *none,
-    )
-    return pl.concat([points, differences.select(POINTS.names())]).sort(
-        "origin", "place", "panel", "way", "branch", pl.col("x").str.len_chars(), "x"
-    )
 
 
 def _placed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -303,7 +246,7 @@ def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
     )
 
 
-def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
+def _means(sweep: Sweep, place: list[pl.Expr | str]) -> pl.DataFrame:
     """Mean of each metric over a configuration's trials, with a 95 % interval of Student's t.
 
     Trials are independent processes. Out: columns of `place`, `branch`, `metric`, `value`, `low`,
@@ -328,7 +271,6 @@ def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
 
 
 def _service(sweep: Sweep) -> pl.DataFrame:
-    """Times of a key-value server, in ms."""
     is_napping = parameter("empty") == "sleep-250ms"
     lock_free = pl.when(is_napping).then(pl.lit("lock-free sleeping 250 ms"))
     queue = (
@@ -338,33 +280,18 @@ def _service(sweep: Sweep) -> pl.DataFrame:
         .then(pl.lit("regular"))
         .otherwise(lock_free.otherwise(pl.lit("lock-free")))
     )
-    requests = parameter("sessions").cast(pl.Int64) * parameter("requests").cast(pl.Int64)
-    means = _means(
-        sweep,
-        [
-            pl.format("{}, {}", queue, parameter("store")).alias("way"),
-            pl.col("threads").cast(pl.String).alias("threads"),
-            (requests // parameter("parts").cast(pl.Int64)).alias("requests"),
-        ],
-    )
-    part = pl.col("metric").str.extract(_OPENING).cast(pl.Int64)
+    means = _means(sweep, [pl.format("{}, {}", queue, parameter("store")).alias("way"), "threads"])
     known = pl.DataFrame(
         [(metric, *place) for metric, place in _TIMES.items()],
         schema=["metric", "place", "panel"],
         orient="row",
     )
-    named = means.join(known, on="metric").with_columns(pl.col("threads").alias("x"))
-    opening = means.filter(part.is_not_null()).with_columns(
-        pl.lit("the longest request of each part of a run, in order").alias("place"),
-        pl.format("{} handlers", "threads").alias("panel"),
-        (part * pl.col("requests")).cast(pl.String).alias("x"),
-    )
     milliseconds = [pl.col(name) / 1e6 for name in ("value", "low", "high")]
-    return pl.concat([named, opening.select(named.columns)]).with_columns(milliseconds)
+    x = pl.col("threads").cast(pl.String).alias("x")
+    return means.join(known, on="metric").with_columns(x, *milliseconds)
 
 
 def _board(sweep: Sweep) -> pl.DataFrame:
-    """Requests a second of a message board."""
     is_second = parameter("harness") == "long-lines"
     place = [
         pl.when(is_second).then(pl.lit("second harness")).otherwise(pl.lit("own harness")),
