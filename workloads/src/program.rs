@@ -11,8 +11,8 @@ use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
 
-/// Exit code if the result cannot be written: the runner's code for a host that fails.
-const HOST_FAILED: u8 = 4;
+/// Exit code of a host that fails: output is lost, or a thread cannot start.
+pub const HOST_FAILED: u8 = 4;
 
 /// Reads one [`Request`] line from standard input and prints one line on standard output. That is
 /// an [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal).

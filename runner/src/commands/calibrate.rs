@@ -140,14 +140,13 @@ const LIMIT: Duration = Duration::from_mins(10);
 struct Unit {
     name: &'static str,
     workload: &'static str,
-    size: &'static str,
 }
 
 impl Unit {
     /// The request for the sequential program, on the host or on a machine.
     fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
-            size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
+            size: if care.is_tiny { "tiny" } else { "small" }.to_owned(),
             program: Program::Sequential,
             warmup_iterations: u32::from(machine.is_none()),
             iterations: if machine.is_none() {
@@ -262,16 +261,12 @@ fn units(programs: Programs) -> Vec<Unit> {
             continue;
         };
         // If workloads share a unit, takes the one that does nothing else.
-        if name == "steps" && workload.name != "grain" {
+        if name == "steps" && workload.name != "two-busy-workers" {
             continue;
         }
-        // The machine adds the cost of memory accesses itself, so this must be the time of sums in
-        // a cache.
-        let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
             workload: &workload.name,
-            size,
         });
     }
     units.into_values().collect()

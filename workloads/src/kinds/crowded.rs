@@ -44,11 +44,7 @@ static LOADS: &[Load] = &[
     },
 ];
 
-/// Prepares the workload `crowded`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let load = Load::find(setup.values.word("load"));
     let values = load.values(setup.values.whole("rounds"))?;
     // Computes the known answers before the hogs take CPU time.

@@ -26,11 +26,7 @@ const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3,
 /// input.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
-/// Prepares the workload `decode`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let mut random = Random::new(setup.seed);
     let width = values.count("width");

@@ -12,11 +12,7 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `fib-join`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(OneNumber::new(Fibonacci(setup.values.whole("n")))))
 }
 

@@ -17,11 +17,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `life`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (rows, columns) = (values.count("rows"), values.count("columns"));
     let mut random = Random::new(setup.seed);

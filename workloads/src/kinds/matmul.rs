@@ -17,11 +17,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// cache.
 const TILE_SIDE: usize = 32;
 
-/// Prepares the workload `matmul`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let side = 1 << setup.values.count("log2-side");
     let mut random = Random::new(setup.seed);
     let mut matrix = || {

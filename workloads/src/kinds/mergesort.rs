@@ -18,11 +18,7 @@ const INSERTION_LENGTH: usize = 20;
 /// guess: each element moves past 25 % of the others.
 const INSERTION_COST: u64 = 4;
 
-/// Prepares the workload `mergesort`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
         .keys_with_positions(elements)

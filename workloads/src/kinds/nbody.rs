@@ -19,11 +19,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `nbody`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let mut vector = || Vector([(); 3].map(|()| random.unit()));
     let initial: Vec<Body> = (0..setup.values.whole("bodies"))

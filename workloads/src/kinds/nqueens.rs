@@ -33,14 +33,7 @@ const SOLUTIONS: [u64; 18] = [
     666_090_624,
 ];
 
-/// Prepares the workload `nqueens`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
     let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
     Ok(Box::new(OneNumber::new(Board {

@@ -11,11 +11,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `par-sort`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
         .keys_with_positions(elements)

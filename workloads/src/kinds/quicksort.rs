@@ -18,11 +18,7 @@ const INSERTION_LENGTH: usize = 20;
 /// The cost of an element that insertion sorts, relative to one that is partitioned. A guess.
 const INSERTION_COST: u64 = 3;
 
-/// Prepares the workload `quicksort`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let original: Vec<u32> = (0..setup.values.count("elements"))
         .map(|_| (random.word() >> 32) as u32)

@@ -10,11 +10,7 @@ use protocol::Refusal;
 use crate::machine::add_cost;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `scope-spawn`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let slots = vec![0; setup.values.count("spawns")];
     Ok(Box::new(Jobs {
         slots,

@@ -13,11 +13,7 @@ use crate::workload::{Instance, Setup};
 
 const FAN_OUT: usize = 10;
 
-/// Prepares the workload `skynet`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
     Ok(Box::new(OneNumber::new(
         match setup.values.word("children") {

@@ -11,14 +11,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `sum`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let repeats = setup.values.whole("repeats");
     Ok(Box::new(OneNumber::new(Passes::new(setup, repeats))))
 }

@@ -12,11 +12,7 @@ use rayon::prelude::*;
 use crate::random::{Random, mix};
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `sumcheck`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let length = 1 << setup.values.whole("rounds");
     let mut table = || {

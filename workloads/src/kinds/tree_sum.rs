@@ -12,11 +12,7 @@ use crate::kinds::one_number::{OneNumber, Problem, repeat};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `tree-sum`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let nodes = setup.values.whole("nodes");
     let tree = plant(1, nodes);
     Ok(Box::new(OneNumber::new(Sums {

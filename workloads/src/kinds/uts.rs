@@ -37,15 +37,8 @@ const PUBLISHED: [(Tree, u64); 2] = [
     ),
 ];
 
-/// Prepares the workload `uts`. It ignores the trial's seed, because trees of equal parameters
-/// differ a thousandfold in size.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+/// It ignores the trial's seed, because trees of equal parameters differ a thousandfold in size.
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
     let law = match values.word("law") {

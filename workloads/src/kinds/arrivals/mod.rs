@@ -25,11 +25,7 @@ use crate::kinds::pacing::Gaps;
 use crate::kinds::series::{Pace, Requests, Series};
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `arrivals`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let (seed, values) = (setup.seed, setup.values);
     let microseconds = |name| Duration::from_micros(values.whole(name));
     let series = |requests, gaps, pace| Series {

@@ -26,11 +26,7 @@ use crate::kinds::series::{Pace, Request, Requests, Series};
 use crate::kinds::sum::Passes;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `complaints`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let microseconds = |name| Duration::from_micros(values.whole(name));
     let gaps = || Gaps::up_to(setup.seed, microseconds("gap-us"));

@@ -1,8 +1,7 @@
 //! `two-long-tasks`: a join of two halves of 5 ms each.
 //!
-//! If an idle worker takes the second half, the join takes 5 ms, otherwise 10 ms. This directly
-//! measures whether a second worker takes the second of two tasks. The metrics need at least two
-//! threads and two CPUs, and are left out otherwise.
+//! If an idle worker takes the second half, the join takes 5 ms, otherwise 10 ms. The metrics need
+//! at least two threads and two CPUs, and are left out otherwise.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -20,7 +19,7 @@ pub(super) struct LongTasks {
     task: Duration,
     /// Whether there is a second worker, and a second CPU for it.
     can_share: bool,
-    /// The number of halves that ran.
+    /// How many halves ran.
     ran: AtomicUsize,
     /// The joins of the current run.
     tally: Tally,
@@ -46,7 +45,7 @@ impl LongTasks {
         }
     }
 
-    /// Calls `join`, which runs both halves, and returns whether two threads ran them.
+    /// Calls `join`, which runs both halves and returns whether two threads ran them.
     fn meet(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) {
         let begun = Instant::now();
         let is_shared = join(self.task, &self.ran);
@@ -54,13 +53,12 @@ impl LongTasks {
     }
 }
 
-/// The results of joins.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     joins: u64,
-    /// The number of joins in which one thread ran both halves.
+    /// Joins in which one thread ran both halves.
     unshared: u64,
-    /// The number of joins that took longer than 1.5 times one half.
+    /// Joins that took longer than 1.5 times one half.
     doubled: u64,
     elapsed_ns: u64,
 }

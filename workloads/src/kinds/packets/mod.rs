@@ -26,11 +26,7 @@ use protocol::{Refusal, Values};
 use queued::{LockFree, Serves, UnderLock};
 use traffic::{Generator, Tally, Traffic};
 
-/// Prepares the workload `packets`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let strategy = setup.values.word("strategy");
     if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
         return Err(Refusal::new(format!(

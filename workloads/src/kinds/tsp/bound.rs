@@ -1,15 +1,14 @@
 //! Lower bounds: minimum spanning trees over costs that were adjusted once, at the root.
 //!
-//! Every round trip enters and leaves each city once. So a penalty on all roads at a city makes all
-//! round trips longer by twice that penalty, and the shortest stays the same. But it does change
-//! the cheapest *tree*, from which a lower bound is made. Held and Karp (1970, 1971) choose
-//! penalties that drive the cheapest tree towards two roads at each city. The bound then comes
-//! within about 1 % of the optimum. The search works in the adjusted costs alone.
+//! A penalty on all roads at a city makes every round trip longer by twice that penalty, so the
+//! shortest round trip stays the same. The cheapest tree changes. Held and Karp (1970, 1971) choose
+//! penalties that drive this tree towards two roads at each city; its cost is then a lower bound
+//! about 1 % below the optimum. The search works in the adjusted costs alone.
 
 use super::cities::Cities;
 
-/// Costs are whole numbers, in units of 1/[`SCALE`] of a length. So penalties can be fractions, and
-/// bounds are exact.
+/// Costs are whole numbers in units of 1/[`SCALE`] of a length, so that bounds are exact and
+/// penalties can be fractions.
 const SCALE: i64 = 1 << 8;
 
 /// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
@@ -48,9 +47,9 @@ impl Costs {
 
     /// Costs with penalties from a subgradient ascent towards round trips shorter than `target`.
     ///
-    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has
-    /// there. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that
-    /// remains, halved when the bound stops improving.
+    /// A step moves each penalty by the number of roads that the cheapest one-tree has there beyond
+    /// two. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that remains,
+    /// halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
         let mut penalties = vec![0.0_f64; count];
@@ -86,8 +85,7 @@ impl Costs {
     }
 
     /// The cheapest one-tree at `start`: a spanning tree of the others, and two roads to `start`.
-    /// Returns its cost less the surcharge, a lower bound for round trips, and the number of roads
-    /// at each city.
+    /// Returns its cost less the surcharge, and the number of roads at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
@@ -118,12 +116,10 @@ impl Costs {
         (cost - self.surcharge, degrees)
     }
 
-    /// How many cities there are.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The cost of the road between two cities.
     pub(super) fn between(&self, from: usize, to: usize) -> i64 {
         self.roads[from * self.count + to]
     }

@@ -18,7 +18,7 @@ pub(super) struct Cities {
 }
 
 impl Cities {
-    /// Cities at these points, each coordinate finite and at most [`MAX_COORDINATE`] from 0.
+    /// Each coordinate is at most [`MAX_COORDINATE`] from 0.
     pub(super) fn new(points: Vec<(f64, f64)>) -> Self {
         let distances = points
             .iter()
@@ -27,7 +27,6 @@ impl Cities {
         Self { points, distances }
     }
 
-    /// `count` cities drawn uniformly from a square.
     pub(super) fn random(count: usize, map: u64) -> Self {
         let mut random = Random::new(map);
         let mut coordinate = || random.below(SIDE + 1) as f64;
