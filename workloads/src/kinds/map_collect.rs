@@ -22,7 +22,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Hashes with fixed keys. The default hasher draws new keys for each process.
+/// Hashes with fixed keys; the default hasher draws new keys for each process.
 type Map = HashMap<u64, u64, BuildHasherDefault<DefaultHasher>>;
 
 struct Pairs {
@@ -31,14 +31,15 @@ struct Pairs {
     map: Map,
 }
 
-/// The cost of a pair's insertion, in units; computing a pair costs 1 unit. A guess.
+/// The cost of a pair's insertion by the sequential program, in units. Computing a pair costs 1
+/// unit. A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The same if the facade collects, which first puts the pairs into a list of vectors. Computed
-/// from the times of one thread and of the sequential program in sweep 2026-11-23T015755Z.
+/// The cost of an insertion after the facade's list of vectors. Computed from the times of one
+/// thread and of the sequential program in sweep 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
-/// A key, different for every index since mixing is a bijection, and its value.
+/// The keys differ, because mixing is a bijection.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
     add_cost(1);
     (mix(seed ^ mix(index)), index)
@@ -49,7 +50,6 @@ fn collect(seed: u64, count: u64) -> Map {
         .into_par_iter()
         .map(|index| pair(seed, index))
         .collect();
-    // The calling thread inserts all pairs.
     add_cost(COLLECTED_COST * count);
     map
 }
@@ -84,7 +84,6 @@ impl Instance for Pairs {
     }
 }
 
-/// A pair in one word, for the fingerprint.
 fn word((key, value): (u64, u64)) -> u64 {
     key ^ mix(value.wrapping_add(1))
 }

@@ -1,7 +1,4 @@
-//! `par-sort`: the facade's own parallel sorts.
-//!
-//! Most programs sort with these. The algorithm is the library's, so branches differ only in their
-//! pool.
+//! `par-sort`: the facade's own parallel sorts, with which most programs sort.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -24,16 +21,14 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// A sort of words with the key in the upper half.
 struct Sort {
     original: Vec<u64>,
     known: Sorted,
     values: Vec<u64>,
 }
 
-/// The cost of a key in the facade's stable sort, in units. The sequential sort is another
-/// algorithm, in which a key costs 1 unit. Measured with one thread: 2.2 to 3.1, less on a busier
-/// host. In unstable sorts a key costs about 1 unit.
+/// The cost of a key in the facade's stable sort, in units. A key of the other sorts costs about 1
+/// unit. Measured with one thread: 2.2 to 3.1.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {

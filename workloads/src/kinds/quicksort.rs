@@ -1,8 +1,7 @@
 //! `quicksort`: a sort whose partition is sequential, so that there is little parallelism at first.
 //!
-//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
-//! follow one another). So the parallelism is only about log2(n) / 2. On a large pool most threads
-//! are idle most of the time, and every wake-up lies on the critical path.
+//! Work is about 2 n ln n comparisons, the span about 2 n. So the parallelism is only about log2(n)
+//! / 2: on a large pool most threads are idle, and every wake-up lies on the critical path.
 
 use protocol::Refusal;
 
@@ -11,8 +10,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
-/// programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30).
 const INSERTION_LENGTH: usize = 20;
 
 /// The cost of an element that insertion sorts, relative to one that is partitioned. A guess.
@@ -92,8 +90,7 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
 }
 
 /// Reorders so that nothing before the returned index is greater than anything from it on. Both
-/// sides are non-empty; equal elements are spread over both, so that they cost no quadratic time.
-///
+/// sides are non-empty. Equal elements are spread over both, so that they cost no quadratic time.
 /// Needs at least two elements.
 fn partition(values: &mut [u32]) -> usize {
     add_cost(values.len() as u64);
@@ -107,8 +104,8 @@ fn partition(values: &mut [u32]) -> usize {
             right -= 1;
         }
         if left >= right {
-            // `right` cannot still be the last index: the first swap or the median, which is at the
-            // middle and not last, moves it down. So the upper side is not empty.
+            // The first swap or the median, which is not last, moves `right` down. So the upper
+            // side is not empty.
             return right + 1;
         }
         values.swap(left, right);

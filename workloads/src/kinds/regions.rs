@@ -1,14 +1,11 @@
 //! `regions`: one small fork-join region after the other, with serial work before each.
 //!
 //! The figure of merit is the overhead of a region: its latency, less the time of its jobs on
-//! workers that need no notification. Solvers, inference engines and provers execute thousands of
-//! such regions a second, and some stopped using rayon because of that overhead.
+//! workers that need no notification.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
-//! worker. The shape `barrier` is the control, and uses no operation of the pool: the workers stay
-//! in one broadcast, spin on the number of the current region, and count themselves as done. If
-//! each worker has its own core, that is about the fastest way to notify and collect workers. On
-//! shared cores it is the slowest.
+//! worker. The shape `barrier` is a control without the pool: in one long broadcast, the workers
+//! spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -89,7 +86,6 @@ impl Job {
     }
 }
 
-/// The jobs of each region.
 struct Region {
     shape: Shape,
     threads: usize,
@@ -105,8 +101,8 @@ impl Region {
         }
     }
 
-    /// Returns how long a region would take if notifying and collecting the workers took no time:
-    /// the time of as many rounds of jobs as the cores need.
+    /// How long a region would take if notifying and collecting the workers took no time: as many
+    /// rounds of jobs as the cores need.
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
             let begun = Instant::now();
@@ -159,7 +155,6 @@ impl Region {
         }
     }
 
-    /// Returns whether each job of region `number` ran to its end.
     fn is_right(&self, number: u64) -> bool {
         self.jobs
             .iter()
@@ -171,16 +166,16 @@ impl Region {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The words on which workers spin until the next region, without the pool.
+/// The words on which workers spin.
 struct Barrier {
-    /// The number of the current or the last region.
+    /// The current or the last region.
     number: Line<AtomicU64>,
     /// How many workers other than the leader have finished the region.
     done: Line<AtomicUsize>,
 }
 
 impl Barrier {
-    /// The number that says that no further region follows.
+    /// The number behind the last region.
     const OVER: u64 = u64::MAX;
 
     fn new() -> Self {
@@ -204,7 +199,7 @@ impl Barrier {
         }
     }
 
-    /// Runs a worker's share of each region until there are no more.
+    /// Runs a worker's share of each region.
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {
@@ -224,14 +219,12 @@ impl Barrier {
     }
 }
 
-/// One region after the other.
 struct Stream {
     region: Region,
     is_inside: bool,
     times: Times,
 }
 
-/// The time of each region.
 struct Times {
     gap_steps: u64,
     ideal: Duration,

@@ -1,8 +1,7 @@
-//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their
-//! number.
+//! `skynet`: a tree of tasks with fan-out ten, whose leaves only return their number.
 //!
-//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task,
-//! without a cutoff, and a parent waits for all its children.
+//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task, and a
+//! parent waits for all its children.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -31,7 +30,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Tasks {
     leaves: u64,
-    /// The parallel program: number of the first leaf, number of leaves, their sum.
+    /// The parallel program, of the number of the first leaf and the number of leaves.
     run: fn(u64, u64) -> u64,
 }
 
@@ -48,13 +47,11 @@ impl Problem for Tasks {
         self.leaves
     }
 
-    /// Gauss's formula.
     fn known(&self) -> u64 {
         self.leaves * (self.leaves - 1) / 2
     }
 }
 
-/// First leaf of each child.
 fn children(first: u64, leaves: u64) -> [u64; FAN_OUT] {
     let mut next = first;
     [(); FAN_OUT].map(|()| {

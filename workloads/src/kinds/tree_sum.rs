@@ -1,9 +1,7 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
 //! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
-//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time. The
-//! benchmark measures how much. The big tree shows the same with memory traffic and enough work for
-//! all threads.
+//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
 
 use protocol::Refusal;
 use rayon::ThreadPool;
@@ -27,7 +25,7 @@ struct Sums {
     tree: Tree,
     nodes: u64,
     repeats: u64,
-    /// One entrance into the pool for all sums, and not one for each.
+    /// Whether all sums enter the pool together, and not each on its own.
     is_inside: bool,
 }
 
@@ -71,7 +69,6 @@ impl Problem for Sums {
         self.repeats * self.nodes
     }
 
-    /// Gauss's formula.
     fn known(&self) -> u64 {
         self.repeats * (self.nodes * (self.nodes + 1) / 2)
     }

@@ -1,9 +1,8 @@
 //! `uts`: a search of an unbalanced tree, whose shape is not known before.
 //!
-//! A node's hash decides its number of children, and the children's hashes are computed from it. So
-//! a job can count any subtree without further data, and subtrees differ in size. In a binomial
-//! tree nearly all are tiny, and a few hold most of the nodes. The benchmark is that of Olivier and
-//! others (UTS, 2006), with the same hash, so its trees are the published ones.
+//! A node's hash decides its number of children, and the children's hashes are computed from it. In
+//! a binomial tree nearly all subtrees are tiny, and a few hold most of the nodes. The benchmark is
+//! that of Olivier and others (UTS, 2006), with the same hash, so its trees are the published ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,10 +15,10 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Children of a node of a binomial tree that has any, as in the published trees.
+/// Children of a node of a binomial tree that has any.
 const CHILDREN: u32 = 8;
 
-/// The numbers of nodes of published trees: `T3` and `T1` of the benchmark's authors.
+/// The numbers of nodes of the published trees `T3` and `T1`.
 const PUBLISHED: [(Tree, u64); 2] = [
     (
         Tree {
@@ -37,7 +36,7 @@ const PUBLISHED: [(Tree, u64); 2] = [
     ),
 ];
 
-/// It ignores the trial's seed, because trees of equal parameters differ a thousandfold in size.
+/// The trial's seed is ignored, because trees of equal parameters differ a thousandfold in size.
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
@@ -64,7 +63,6 @@ struct Tree {
     law: Law,
 }
 
-/// How many children a node has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
     /// The root has this many. Any other node has [`CHILDREN`] with this probability, or none.
@@ -165,7 +163,7 @@ impl Search {
             nodes += 1;
             open.extend((0..self.tree.children(&node)).map(|number| node.child(number)));
             while open.len() >= 2 * self.chunk {
-                // The oldest nodes: their subtrees contain those of their descendants.
+                // The oldest nodes, whose subtrees contain those of their descendants.
                 let given = open.drain(..self.chunk).collect();
                 scope.spawn(move |scope| self.explore(given, counted, scope));
             }
@@ -201,8 +199,8 @@ impl Problem for Search {
     }
 }
 
-/// Counts the nodes in another way: every node but the root is a child, so this adds up the numbers
-/// of children. It walks depth-first without a list of open nodes.
+/// Counts the nodes in another way: adds up the numbers of children, depth-first, without a list of
+/// open nodes.
 fn children_along_paths(tree: &Tree) -> u64 {
     let root = tree.root();
     // Each node on the path from the root, its children, and how many of those have been visited.
@@ -233,7 +231,6 @@ mod tests {
 
     #[test]
     fn the_published_numbers_of_nodes_come_out() {
-        // These trees are large. Other tests compare the other ways to count on smaller trees.
         for (tree, nodes) in PUBLISHED {
             assert_eq!(Search::new(tree, 16).sequential(), nodes, "{tree:?}");
         }

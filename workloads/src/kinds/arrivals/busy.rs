@@ -1,5 +1,5 @@
-//! A pool that is busy meanwhile: another external thread runs one fork-join region after the other
-//! on it.
+//! Keeps the pool busy meanwhile: another external thread runs one fork-join region after the
+//! other.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -14,13 +14,13 @@ use rayon::prelude::*;
 use crate::kinds::pacing::chain;
 use crate::workload::{Instance, Mismatch};
 
-/// The number of tasks in each region, and the steps of each task: some 1 ms together.
+/// Tasks of each region, and steps of each task: some 1 ms together.
 const TASKS: u64 = 64;
 const STEPS: u64 = 4_000;
 
 pub(super) struct Busy {
     requests: Box<dyn Instance>,
-    /// The number of regions that the pool ran meanwhile, and their total time.
+    /// The regions that the pool ran meanwhile, and their total time.
     regions: u64,
     elapsed: Duration,
 }
@@ -35,10 +35,10 @@ impl Busy {
     }
 }
 
-/// Runs regions until the flag stops it; returns how many regions it ran.
+/// Runs regions until the flag stops it; returns their number.
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) -> u64 {
     let mut regions = 0;
-    // Relaxed: an old value costs one region more, and no other data depends on it.
+    // Relaxed: an old value costs one region more.
     while !is_over.load(Relaxed) {
         pool.install(|| {
             (0..TASKS).into_par_iter().for_each(|seed| {
