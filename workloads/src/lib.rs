@@ -1,7 +1,4 @@
 //! Programs that load a work-stealing pool, each with a sequential version and a checked answer.
-//!
-//! The catalogue is [`CATALOGUE`], and one trial is [`measure::run`]. [`main`] is a whole program
-//! around it. A build with any rayon-core calls it with the name of its variant.
 
 pub mod catalogue;
 #[cfg(feature = "cli")]

@@ -122,15 +122,6 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_as_large_as_asked_for_and_is_made_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let made = || make(folder.path(), WholeInput::Bytes, 2, 1).unwrap();
-        assert_eq!(fs::metadata(made()).unwrap().len(), 2 << 20);
-        fs::write(made(), "another").unwrap();
-        assert_eq!(fs::read(made()).unwrap(), b"another");
-    }
-
-    #[test]
     fn sources_are_as_many_files_as_asked_for_eight_in_a_folder_with_code_comments_and_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let made = make(folder.path(), WholeInput::Sources, 70, 1).unwrap();

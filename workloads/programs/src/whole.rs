@@ -253,7 +253,7 @@ mod tests {
             ..Request::tiny("mock")
         };
         change(&mut request);
-        measure::run_workload("", &whole, &request)
+        measure::trial("", &whole, &request, None)
     }
 
     /// A trial beside no other.
@@ -297,7 +297,7 @@ mod tests {
                 threads: 3,
                 ..Request::tiny("mine")
             };
-            measure::run_workload("", &whole, &request)
+            measure::trial("", &whole, &request, None)
         };
         let outcome =
             run("[ \"$0\" = '{amount}' ] && [ $RAYON_NUM_THREADS = 3 ] && echo $$ && echo > it");
@@ -328,7 +328,7 @@ mod tests {
             let home = common.path().to_owned();
             let row = WholeProgram::of_user(name, package, binary, home, own);
             let whole = Whole::new(row, Some(path.into()), common.path().to_owned());
-            measure::run_workload("", &whole, &Request::tiny("mine"))
+            measure::trial("", &whole, &Request::tiny("mine"), None)
                 .unwrap()
                 .metrics
         };

@@ -108,9 +108,4 @@ mod tests {
         instance.reset();
         assert!(instance.check().is_err(), "forgotten");
     }
-
-    #[test]
-    fn repeats_add_up() {
-        assert_eq!(repeat(3, "four", |text| text.len() as u64), 12);
-    }
 }

@@ -103,21 +103,6 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_the_same_whether_each_enters_the_pool_or_all_at_once() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        let pool = pool.unwrap();
-        for is_inside in [true, false] {
-            let sums = Sums {
-                tree: plant(1, 10),
-                nodes: 10,
-                repeats: 3,
-                is_inside,
-            };
-            assert_eq!(sums.entering(&pool), sums.known());
-        }
-    }
-
-    #[test]
     fn a_tree_is_balanced_and_holds_each_number_once_in_order() {
         for nodes in 0..70 {
             let tree = plant(1, nodes);

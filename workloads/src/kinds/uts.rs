@@ -246,13 +246,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn a_binomial_tree_whose_nodes_have_no_children_is_a_root_and_its_own() {
-        let tree = Tree {
-            root: 1,
-            law: Law::binomial(77, 0),
-        };
-        assert_eq!(children_along_paths(&tree), 78);
-    }
 }

@@ -133,63 +133,6 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
 }
 
 #[test]
-fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
-    for workload in CATALOGUE.iter() {
-        let description = workload.description();
-        let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
-        for parameter in description.parameters.iter().filter(may_vary) {
-            let Some((min, max)) = bounds(description, parameter) else {
-                continue;
-            };
-            for value in min..=max.min(min + 2) {
-                let with = |program, threads| {
-                    let mut request = request(&description.name, program, threads, 3);
-                    request
-                        .parameters
-                        .insert(parameter.name.clone(), value.to_string());
-                    run("test", CATALOGUE, &request)
-                        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-                        .answer
-                };
-                let sequential = with(Program::Sequential, 1);
-                // Each number of threads with some of the values.
-                let threads = THREADS[usize::try_from(value).unwrap() % THREADS.len()];
-                let (name, of) = (&description.name, &parameter.name);
-                let parallel = with(Program::Parallel, threads);
-                assert_eq!(
-                    parallel, sequential,
-                    "{name}: {of} = {value}, {threads} threads"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn a_zero_that_means_no_work_is_refused_by_every_workload() {
-    for workload in CATALOGUE.iter() {
-        let description = workload.description();
-        for parameter in &description.parameters {
-            let Accepts::Whole { min: 1.., .. } = parameter.accepts else {
-                continue;
-            };
-            let mut request = request(&description.name, Program::Parallel, 1, 0);
-            request
-                .parameters
-                .insert(parameter.name.clone(), "0".to_owned());
-            let failure = run("test", CATALOGUE, &request).expect_err("refused");
-            let Failure::Refused { message } = failure else {
-                panic!("{failure:?}")
-            };
-            assert!(
-                message.contains(&format!("parameter `{}` = `0`", parameter.name)),
-                "{message}"
-            );
-        }
-    }
-}
-
-#[test]
 fn an_answer_that_was_never_given_is_rejected_by_every_workload() {
     for workload in CATALOGUE.iter() {
         let description = workload.description();

@@ -56,7 +56,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
                 Box::new(Requests::new(series, call))
             };
             if values.word("pool") == "busy" {
-                Box::new(Busy::new(installs))
+                Box::new(Busy(installs))
             } else {
                 installs
             }

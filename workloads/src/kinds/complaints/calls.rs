@@ -215,13 +215,4 @@ mod tests {
         assert!((missed(short, Duration::from_micros(10)) - 3.0).abs() < f64::EPSILON);
         assert!(missed(short, long).abs() < f64::EPSILON);
     }
-
-    #[test]
-    fn without_a_deadline_none_is_counted() {
-        assert!(
-            Calls::new(Seven::default(), Entry::Outside)
-                .metrics()
-                .is_empty()
-        );
-    }
 }
