@@ -215,7 +215,6 @@ impl Engine {
     }
 }
 
-/// The resources that one timed region used.
 struct Sample {
     elapsed: Duration,
     before: UsageSample,
@@ -224,7 +223,6 @@ struct Sample {
 }
 
 impl Sample {
-    /// CPU time of the whole process.
     fn cpu(&self) -> Duration {
         let used = |sample: &UsageSample| sample.user + sample.system;
         used(&self.after).saturating_sub(used(&self.before))
@@ -250,7 +248,7 @@ impl From<Sample> for Iteration {
     }
 }
 
-/// Quantities that every workload has, over the timed iterations.
+/// Quantities that every workload has.
 fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let per_iteration = |count: fn(&Sample) -> u64| Metric {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 /// The reports of an instrumented rayon-core about a pool.
 pub trait Observer {
-    /// Everything counted since the pool was built.
+    /// The counts since the pool was built.
     fn counts(&self, pool: &ThreadPool) -> Counts;
 }
 

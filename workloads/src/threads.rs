@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// The folder in which Linux lists the threads of the calling process.
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
 /// One thread at one moment. A field that the kernel does not show is `None`.
@@ -22,7 +21,7 @@ pub(crate) struct Glimpse {
     pub(crate) cpu: Option<Duration>,
 }
 
-/// Reads the state of every thread in `folder`, in the order of their numbers.
+/// Reads the state of every thread in `folder`, in the order of numbers.
 pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
     let mut glimpses = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -81,7 +80,6 @@ impl fmt::Display for Glimpse {
 mod tests {
     use super::*;
 
-    /// Makes a mock thread with these files.
     fn thread(folder: &Path, id: u64, files: &[(&str, &str)]) {
         let folder = folder.join(id.to_string());
         fs::create_dir(&folder).unwrap();
@@ -110,7 +108,6 @@ mod tests {
             20,
             &[("comm", "main"), ("status", "State:\tR (running)")],
         );
-        // Gone already: only its number is known.
         thread(folder.path(), 22, &[]);
         let lines: Vec<String> = glimpses(folder.path())
             .unwrap()

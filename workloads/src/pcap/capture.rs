@@ -24,8 +24,7 @@ pub(crate) enum Link {
     Loopback,
 }
 
-/// The bits of a file's link number that name the header. The other bits give the length of a check
-/// sequence behind each packet, which is not read.
+/// The bits of a file's link number that name the header.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 impl Link {
@@ -40,7 +39,6 @@ impl Link {
     }
 }
 
-/// A captured packet.
 pub(crate) struct Packet {
     /// The position of its captured bytes in the file.
     bytes: Range<usize>,
@@ -48,7 +46,6 @@ pub(crate) struct Packet {
     is_cut: bool,
 }
 
-/// A whole file, and the positions of its packets.
 pub(crate) struct Capture {
     bytes: Vec<u8>,
     link: Link,
@@ -56,13 +53,12 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, Refusal> {
         let bytes = input::read(path, MAX_BYTES, "a pcap file")?;
         Self::parse(bytes).map_err(|fault| input::refusal(path, &fault))
     }
 
-    /// Parses the bytes of a file. An error names the position of the first faulty record.
+    /// An error names the position of the first faulty record.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
             return Err(
@@ -109,12 +105,11 @@ impl Capture {
         })
     }
 
-    /// Checks the checksums of a packet of this capture.
     pub(crate) fn check(&self, packet: &Packet) -> CheckResult {
         verify(self.link, &self.bytes[packet.bytes.clone()], packet.is_cut)
     }
 
-    /// Counts the results of all packets, one packet after the other.
+    /// The results of all packets, one packet after the other.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for packet in &self.packets {

@@ -17,7 +17,7 @@ pub(super) fn file_header() -> Vec<u8> {
     bytes
 }
 
-/// Appends a packet of which only the first `captured` bytes were kept.
+/// Of the packet, only the first `captured` bytes are kept.
 pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
     let length = |length: usize| u32::try_from(length).expect("a packet has less than 4 GiB");
     file.extend([0; 8]);
@@ -73,8 +73,8 @@ pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// Returns a capture of this many packets, and their tally. Most packets are valid. Some have a
-/// flipped bit, a checksum left to the network card, or a cut end, or are of an unknown protocol.
+/// A capture, and its tally. Some packets have a flipped bit, a checksum left to the network card,
+/// or a cut end, or are of an unknown protocol.
 pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
     let mut file = file_header();

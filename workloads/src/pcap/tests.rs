@@ -12,14 +12,13 @@ fn results(bytes: Vec<u8>) -> Vec<CheckResult> {
     packets.map(|packet| capture.check(packet)).collect()
 }
 
-/// A capture of one packet, cut to `captured` bytes.
+/// Cut to `captured` bytes.
 fn single(bytes: &[u8], captured: usize) -> Vec<u8> {
     let mut file = file_header();
     append(&mut file, bytes, captured);
     file
 }
 
-/// The result of a packet that was captured as a whole.
 fn result(bytes: &[u8]) -> CheckResult {
     results(single(bytes, bytes.len()))[0]
 }
@@ -144,8 +143,7 @@ fn a_synthetic_capture_holds_what_its_maker_says() {
     }
 }
 
-/// Returns an IPv6 packet of UDP after extension headers. Each header is given by its type and its
-/// content.
+/// An IPv6 packet of UDP after extension headers, each given by its type and its content.
 fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let (plain, _) = packet(4, b"content");
     let mut bytes = plain[..54].to_vec();

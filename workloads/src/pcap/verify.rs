@@ -8,11 +8,9 @@ use etherparse::{Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, TransportSlic
 
 use super::Link;
 
-/// The result of the check of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckResult {
-    /// Every checksum that can be checked is right. In a fragment, only that of the IPv4 header
-    /// can.
+    /// Every checksum that can be checked is right.
     Correct,
     /// At least one is wrong.
     Wrong,
@@ -25,7 +23,6 @@ pub(crate) enum CheckResult {
     Other,
 }
 
-/// How many packets have each [`CheckResult`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally([u64; 5]);
 
@@ -64,7 +61,6 @@ const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
 /// Checks the captured `bytes` of a packet; `is_cut` says whether more bytes were sent.
 pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
-    // The reason why a packet cannot be checked completely.
     let unchecked = if is_cut {
         CheckResult::Truncated
     } else {
@@ -134,7 +130,6 @@ pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
     })
 }
 
-/// The checksums of a packet so far.
 #[derive(Default)]
 struct Sums {
     is_wrong: bool,
@@ -165,7 +160,7 @@ impl Sums {
         }
     }
 
-    /// Checks the transport layer between `addresses`. Fails if it cannot be checked.
+    /// Fails if the checksum cannot be checked.
     fn check_transport(&mut self, slice: &TransportSlice<'_>, addresses: &[u8]) -> Result<(), ()> {
         const UDP: u8 = 17;
         let is_version_4 = addresses.len() == 8;

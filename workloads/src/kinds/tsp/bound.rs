@@ -11,7 +11,7 @@ use super::cities::Cities;
 /// penalties can be fractions.
 const SCALE: i64 = 1 << 8;
 
-/// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
+/// Steps of the ascent. A guess.
 const STEPS: u32 = 1_000;
 
 /// Distances with penalties added at both ends, in [`SCALE`]ths of a unit of length.
@@ -25,7 +25,6 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Costs without penalties.
     fn plain(cities: &Cities) -> Self {
         Self::with_penalties(cities, &vec![0; cities.len()])
     }
@@ -124,12 +123,10 @@ impl Costs {
         self.roads[from * self.count + to]
     }
 
-    /// All costs of roads from `city`.
     pub(super) fn from(&self, city: usize) -> &[i64] {
         &self.roads[city * self.count..][..self.count]
     }
 
-    /// The cost of a round trip of this length.
     fn of_length(&self, length: u64) -> i64 {
         i64::try_from(length).expect("coordinates are limited") * SCALE + self.surcharge
     }
@@ -139,7 +136,7 @@ impl Costs {
         self.of_length(length) - SCALE
     }
 
-    /// The length of a round trip that has this cost.
+    /// The length of a round trip of this cost.
     pub(super) fn to_length(&self, cost: i64) -> u64 {
         let scaled = cost - self.surcharge;
         debug_assert_eq!(scaled % SCALE, 0, "a round trip's cost is exact");
@@ -147,7 +144,7 @@ impl Costs {
     }
 }
 
-/// Penalties stay far below what an `i64` holds: steps are bounded by the tour's length.
+/// A step is bounded by the tour's length, so penalties stay far below what an `i64` holds.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "saturates, and any penalty gives a valid bound"

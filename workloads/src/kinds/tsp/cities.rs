@@ -2,14 +2,12 @@
 
 use crate::random::Random;
 
-/// Coordinates beyond this are refused: sums of scaled distances must fit 64 bits with room to
-/// spare.
+/// Coordinates beyond this are refused, so that sums of scaled distances fit 64 bits.
 pub(super) const MAX_COORDINATE: f64 = 1e9;
 
 /// Random cities lie on whole points of a square with this side, corners included.
 const SIDE: u64 = 10_000;
 
-/// Points in the plane with all distances between them.
 #[derive(Clone, Debug)]
 pub(super) struct Cities {
     points: Vec<(f64, f64)>,
@@ -46,7 +44,7 @@ impl Cities {
         self.distances[from * self.points.len() + to]
     }
 
-    /// The city farthest from the centre of all. Few good roads lead away from it, so the search
+    /// The city farthest from the centre of all. Few short roads lead away from it, so the search
     /// tree is narrow at its root.
     pub(super) fn outermost(&self) -> usize {
         let count = self.len() as f64;
@@ -63,7 +61,7 @@ impl Cities {
         farthest.map_or(0, |(city, _)| city)
     }
 
-    /// The length of the round trip in this order, or `None` if it does not visit every city once.
+    /// `None` if the order does not visit every city once.
     pub(super) fn round_trip_length(&self, order: &[usize]) -> Option<u64> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();

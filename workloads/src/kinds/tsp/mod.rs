@@ -20,8 +20,8 @@ use partial::MAX_CITIES;
 use protocol::{Metric, Refusal};
 use search::{Found, Search, Tour};
 
-/// Up to this many cities the known answer comes from the dynamic programme over subsets.
-/// Its table has `2^(n-1) (n-1)` entries: 2 MB here, ten times that for three cities more.
+/// Up to this many cities the known answer comes from the dynamic programme over subsets. Its table
+/// has `2^(n-1) (n-1)` entries: here 2 MB.
 const SUBSETS_CITIES: usize = 16;
 
 /// Longest instance file that is read, in bytes: a file of 100 000 cities is shorter.
@@ -47,8 +47,7 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     // Old files hold comments in Latin-1; all other parts are ASCII.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| input::refusal(path, &error.to_string()))?;
-    // Checked before the distances are computed, whose number is the square of the number of
-    // cities.
+    // Checked before the distances are computed, whose number grows with the square.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
             format!("the search handles {MAX_CITIES} at most; cut the file down")

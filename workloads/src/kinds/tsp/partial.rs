@@ -6,11 +6,8 @@ pub(super) const MAX_CITIES: usize = 64;
 /// A path from the start through some of the cities.
 #[derive(Clone, Copy)]
 pub(super) struct Partial {
-    /// One bit a city.
     visited: u64,
-    /// Cost of its roads.
     pub(super) cost: i64,
-    /// Cities on it, the start included.
     pub(super) visited_count: usize,
     /// In order, as many as `visited_count`.
     cities: [u8; MAX_CITIES],

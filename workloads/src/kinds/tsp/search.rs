@@ -12,7 +12,6 @@ use super::first_tour::first_tour;
 use super::partial::{MAX_CITIES, Partial};
 use crate::machine::add_cost;
 
-/// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tour {
     /// Its length by the TSPLIB rule.
@@ -20,18 +19,16 @@ pub(super) struct Tour {
     pub(super) order: Vec<usize>,
 }
 
-/// The result of a search.
 pub(super) struct Found {
     pub(super) best: Tour,
     /// How many partial tours the search visited.
     pub(super) nodes: u64,
 }
 
-/// A prepared instance: start, adjusted costs, and a first tour. Searching does not change it.
+/// A prepared instance.
 pub(super) struct Search {
     costs: Costs,
     start: usize,
-    /// A tour to improve on.
     first: Tour,
     spawn_depth: usize,
 }
@@ -105,8 +102,8 @@ impl Search {
         nodes
     }
 
-    /// Returns whether nothing below `partial` can improve on the best tour. Closes a partial tour
-    /// of all cities, and keeps it if it is better than the best tour.
+    /// Whether nothing below `partial` can improve on the best tour. Closes a partial tour of all
+    /// cities, and offers it.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.costs.count() {
             return partial.cost + self.cheapest_completion(partial) > best.highest_useful_cost();
@@ -162,10 +159,10 @@ impl Search {
     }
 }
 
-/// The best tour so far, shared by all tasks.
 struct Best<'a> {
     costs: &'a Costs,
-    /// Cost of a tour one unit shorter than the best. On its own line, as every node reads it.
+    /// Cost of a tour one unit shorter than the best. Every node reads it, so it has its own cache
+    /// line.
     highest_useful_cost: CachePadded<AtomicI64>,
     tour: Mutex<Tour>,
 }
@@ -186,9 +183,8 @@ impl<'a> Best<'a> {
         self.highest_useful_cost.load(Relaxed)
     }
 
-    /// Takes the tour if it is shorter than the best.
     fn offer(&self, length: u64, partial: &Partial) {
-        // A poisoned lock means that another task panicked; the scope will pass its panic on.
+        // A poisoned lock means that another task panicked; the scope passes its panic on.
         let mut tour = self.tour.lock().unwrap_or_else(PoisonError::into_inner);
         if length < tour.length {
             *tour = Tour {
@@ -278,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_lower_bound_of_a_partial_tour_never_exceeds_its_best_completion() {
-        // All tours of 7 cities; each prefix of each must have a bound no higher than the tour.
+        // Each prefix of each tour must have a bound no higher than the tour.
         let cities = Cities::random(7, 11);
         let search = Search::new(&cities, 0);
         let mut orders = vec![vec![search.start]];

@@ -11,7 +11,7 @@ use super::cities::MAX_COORDINATE;
 /// Keywords that say nothing about distances.
 const IGNORED: [&str; 4] = ["NAME", "COMMENT", "DISPLAY_DATA_TYPE", "CAPACITY"];
 
-/// Keywords with one supported value; any other value means another problem.
+/// Keywords with one supported value.
 const REQUIRED: [(&str, &str); 3] = [
     ("TYPE", "TSP"),
     ("EDGE_WEIGHT_TYPE", "EUC_2D"),
@@ -21,11 +21,10 @@ const REQUIRED: [(&str, &str); 3] = [
 /// A round trip needs three cities.
 const MIN_CITIES: usize = 3;
 
-/// A fault of a file, and its remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TsplibError {
-    /// One-based line; for a missing part, the line before which it belongs.
+    /// One-based; for a missing part, the line before which it belongs.
     line: usize,
     problem: String,
 }
@@ -44,11 +43,9 @@ fn quoted(text: &str) -> String {
     shown
 }
 
-/// A city: x and y.
 pub(super) type Point = (f64, f64);
 
-/// The cities of an instance, in the order of their numbers. Takes memory in proportion to the
-/// text.
+/// The cities of an instance, in the order of their numbers.
 pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
     // Some editors put an invisible byte-order mark before the first keyword.
     let mut lines = Lines {
@@ -59,10 +56,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
     parse_cities(&mut lines, dimension)
 }
 
-/// Non-empty lines with their numbers, up to `EOF`.
 struct Lines<'a> {
     rest: std::iter::Enumerate<std::str::Lines<'a>>,
-    /// One-based number of the last line read.
     number: usize,
 }
 
@@ -155,7 +150,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
 
 /// The lines after `NODE_COORD_SECTION`.
 fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
-    // A map from number to line: a wrong, huge DIMENSION must not reserve memory.
+    // A map from number to line, because a wrong, huge DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         if line == "-1" {
