@@ -50,9 +50,6 @@ pub struct Run {
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
-    /// Print the record for the runner: one line of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Reads `NAME=VALUE`.
@@ -112,16 +109,6 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
     };
     let result = measure::run(variant, catalogue, &request);
     let code = result.as_ref().err().map_or(0, Failure::exit_code);
-    if run.json {
-        let text = match &result {
-            Ok(outcome) => serde_json::to_string(outcome),
-            Err(failure) => serde_json::to_string(failure),
-        };
-        return print(
-            &format!("{}\n", text.expect("answers are plain data")),
-            code,
-        );
-    }
     match result {
         Ok(outcome) => print(&describe(&request, &outcome), code),
         Err(Failure::Refused { message }) => {

@@ -6,6 +6,10 @@ pub mod cli;
 #[cfg(feature = "further")]
 mod hogs;
 mod input;
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "every program has the same interface"
+)]
 pub mod kinds;
 mod lines;
 #[cfg_attr(manycore, path = "machine_simulated.rs")]

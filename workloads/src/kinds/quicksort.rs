@@ -185,29 +185,19 @@ mod tests {
         }
     }
 
-    fn instance(values: Vec<u32>) -> Sort {
-        let original = vec![3, 1, 2, 2];
-        let fingerprint = fingerprint(original.iter().copied().map(u64::from));
-        Sort {
-            original,
-            fingerprint,
-            cutoff: 1,
-            values,
-        }
-    }
-
     #[test]
-    fn an_unsorted_answer_is_rejected() {
-        let mismatch = instance(vec![1, 2, 3, 2]).check().unwrap_err();
-        assert!(
-            mismatch.actual.contains("unsorted at index 2"),
-            "{mismatch:?}"
-        );
-    }
-
-    #[test]
-    fn a_sorted_answer_with_other_contents_is_rejected() {
-        assert!(instance(vec![1, 2, 2, 3]).check().is_ok());
-        assert!(instance(vec![1, 2, 3, 3]).check().is_err());
+    fn an_unsorted_answer_and_one_with_other_contents_are_rejected() {
+        let is_accepted = |values: [u32; 4]| {
+            let sort = Sort {
+                original: Vec::new(),
+                fingerprint: fingerprint([3, 1, 2, 2].into_iter()),
+                cutoff: 1,
+                values: values.to_vec(),
+            };
+            { sort }.check().is_ok()
+        };
+        assert!(is_accepted([1, 2, 2, 3]));
+        assert!(!is_accepted([1, 2, 3, 2]));
+        assert!(!is_accepted([1, 2, 3, 3]));
     }
 }
