@@ -41,12 +41,6 @@ pub struct Description {
     /// The metrics to compare, for workloads whose time says little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<String>,
-    /// The longest chain of steps that must follow one another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub span: Option<String>,
-    /// Work / span at size `small`, as if jobs cost nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parallelism: Option<String>,
     /// Whether a clock sets how long an iteration takes, while its work is fixed.
     /// [`Parameter::unpaced_if`] names an exception.
     #[serde(default)]
@@ -305,11 +299,9 @@ mod file_tests {
     }
 
     #[test]
-    fn every_row_says_how_far_it_can_scale_and_names_parameters_that_it_has() {
+    fn every_row_names_parameters_that_it_has() {
         for row in workloads() {
             let name = &row.name;
-            let is_said = |it: &Option<String>| it.as_ref().is_some_and(|it| !it.is_empty());
-            assert!(is_said(&row.span) && is_said(&row.parallelism), "{name}");
             let needed = row.runs_for.iter().flat_map(|it| {
                 let other = it.only_if.iter().map(|(parameter, _)| parameter);
                 other.chain([&it.parameter])

@@ -13,8 +13,7 @@ pub type Catalogue = [Box<dyn Workload>];
 /// A program's function for [`Workload::prepare`].
 pub type Prepare = fn(&Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 
-/// Every workload that is compiled: those of the original study, and with the feature `further` all
-/// others.
+/// Every workload that is compiled.
 pub static CATALOGUE: &LazyLock<Vec<Box<dyn Workload>>> = &COMPILED;
 
 static COMPILED: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(compiled);
@@ -25,7 +24,6 @@ pub fn compiled() -> Vec<Box<dyn Workload>> {
     of(kinds::PROGRAMS)
 }
 
-/// A row, and its program.
 struct Row {
     description: &'static Description,
     prepare: Prepare,
@@ -41,7 +39,7 @@ impl Workload for Row {
     }
 }
 
-/// The rows that one of `programs` runs, which are given by name.
+/// The rows whose program is one of `programs`, which are given by name.
 #[must_use]
 pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
     let row = |description: &'static Description| {
@@ -60,6 +58,7 @@ pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
 /// The workload of `catalogue` called `name`.
 ///
 /// # Errors
+///
 /// If there is none; the message lists the known names.
 pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload, Refusal> {
     catalogue
@@ -78,9 +77,10 @@ pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload
         })
 }
 
-/// Returns the descriptions of all workloads, as tools read them.
+/// The descriptions of all workloads, as tools read them.
 ///
 /// # Panics
+///
 /// Never: descriptions are plain data.
 #[must_use]
 pub fn as_json(catalogue: &Catalogue) -> String {

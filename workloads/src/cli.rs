@@ -1,5 +1,4 @@
-//! The common parts of programs to try workloads by hand: the arguments of a run, and results for
-//! people.
+//! The common parts of programs that run a workload by hand: arguments, and results for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,17 +10,14 @@ use std::time::Duration;
 use clap::Args;
 use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, Size};
 
-use crate::catalogue::{self, Catalogue};
+use crate::catalogue::Catalogue;
 use crate::measure;
-
-/// Exit code of a host that fails: output is lost, or a thread cannot start. The runner uses the
-/// same code.
-pub const HOST_FAILED: u8 = 4;
+pub use crate::program::HOST_FAILED;
 
 /// A workload to be tried, with its options.
 #[derive(Args)]
 pub struct Run {
-    /// A workload; see `list`
+    /// A workload
     #[arg(value_name = "WORKLOAD")]
     workload: String,
     /// Threads of the pool
@@ -54,9 +50,6 @@ pub struct Run {
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
-    /// Print the record for the runner: one line of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Reads `NAME=VALUE`.
@@ -66,66 +59,6 @@ pub struct Run {
 pub fn parse_setting(setting: &str) -> Result<(String, String), String> {
     let (name, value) = setting.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
-}
-
-/// Shows every workload with its sizes and parameters.
-#[must_use]
-pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
-    if json {
-        return print(&catalogue::as_json(catalogue), 0);
-    }
-    let mut text = String::new();
-    for workload in catalogue {
-        let description = workload.description();
-        line(
-            &mut text,
-            format_args!("{}: {}", description.name, description.summary),
-        );
-        line(
-            &mut text,
-            format_args!("  stresses   {}", description.stresses),
-        );
-        line(
-            &mut text,
-            format_args!("  work unit  {}", description.work_unit),
-        );
-        if let Some(unit) = &description.charge {
-            line(
-                &mut text,
-                format_args!("  simulated  yes; unit of cost `{unit}`"),
-            );
-        }
-        if let Some(input) = &description.input {
-            line(&mut text, format_args!("  input      {input}"));
-        }
-        for parameter in &description.parameters {
-            line(
-                &mut text,
-                format_args!("  parameter  {}: {}", parameter.name, parameter.summary),
-            );
-            line(
-                &mut text,
-                format_args!(
-                    "             {}; default {}",
-                    parameter.accepts, parameter.default
-                ),
-            );
-        }
-        for size in Size::ALL {
-            let set: Vec<String> = description
-                .sizes
-                .get(&size)
-                .into_iter()
-                .flatten()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            line(
-                &mut text,
-                format_args!("  size       {:<7} {}", size.name(), set.join(" ")),
-            );
-        }
-    }
-    print(&text, 0)
 }
 
 /// Collects the settings, each name once.
@@ -176,16 +109,6 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
     };
     let result = measure::run(variant, catalogue, &request);
     let code = result.as_ref().err().map_or(0, Failure::exit_code);
-    if run.json {
-        let text = match &result {
-            Ok(outcome) => serde_json::to_string(outcome),
-            Err(failure) => serde_json::to_string(failure),
-        };
-        return print(
-            &format!("{}\n", text.expect("answers are plain data")),
-            code,
-        );
-    }
     match result {
         Ok(outcome) => print(&describe(&request, &outcome), code),
         Err(Failure::Refused { message }) => {
@@ -254,10 +177,7 @@ fn describe(request: &Request, outcome: &Outcome) -> String {
 }
 
 /// Adds a line.
-///
-/// # Panics
-/// Never: a string takes everything.
-pub fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
+fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
     writeln!(text, "{content}").expect("a string takes everything");
 }
 

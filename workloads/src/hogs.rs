@@ -1,5 +1,5 @@
-//! CPU hogs: processes that only use CPU time, as those of other users on a busy host do. Simulated
-//! machines have no processes, so this file lies outside `kinds/`.
+//! CPU hogs: processes that only use CPU time. Simulated machines have no processes, so this file
+//! lies outside `kinds/`.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -11,20 +11,16 @@ use nix::sys::signal::Signal;
 use nix::unistd::{getpid, getppid};
 use protocol::Refusal;
 
-/// A program that loops in user mode. Processes of another program share no memory with the pool.
-/// So a fence in all threads of this process does not interrupt them.
+/// The hogs are processes of another program, so a fence in all threads of this process does not
+/// interrupt them.
 const SHELL: &str = "/bin/sh";
 const LOOP: &str = "while :; do :; done";
 
-/// CPU hogs. They end when this value is dropped, or when the thread that started them ends for any
-/// reason.
+/// CPU hogs. They end when this value is dropped, or when the thread that started them ends.
 pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
     /// Starts `count` CPU hogs, which may run on every CPU that the calling thread may use.
-    ///
-    /// # Errors
-    /// If the host does not start so many processes.
     pub(crate) fn start(count: usize) -> Result<Self, Refusal> {
         Self::of(SHELL, count)
     }
@@ -47,7 +43,7 @@ impl Hogs {
         self.0.len()
     }
 
-    /// Returns how many CPU hogs have not ended.
+    /// How many CPU hogs have not ended.
     pub(crate) fn running(&mut self) -> usize {
         self.0
             .iter_mut()
@@ -67,8 +63,8 @@ impl Drop for Hogs {
     }
 }
 
-/// Starts a CPU hog in the process group of this process. So a signal that ends the group ends the
-/// hog, too.
+/// Starts a CPU hog in the process group of this process, so that a signal that ends the group ends
+/// the hog, too.
 fn start(shell: &str) -> io::Result<Child> {
     let mut command = Command::new(shell);
     command.args(["-c", LOOP]);
@@ -87,7 +83,7 @@ fn start(shell: &str) -> io::Result<Child> {
         }
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes two
-    // system calls, allocates nothing, takes no lock, and captures a plain number.
+    // system calls, allocates nothing, and takes no lock.
     unsafe {
         command.pre_exec(die_with_parent);
     }
@@ -104,7 +100,6 @@ mod tests {
     use super::*;
 
     impl Hogs {
-        /// Kills one hog, as another process may.
         pub(crate) fn kill_one(&mut self) {
             self.0[0].kill().unwrap();
             while self.running() == self.count() {
@@ -124,7 +119,6 @@ mod tests {
     fn every_hog_uses_a_cpu_until_all_are_dropped() {
         let mut hogs = Hogs::start(2).unwrap();
         let processes = processes(&hogs);
-        // Time on a CPU in ns.
         let used = |process: &String| -> u64 {
             let text = fs::read_to_string(Path::new(process).join("schedstat")).unwrap();
             text.split(' ').next().unwrap().parse().unwrap()

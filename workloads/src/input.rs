@@ -2,26 +2,35 @@
 //! `kinds/`.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
-/// Why a file cannot be read.
-pub(crate) enum Unusable {
-    Unreadable(io::Error),
-    NotRegular,
-    /// The file has this many bytes.
-    TooLong(u64),
+use protocol::{Refusal, packed};
+
+/// Refuses a file, with its name.
+pub(crate) fn refusal(path: &Path, fault: &str) -> Refusal {
+    Refusal::new(format!("input {}: {fault}", path.display()))
 }
 
-/// Reads a regular file of at most `longest` bytes.
-pub(crate) fn read(path: &Path, longest: u64) -> Result<Vec<u8>, Unusable> {
+/// Reads a regular file of at most `longest` bytes. `expected` names its format.
+pub(crate) fn read(path: &Path, longest: u64, expected: &str) -> Result<Vec<u8>, Refusal> {
+    let refuse = |fault: String| refusal(path, &format!("{fault}; expected {expected}"));
     // Checked before it is opened: opening a pipe would wait for its other end.
-    let facts = fs::metadata(path).map_err(Unusable::Unreadable)?;
+    let facts = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if !facts.is_file() {
-        return Err(Unusable::NotRegular);
+        return Err(refuse("is no regular file".to_owned()));
     }
     if facts.len() > longest {
-        return Err(Unusable::TooLong(facts.len()));
+        return Err(refuse(format!(
+            "has {} bytes, more than the {longest} that are read",
+            facts.len()
+        )));
     }
-    fs::read(path).map_err(Unusable::Unreadable)
+    let bytes = fs::read(path).map_err(|error| refuse(error.to_string()))?;
+    match packed::by(&bytes) {
+        None => Ok(bytes),
+        Some(packer) => Err(refusal(
+            path,
+            &format!("is compressed ({packer}); unpack it and name the result"),
+        )),
+    }
 }

@@ -1,7 +1,4 @@
 //! Programs that load a work-stealing pool, each with a sequential version and a checked answer.
-//!
-//! The catalogue is [`CATALOGUE`], and one trial is [`measure::run`]. [`main`] is a whole program
-//! around it. A build with any rayon-core calls it with the name of its variant.
 
 pub mod catalogue;
 #[cfg(feature = "cli")]
@@ -9,6 +6,10 @@ pub mod cli;
 #[cfg(feature = "further")]
 mod hogs;
 mod input;
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "every program has the same interface"
+)]
 pub mod kinds;
 mod lines;
 #[cfg_attr(manycore, path = "machine_simulated.rs")]

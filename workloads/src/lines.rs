@@ -55,34 +55,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_one_line_and_exit_code_2() {
-        let (text, code) = answered(Failure::Refused {
-            message: "no".to_owned(),
-        });
-        assert_eq!(
-            (text.as_str(), code),
-            ("{\"failure\":\"refused\",\"message\":\"no\"}\n", 2)
-        );
-    }
-
-    #[test]
-    fn an_answer_that_nobody_takes_is_an_error() {
-        struct Closed;
-        impl Write for Closed {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let refused = Err(Failure::Refused {
-            message: "no".to_owned(),
-        });
-        assert!(answer(&refused, &mut Closed).is_err());
-    }
-
-    #[test]
     fn a_request_longer_than_any_real_one_is_refused_instead_of_read() {
         for endless in [b'x', b'[', b' ', b'"'] {
             let endless = io::BufReader::new(io::repeat(endless));

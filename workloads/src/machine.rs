@@ -1,9 +1,8 @@
 //! The machine on which workloads run: the host. A simulated one has the same names
 //! (`machine_simulated.rs`).
 //!
-//! Code in `kinds/` is written for the standard library, and is rewritten for simulated machines as
-//! every pool is. There, only accesses to shared memory take time, and the costs that code adds by
-//! the functions of this file. All other work takes none.
+//! On a simulated machine, only two things take time: accesses to shared memory, and the costs that
+//! code adds by the functions of this file.
 
 use std::time::Duration;
 
@@ -18,22 +17,15 @@ pub(crate) use std::time::Instant;
 /// Whether this is a simulated machine.
 pub(crate) const IS_SIMULATED: bool = false;
 
-/// Adds the cost of `units` units of work; see [`super::workload::Instance`].
+/// Adds the cost of `units` units of work.
 #[inline(always)]
 pub fn add_cost(_units: u64) {}
-
-/// The same for work that moves `bytes` bytes from or to memory.
-#[inline(always)]
-pub fn add_moving_cost(_units: u64, _bytes: u64) {}
 
 /// Adds the time for which the thread kept its CPU.
 #[inline(always)]
 pub fn add_time(_time: Duration) {}
 
-/// Calls `serve`.
-///
-/// # Errors
-/// If `request` is for a simulated machine, and the errors of `serve`.
+/// Calls `serve`; fails if `request` is for a simulated machine.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "a simulated machine keeps it"
@@ -84,7 +76,7 @@ fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// The spending of time in timed regions, which the host does not report.
+/// How timed regions spent their time, which only a simulated machine reports.
 #[derive(Default)]
 pub(crate) struct Ledger {}
 

@@ -15,33 +15,24 @@ pub(crate) use manycore::time::Instant;
 /// Whether this is a simulated machine.
 pub(crate) const IS_SIMULATED: bool = true;
 
-/// The number of lines of source that the report names: those whose waits took longest.
+/// How many lines of source the report names: those whose waits took longest.
 const WAITS_REPORTED: usize = 40;
 
-/// Iteration that runs, for the report of a deadlock.
+/// The current iteration, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The cost of a unit in picoseconds, as the bits of its float. Written before the machine starts; one thread
-/// of the host does everything.
+/// The cost of a unit in picoseconds, as the bits of its float. Written before the machine starts.
 static UNIT_COST: AtomicU64 = AtomicU64::new(0);
 
+/// Adds the cost of `units` units of work; the request gives the cost of a unit.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "costs are small"
 )]
-fn cost_of(units: u64) -> u64 {
-    (units as f64 * f64::from_bits(UNIT_COST.load(Relaxed))).round() as u64
-}
-
-/// Adds the cost of `units` units of work; the request gives the cost of a unit.
 pub fn add_cost(units: u64) {
-    manycore::work(cost_of(units));
-}
-
-/// The same for work that moves `bytes` bytes from or to memory.
-pub fn add_moving_cost(units: u64, bytes: u64) {
-    manycore::work_moving(cost_of(units), bytes);
+    let unit = f64::from_bits(UNIT_COST.load(Relaxed));
+    manycore::work((units as f64 * unit).round() as u64);
 }
 
 /// Adds the time for which the thread kept its CPU.
@@ -49,11 +40,7 @@ pub fn add_time(time: Duration) {
     manycore::work(1_000 * nanoseconds(time));
 }
 
-/// Calls `serve` on the machine that `request` names.
-///
-/// # Errors
-/// If the request names no machine, or one with a fault; the errors of `serve`; and if every thread
-/// is blocked.
+/// Calls `serve` on the machine that `request` names; fails if every thread is blocked.
 pub(crate) fn run(
     request: Request,
     serve: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
@@ -122,7 +109,7 @@ pub(crate) fn used() -> UsageSample {
     }
 }
 
-/// Adds up what the timed regions spend their time on.
+/// How the timed regions spent their time.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     spent_ps: BTreeMap<&'static str, u64>,
@@ -130,7 +117,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// An iteration begins, and everything before the timed ones is forgotten.
+    /// Begins an iteration. The first timed one discards everything before it.
     pub(crate) fn begin(&mut self, iteration: u32, is_first_timed: bool) {
         ITERATION.store(iteration, Relaxed);
         if is_first_timed {

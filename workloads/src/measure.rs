@@ -9,67 +9,41 @@ use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
 use crate::machine::{Instant, Ledger};
-use crate::observer::{NoObserver, Observer, Observing, Watch};
+use crate::observer::{Observer, Observing};
 use crate::placement;
 use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// The most iterations of one process, warm-ups included: each stays in memory and in the record. A
-/// guess, more than a hundred times the iterations of a sweep.
+/// guess.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// Serves `request` with a workload of `catalogue`. `variant` is the name that the linked
-/// rayon-core reports.
+/// [`trial`] with the workload of `catalogue` that `request` names.
 ///
 /// # Errors
-/// If the request names something that does not exist, or an answer is wrong.
+/// If there is none, and as [`trial`].
 ///
 /// # Panics
 /// If the workload panics.
 pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Outcome, Failure> {
     let workload = catalogue::find(catalogue, &request.workload)?;
-    run_workload(variant, workload, request)
+    trial(variant, workload, request, None)
 }
 
-/// [`run`] with a given workload, whichever one the request names.
+/// Serves `request`. `variant` is the name that the linked rayon-core reports; an instrumented build
+/// has an `observer`.
 ///
 /// # Errors
-/// As [`run`].
+/// If the request has a fault, or an answer is wrong.
 ///
 /// # Panics
 /// If the workload panics.
-pub fn run_workload(
+pub fn trial(
     variant: &str,
     workload: &dyn Workload,
     request: &Request,
-) -> Result<Outcome, Failure> {
-    run_watched(variant, workload, request, NoObserver)
-}
-
-/// [`run`] in an instrumented build: the outcome also says what `observer` counted.
-///
-/// # Errors
-/// As [`run`].
-///
-/// # Panics
-/// If the workload panics.
-pub fn run_observed(
-    variant: &str,
-    catalogue: &Catalogue,
-    request: &Request,
-    observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
-    let workload = catalogue::find(catalogue, &request.workload)?;
-    run_watched(variant, workload, request, Observing::new(observer))
-}
-
-/// Generic, so that a timed binary, which has no observer, contains no observer's code.
-fn run_watched<W: Watch>(
-    variant: &str,
-    workload: &dyn Workload,
-    request: &Request,
-    mut watch: W,
+    observer: Option<&dyn Observer>,
 ) -> Result<Outcome, Failure> {
     let description = workload.description();
     check_counts(request)?;
@@ -92,11 +66,11 @@ fn run_watched<W: Watch>(
         threads: request.threads,
     })?;
     let engine = Engine::new(request)?;
-    // On a simulated machine, deadlocks are found by the machine itself.
+    // A simulated machine finds deadlocks itself.
     let watchdog = request
         .hang_after_ms
         .filter(|_| request.machine.is_none())
-        .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
+        .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.pool().cloned()));
     let step = |iteration| {
         if let Some(watchdog) = &watchdog {
             watchdog.step(iteration);
@@ -110,6 +84,7 @@ fn run_watched<W: Watch>(
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     let mut ledger = Ledger::default();
+    let mut observing = observer.map(Observing::new);
     for index in 0..total {
         if index == request.warmup_iterations {
             instance.forget_warmup();
@@ -117,12 +92,16 @@ fn run_watched<W: Watch>(
         instance.reset();
         step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
-        watched.inspect(|pool| watch.begin(pool));
+        if let (Some(observing), Some(pool)) = (&mut observing, watched) {
+            observing.begin(pool);
+        }
         ledger.begin(index, index == request.warmup_iterations);
         let sample = engine.time(instance.as_mut());
         ledger.end();
         step(index);
-        watched.inspect(|pool| watch.end(pool, sample.work_units));
+        if let (Some(observing), Some(pool)) = (&mut observing, watched) {
+            observing.end(pool, sample.work_units);
+        }
         samples.push(sample);
         let wrong = |mismatch: Mismatch| Failure::WrongAnswer {
             iteration: index,
@@ -151,7 +130,7 @@ fn run_watched<W: Watch>(
         iterations: timed.into_iter().map(Iteration::from).collect(),
         usage: UsageSample::now().counts,
         metrics,
-        events: watch.events(),
+        events: observing.and_then(Observing::events),
         simulated: ledger.report(),
     })
 }
@@ -193,10 +172,10 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// Runs a program as the request says, one timed region at a time.
+/// The program that the request names.
 enum Engine {
     Sequential,
-    /// One pool for the whole trial, so that the time does not include starting threads.
+    /// One pool for the whole trial, so that starting threads is not timed.
     Parallel(Arc<ThreadPool>),
 }
 
@@ -209,23 +188,15 @@ impl Engine {
         }
     }
 
-    fn pool(&self) -> Option<&ThreadPool> {
+    fn pool(&self) -> Option<&Arc<ThreadPool>> {
         match self {
             Self::Sequential => None,
             Self::Parallel(pool) => Some(pool),
         }
     }
 
-    fn shared_pool(&self) -> Option<Arc<ThreadPool>> {
-        match self {
-            Self::Sequential => None,
-            Self::Parallel(pool) => Some(Arc::clone(pool)),
-        }
-    }
-
     /// The timed region is that for which a caller of the pool waits: entering the pool, the work,
-    /// and the return. Between the two readings of the clock, the harness does not allocate or
-    /// print.
+    /// and the return.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();
@@ -244,7 +215,6 @@ impl Engine {
     }
 }
 
-/// The resources that one timed region used.
 struct Sample {
     elapsed: Duration,
     before: UsageSample,
@@ -253,7 +223,6 @@ struct Sample {
 }
 
 impl Sample {
-    /// CPU time of the whole process, in user mode and in the kernel.
     fn cpu(&self) -> Duration {
         let used = |sample: &UsageSample| sample.user + sample.system;
         used(&self.after).saturating_sub(used(&self.before))
@@ -279,7 +248,7 @@ impl From<Sample> for Iteration {
     }
 }
 
-/// Quantities that every workload has, over the timed iterations.
+/// Quantities that every workload has.
 fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let per_iteration = |count: fn(&Sample) -> u64| Metric {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,

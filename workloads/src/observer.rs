@@ -1,9 +1,6 @@
 //! Reads the event counts of an instrumented rayon-core right before and right after each timed
-//! region, never inside.
-//!
-//! This package does not depend on an instrumented rayon-core, because the published one reports
-//! nothing. The program of an instrumented build implements [`Observer`] and passes it to
-//! [`crate::main_instrumented`].
+//! region. The program of an instrumented build implements [`Observer`], because this package does
+//! not depend on an instrumented rayon-core.
 
 use std::collections::BTreeMap;
 
@@ -12,46 +9,23 @@ use rayon::ThreadPool;
 
 /// The reports of an instrumented rayon-core about a pool.
 pub trait Observer {
-    /// Everything counted since the pool was built.
+    /// The counts since the pool was built.
     fn counts(&self, pool: &ThreadPool) -> Counts;
 }
 
-/// Event names and how often each happened, the same names in the same order at every call.
+/// How often each event happened: the same names in the same order at every call.
 pub type NamedCounts = Vec<(&'static str, u64)>;
 
 /// The counts up to some moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// By each worker of the pool, in order of their indices.
+    /// By each worker of the pool, in the order of indices.
     pub workers: Vec<NamedCounts>,
     /// By all other threads.
     pub outside: NamedCounts,
 }
 
-/// Observes a trial while it runs.
-pub(crate) trait Watch {
-    /// A timed region is about to begin.
-    fn begin(&mut self, pool: &ThreadPool);
-    /// The timed region has ended, after `work_units` units of work.
-    fn end(&mut self, pool: &ThreadPool, work_units: u64);
-    /// Returns the counts of all regions, if any were made.
-    fn events(self) -> Option<Events>;
-}
-
-/// Timed builds: reads nothing.
-pub(crate) struct NoObserver;
-
-impl Watch for NoObserver {
-    fn begin(&mut self, _: &ThreadPool) {}
-
-    fn end(&mut self, _: &ThreadPool, _: u64) {}
-
-    fn events(self) -> Option<Events> {
-        None
-    }
-}
-
-/// Instrumented builds: counts around every timed region.
+/// Adds up the counts of timed regions.
 pub(crate) struct Observing<'a> {
     observer: &'a dyn Observer,
     before: Option<Counts>,
@@ -66,14 +40,14 @@ impl<'a> Observing<'a> {
             events: None,
         }
     }
-}
 
-impl Watch for Observing<'_> {
-    fn begin(&mut self, pool: &ThreadPool) {
+    /// A timed region is about to begin.
+    pub(crate) fn begin(&mut self, pool: &ThreadPool) {
         self.before = Some(self.observer.counts(pool));
     }
 
-    fn end(&mut self, pool: &ThreadPool, work_units: u64) {
+    /// The timed region has ended, after `work_units` units of work.
+    pub(crate) fn end(&mut self, pool: &ThreadPool, work_units: u64) {
         let after = self.observer.counts(pool);
         let before = self
             .before
@@ -97,13 +71,14 @@ impl Watch for Observing<'_> {
         add_difference(&mut events.outside, &before.outside, &after.outside);
     }
 
-    fn events(self) -> Option<Events> {
+    /// The counts of all regions, if there was one.
+    pub(crate) fn events(self) -> Option<Events> {
         self.events
     }
 }
 
-/// Adds to each name's sum the count between two moments. A count is read while other threads write
-/// it, so it may seem to fall by a few events. That is no reason to panic.
+/// Adds to each name's sum the count between two moments. Other threads write a count while it is
+/// read, so it may seem to fall by a few events.
 fn add_difference(sum: &mut BTreeMap<String, u64>, before: &NamedCounts, after: &NamedCounts) {
     for ((name, earlier), (_, later)) in before.iter().zip(after) {
         *sum.entry((*name).to_owned()).or_default() += later.saturating_sub(*earlier);

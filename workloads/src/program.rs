@@ -3,20 +3,18 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use protocol::{Failure, Outcome, Request};
-
 use crate::catalogue::{self, Catalogue};
 use crate::lines::{answer, read_request};
 use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
 
-/// Exit code if the result cannot be written: the runner's code for a host that fails.
-const HOST_FAILED: u8 = 4;
+/// Exit code of a host that fails: output is lost, or a thread cannot start.
+pub const HOST_FAILED: u8 = 4;
 
-/// Reads one [`Request`] line from standard input and prints one line on standard output. That is
-/// an [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal).
-/// The exit code is 4 if the line cannot be written.
+/// Reads one [`protocol::Request`] line from standard input, and prints one line on standard output:
+/// an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2 for a refusal). The exit
+/// code is 4 if the line cannot be written.
 ///
 /// With the arguments `list --json`, it describes the workloads instead.
 ///
@@ -24,9 +22,7 @@ const HOST_FAILED: u8 = 4;
 /// If a workload panics: the process then ends with code 101 and the message on standard error.
 #[must_use]
 pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
-    respond(catalogue, move |request| {
-        measure::run(variant, catalogue, request)
-    })
+    respond(variant, catalogue, None)
 }
 
 /// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Never
@@ -40,17 +36,21 @@ pub fn main_instrumented(
     catalogue: &'static Catalogue,
     observer: &'static dyn Observer,
 ) -> ExitCode {
-    respond(catalogue, move |request| {
-        measure::run_observed(variant, catalogue, request, observer)
-    })
+    respond(variant, catalogue, Some(observer))
 }
 
 fn respond(
-    catalogue: &Catalogue,
-    run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
+    variant: &'static str,
+    catalogue: &'static Catalogue,
+    observer: Option<&'static dyn Observer>,
 ) -> ExitCode {
     let mut output = io::stdout();
-    let serve = |request| machine::run(request, run);
+    let serve = |request| {
+        machine::run(request, move |request| {
+            let workload = catalogue::find(catalogue, &request.workload)?;
+            measure::trial(variant, workload, request, observer)
+        })
+    };
     let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
         output
             .write_all(catalogue::as_json(catalogue).as_bytes())

@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// The folder in which Linux lists the threads of the calling process.
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
 /// One thread at one moment. A field that the kernel does not show is `None`.
@@ -18,18 +17,11 @@ pub(crate) struct Glimpse {
     pub(crate) name: Option<String>,
     /// For example `S (sleeping)`.
     state: Option<String>,
-    /// The kernel's function in which it waits.
-    waits_in: Option<String>,
-    /// Number of the system call that the thread is in.
-    system_call: Option<u64>,
     /// CPU time so far.
     pub(crate) cpu: Option<Duration>,
 }
 
-/// Reads the state of every thread in `folder`, in the order of their numbers.
-///
-/// # Errors
-/// If the folder cannot be read, as on systems other than Linux.
+/// Reads the state of every thread in `folder`, in the order of numbers.
 pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
     let mut glimpses = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -61,9 +53,6 @@ fn glimpse(id: u64, folder: &Path) -> Glimpse {
             text.lines()
                 .find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))
         }),
-        // `0`: in no function, or this process may not see it.
-        waits_in: read("wchan").filter(|function| !function.is_empty() && function != "0"),
-        system_call: read("syscall").and_then(first_number),
         cpu: read("schedstat")
             .and_then(first_number)
             .map(Duration::from_nanos),
@@ -81,16 +70,9 @@ impl fmt::Display for Glimpse {
             self.state.as_deref().unwrap_or(unknown)
         )?;
         match self.cpu {
-            Some(cpu) => write!(formatter, " cpu {:>11.3} ms", cpu.as_secs_f64() * 1e3)?,
-            None => write!(formatter, " cpu           ?")?,
+            Some(cpu) => write!(formatter, " cpu {:>11.3} ms", cpu.as_secs_f64() * 1e3),
+            None => write!(formatter, " cpu           ?"),
         }
-        if let Some(function) = &self.waits_in {
-            write!(formatter, ", waits in {function}")?;
-        }
-        if let Some(number) = self.system_call {
-            write!(formatter, ", system call {number}")?;
-        }
-        Ok(())
     }
 }
 
@@ -98,7 +80,6 @@ impl fmt::Display for Glimpse {
 mod tests {
     use super::*;
 
-    /// Makes a mock thread with these files.
     fn thread(folder: &Path, id: u64, files: &[(&str, &str)]) {
         let folder = folder.join(id.to_string());
         fs::create_dir(&folder).unwrap();
@@ -119,22 +100,14 @@ mod tests {
                     "status",
                     "Name:\tworker-0\nState:\tS (sleeping)\nTgid:\t20\n",
                 ),
-                ("wchan", "futex_do_wait"),
-                ("syscall", "202 0x7f 0x80 0x0"),
                 ("schedstat", "12345678 99 5\n"),
             ],
         );
         thread(
             folder.path(),
             20,
-            &[
-                ("comm", "main"),
-                ("status", "State:\tR (running)"),
-                ("wchan", "0"),
-                ("syscall", "running"),
-            ],
+            &[("comm", "main"), ("status", "State:\tR (running)")],
         );
-        // Gone already: only its number is known.
         thread(folder.path(), 22, &[]);
         let lines: Vec<String> = glimpses(folder.path())
             .unwrap()
@@ -145,8 +118,7 @@ mod tests {
             lines,
             [
                 "     20 main            R (running)      cpu           ?",
-                "     21 worker-0        S (sleeping)     cpu      12.346 ms, \
-                 waits in futex_do_wait, system call 202",
+                "     21 worker-0        S (sleeping)     cpu      12.346 ms",
                 "     22 ?               ?                cpu           ?",
             ]
         );

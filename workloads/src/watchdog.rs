@@ -1,9 +1,6 @@
 //! A thread of the process that notices if a run makes no progress. It then reports the state of
-//! every thread, and ends the process.
-//!
-//! To another process, a hang is only a process that must be killed. The watchdog thread can still
-//! find out from the pool and the kernel which threads sleep and which search. That shows a lost
-//! wake-up.
+//! every thread, as the pool and the kernel see it, and ends the process. A lost wake-up shows as
+//! workers that sleep.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -20,23 +17,22 @@ use rayon::ThreadPool;
 use crate::threads::{Glimpse, OWN_THREADS, glimpses};
 use crate::usage::nanoseconds;
 
-/// The time between two readings of the threads' CPU times, which show the busy threads. A guess.
+/// The time between two readings of the threads' CPU times. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A thread that sleeps while the run makes progress, and ends the process when it does not. It
-/// wakes at most once in each limit, to see how far the run is.
+/// Wakes at most once in each limit, to see how far the run is, and ends the process if the run
+/// made no progress.
 pub(crate) struct Watchdog {
     progress: Arc<Progress>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Written by the run, read by the watchdog. All Relaxed: the reader only needs each value to
-/// arrive in the end. With an old value it checks again, or at worst reports a run that made
-/// progress at that very moment.
+/// Written by the run, read by the watchdog. Relaxed: after an old value the watchdog reads again,
+/// or at worst reports a run that just made progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
-    /// When the last step was made, in ns since `started`.
+    /// When the last step was made.
     stepped_ns: AtomicU64,
     is_over: AtomicBool,
 }
@@ -50,7 +46,7 @@ impl Progress {
 }
 
 impl Watchdog {
-    /// Starts to watch; a step that takes longer than `limit` is a hang.
+    /// A step that takes longer than `limit` is a hang.
     pub(crate) fn start(limit: Duration, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(Progress {
             started: Instant::now(),
@@ -84,7 +80,6 @@ impl Drop for Watchdog {
         self.progress.is_over.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of the watchdog does not matter any more: there is nothing left to watch.
             let _ = thread.join();
         }
     }

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 /// A program with a sequential version and a known answer.
 pub trait Workload: Send + Sync {
-    /// Returns the workload's row of `workloads.toml`.
+    /// The workload's row of `workloads.toml`.
     fn description(&self) -> &Description;
 
     /// Builds the input and the known answer. Not timed.
@@ -21,13 +21,13 @@ pub trait Workload: Send + Sync {
 
 /// One input, ready for any number of runs.
 ///
-/// A workload has one of two parallel programs. [`Instance::run_on`] is for workloads about how
-/// work gets into a pool, [`Instance::run_parallel`] for all others.
+/// Workloads about how work enters a pool implement [`Instance::run_on`], all others
+/// [`Instance::run_parallel`].
 pub trait Instance: Send {
     /// Restores the input and makes room for the answer. Not timed.
     fn reset(&mut self);
 
-    /// The warm-up is over: discards all data for [`Instance::metrics`]. Not timed.
+    /// The warm-up is over: discards all data for [`Instance::metrics`].
     fn forget_warmup(&mut self) {}
 
     /// Does the work on the calling thread alone; returns the units of work done. Timed.
@@ -37,6 +37,7 @@ pub trait Instance: Send {
     /// done. Timed.
     ///
     /// # Panics
+    ///
     /// If the workload has [`Instance::run_on`] in its place.
     fn run_parallel(&mut self) -> u64 {
         unreachable!("this workload has `run_on` in place of `run_parallel`")
@@ -48,9 +49,10 @@ pub trait Instance: Send {
     }
 
     /// Compares the answer of the last run with the known one; returns it in a short printable
-    /// form. Not timed.
+    /// form.
     ///
     /// # Errors
+    ///
     /// If the answer is wrong.
     fn check(&mut self) -> Result<String, Mismatch>;
 
@@ -67,7 +69,7 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The parameters in force.
     pub values: &'a Values,
-    /// The instance file, for workloads that read one.
+    /// The instance file.
     pub input: Option<&'a Path>,
     /// Threads of the pool on which the parallel program will run.
     pub threads: usize,

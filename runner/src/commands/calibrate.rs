@@ -100,13 +100,12 @@ const LIMIT: Duration = Duration::from_mins(10);
 struct Unit {
     name: &'static str,
     workload: &'static str,
-    size: &'static str,
 }
 
 impl Unit {
     fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
-            size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
+            size: if care.is_tiny { "tiny" } else { "small" }.to_owned(),
             program: Program::Sequential,
             warmup_iterations: u32::from(machine.is_none()),
             iterations: if machine.is_none() {
@@ -220,16 +219,12 @@ fn units(programs: Programs) -> Vec<Unit> {
     let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
     for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
         // If workloads share a unit, takes the one that does nothing else.
-        if name == "steps" && workload != "grain" {
+        if name == "steps" && workload != "two-busy-workers" {
             continue;
         }
-        // The machine adds the cost of memory accesses itself, so this must be the time of sums in
-        // a cache.
-        let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
             workload,
-            size,
         });
     }
     units.into_values().collect()

@@ -130,15 +130,8 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         let mut add = |label: &str, what: String| rows.push((format!("    {label}"), what));
         add("does", workload.summary.clone());
         add("stresses", workload.stresses.clone());
-        let scales = [
-            ("measured", &workload.counts),
-            ("span", &workload.span),
-            ("parallelism", &workload.parallelism),
-        ];
-        for (label, what) in scales {
-            if let Some(what) = what {
-                add(label, what.clone());
-            }
+        if let Some(what) = &workload.counts {
+            add("measured", what.clone());
         }
         if let Some(unit) = &workload.charge {
             add(

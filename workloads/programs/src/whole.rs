@@ -15,12 +15,11 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 use crate::inputs;
 
-/// A program, and the path of its build, if it was built.
 pub(crate) struct Whole {
     row: WholeProgram,
     description: Description,
     binary: Option<PathBuf>,
-    /// The folder with the input of all branches, and with their answers.
+    /// The folder with the input and the answers of all branches.
     common: PathBuf,
 }
 
@@ -89,31 +88,29 @@ impl Workload for Whole {
     }
 }
 
-/// The metric that [`Run`] adds for a program of the user.
+/// A metric of a program of the user.
 const PEAK_MEMORY: &str = "peak_memory";
 
 /// The memory that this process may need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
-/// Returns the peak memory of this process and of its children that have ended.
+/// Peak memory of this process and of its children that have ended.
 fn peak_bytes() -> u64 {
     UsageSample::now().counts.max_rss_bytes
 }
 
-/// A program, ready for any number of runs.
 struct Run {
     binary: PathBuf,
     arguments: Vec<OsString>,
     threads: usize,
     amount: u64,
-    /// Where a program of the user runs.
+    /// The folder of a program of the user.
     folder: Option<PathBuf>,
     /// The file with the output of the very first run, on any branch.
     known: PathBuf,
-    /// Peak memory of this process and those before it, to which the kernel raises that of every
-    /// process that is started from here.
+    /// Peak memory before the first run. The kernel reports at least as much for each process that
+    /// is started from here.
     floor_bytes: Option<u64>,
-    /// The result of the last run, and its output.
     last: Option<io::Result<Output>>,
 }
 
@@ -124,8 +121,7 @@ impl Run {
             .args(&self.arguments)
             .env("RAYON_NUM_THREADS", threads.to_string())
             .stdin(Stdio::null())
-            // The runner keeps the standard error of a failed trial, so the program's error
-            // messages go there.
+            // The runner keeps the standard error of a failed trial.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
             // Its output is not read, and would count as memory of this process.
@@ -136,8 +132,7 @@ impl Run {
         self.amount
     }
 
-    /// Returns `answer` if it equals that of the first run, which is stored in a file. The first
-    /// run writes the file.
+    /// Returns `answer` if it equals that of the very first run, which writes the file.
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
             expected: format!("what a branch gave before, by {}", self.known.display()),
@@ -189,8 +184,8 @@ impl Instance for Run {
             .collect()
     }
 
-    /// The answer is a digest of the output. A program of the user may
-    /// print times or nothing: there the answer is that it ended in order.
+    /// The answer is a digest of the output. A program of the user may print anything or nothing:
+    /// its answer is that it ended in order.
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = || "an orderly end and an output".to_owned();
         let wrong = |actual| Mismatch {
@@ -232,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// A trial of two iterations of a shell script in the place of a program.
+    /// Two iterations of a shell script in the place of a program.
     fn trial(
         common: &Path,
         script: &str,
@@ -253,10 +248,9 @@ mod tests {
             ..Request::tiny("mock")
         };
         change(&mut request);
-        measure::run_workload("", &whole, &request)
+        measure::trial("", &whole, &request, None)
     }
 
-    /// A trial beside no other.
     fn alone(script: &str) -> Result<Outcome, Failure> {
         trial(tempfile::tempdir().unwrap().path(), script, |_| ())
     }
@@ -297,7 +291,7 @@ mod tests {
                 threads: 3,
                 ..Request::tiny("mine")
             };
-            measure::run_workload("", &whole, &request)
+            measure::trial("", &whole, &request, None)
         };
         let outcome =
             run("[ \"$0\" = '{amount}' ] && [ $RAYON_NUM_THREADS = 3 ] && echo $$ && echo > it");
@@ -314,7 +308,6 @@ mod tests {
     #[test]
     fn the_peak_memory_of_a_program_is_reported_if_it_is_more_than_that_of_this_process() {
         let common = tempfile::tempdir().unwrap();
-        // More than other tests of this process and their programs take at the same time.
         let arguments = [
             "if=/dev/zero",
             "of=/dev/null",
@@ -328,7 +321,7 @@ mod tests {
             let home = common.path().to_owned();
             let row = WholeProgram::of_user(name, package, binary, home, own);
             let whole = Whole::new(row, Some(path.into()), common.path().to_owned());
-            measure::run_workload("", &whole, &Request::tiny("mine"))
+            measure::trial("", &whole, &Request::tiny("mine"), None)
                 .unwrap()
                 .metrics
         };

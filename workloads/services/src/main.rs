@@ -28,12 +28,6 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show every service with its sizes and parameters
-    List {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Run the server of a service alone, for curl, wrk, httperf or a terminal; Ctrl-C ends it
     Serve(serve::Serve),
 }
@@ -45,10 +39,6 @@ fn main() -> ExitCode {
         return services::main(VARIANT);
     }
     match Cli::parse() {
-        Cli {
-            command: Some(Command::List { json }),
-            ..
-        } => cli::list(SERVICES, json),
         Cli {
             command: Some(Command::Serve(arguments)),
             ..

@@ -1,8 +1,7 @@
-//! `crowded`: the loads of other workloads beside CPU hogs, endless loops of other processes on the
-//! same CPUs.
+//! `crowded`: another workload beside CPU hogs, endless loops of other processes on the same CPUs.
 //!
-//! There, a thread that yields gets its CPU back some milliseconds later. A thread that spins may
-//! take the CPU from the thread for which it waits. Waiting should cost no more than blocking.
+//! A thread that yields gets its CPU back some milliseconds later. A thread that spins may take the
+//! CPU from the thread for which it waits.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +16,8 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// The workload that runs beside the CPU hogs.
 struct Load {
     workload: &'static str,
-    /// The parameter that sets the number of calls, and its value for one round. With these values,
-    /// rounds of all loads take about as long.
+    /// The parameter that sets the number of calls, and its value for one round. A round takes
+    /// about as long with every load.
     often: (&'static str, u64),
     /// Parameters that differ from size `small`.
     set: &'static [(&'static str, &'static str)],
@@ -36,7 +35,7 @@ static LOADS: &[Load] = &[
         often: ("installs", 10),
         set: &[("submitters", "64")],
     },
-    // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
+    // Two regions, as in a step of `nbody`, and the next step at once.
     Load {
         workload: "ticks",
         often: ("ticks", 20),
@@ -44,11 +43,7 @@ static LOADS: &[Load] = &[
     },
 ];
 
-/// Prepares the workload `crowded`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let load = Load::find(setup.values.word("load"));
     let values = load.values(setup.values.whole("rounds"))?;
     // Computes the known answers before the hogs take CPU time.
@@ -66,7 +61,6 @@ impl Load {
         found.expect("every value of the parameter is a load")
     }
 
-    /// All parameters of the other workload.
     fn values(&self, rounds: u64) -> Result<Values, Refusal> {
         let (often, a_round) = self.often;
         let set = self
@@ -104,7 +98,7 @@ impl Instance for Crowd {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let answer = self.load.check()?;
-        // A run is valid only if all hogs still ran at its end.
+        // A run is valid only if all hogs still run at its end.
         let describe = |hogs: usize| format!("{hogs} hogs at the end");
         Mismatch::unless_equal(&describe(self.hogs.count()), &describe(self.hogs.running()))?;
         Ok(answer)

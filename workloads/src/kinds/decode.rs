@@ -1,9 +1,8 @@
 //! `decode`: the matrix products by which a language model computes one token after the other.
 //!
-//! Each layer multiplies a vector by seven matrices of bytes, one after the other. Each product is
-//! one flat parallel loop over rows, so a token takes about 200 small parallel regions. The shapes
-//! are those of a model of 0.6 billion parameters; what lies between the products (attention,
-//! norms) is left out. All layers read the same few matrices, as many as `layers-kept`.
+//! Each layer multiplies a vector by seven matrices of bytes. Each product is one flat parallel
+//! loop over rows, so a token takes about 200 small parallel regions. The shapes are those of a
+//! model of 0.6 billion parameters, without attention and norms.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,19 +17,14 @@ use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Rows and columns of the seven matrices of a layer, as multiples of the model's width. Four
-/// matrices belong to attention (queries, keys, values, output), three to the feed-forward net (two
-/// up, one down).
+/// matrices belong to attention, three to the feed-forward net.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// The input of each matrix: the number of the product that made it, or 0 for the layer's own
 /// input.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
-/// Prepares the workload `decode`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let mut random = Random::new(setup.seed);
     let width = values.count("width");
@@ -57,18 +51,17 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// A matrix of bytes, row after row.
+/// Row after row.
 struct Matrix {
     columns: usize,
     entries: Vec<i8>,
 }
 
-/// Returns a random byte.
 fn byte(random: &mut Random) -> i8 {
     narrow(i32::try_from(random.below(1 << 16)).expect("16 bits"))
 }
 
-/// Reduces a product's entry to a byte: its second one.
+/// Reduces a product's entry to a byte.
 fn narrow(sum: i32) -> i8 {
     i8::from_le_bytes([sum.to_le_bytes()[1]])
 }
@@ -79,7 +72,7 @@ impl Matrix {
         Self { columns, entries }
     }
 
-    /// The entry of the product that belongs to `row`.
+    /// The entry of the product for `row`.
     fn row_times(&self, row: usize, vector: &[i8]) -> i8 {
         let entries = &self.entries[row * self.columns..][..self.columns];
         narrow(
@@ -101,7 +94,7 @@ impl Matrix {
             .collect()
     }
 
-    /// The same, column by column.
+    /// The same product, column by column.
     fn times_by_columns(&self, vector: &[i8]) -> Vec<i8> {
         let mut sums = vec![0_i32; self.rows()];
         for (column, &factor) in vector.iter().enumerate() {
@@ -112,7 +105,7 @@ impl Matrix {
         sums.into_iter().map(narrow).collect()
     }
 
-    /// The same as a parallel loop.
+    /// The same product as a parallel loop.
     fn times_in_parallel(&self, vector: &[i8], task_rows: usize) -> Vec<i8> {
         let mut product = vec![0; self.rows()];
         let tasks = product
@@ -136,7 +129,7 @@ struct Model {
 }
 
 impl Model {
-    /// Returns the fingerprint of the vector behind the last layer; `times` makes the products.
+    /// The fingerprint of the vector behind the last layer; `times` computes a product.
     fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
         let mut vector = first.to_vec();
         for layer in 0..self.layers {
@@ -160,7 +153,7 @@ struct Decoder {
     tokens: usize,
     first: Vec<i8>,
     known: u64,
-    /// The number of correct tokens.
+    /// Correct tokens.
     right: usize,
     took: Latencies,
 }

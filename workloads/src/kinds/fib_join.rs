@@ -1,9 +1,8 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition. It measures the cost of a join
-//! itself.
+//! `fib-join`: the naive Fibonacci recursion, one join per addition. It measures the cost of a
+//! join.
 //!
-//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. This
-//! workload is the most sensitive to one more atomic operation in a push. Its sizes are set so that
-//! the *parallel* program takes the nominal time on one thread; the sequential one is six times
+//! This workload is the most sensitive to one more atomic operation in a push. Its sizes are set so
+//! that the parallel program takes the nominal time on one thread; the sequential one is six times
 //! faster.
 
 use protocol::Refusal;
@@ -12,15 +11,10 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `fib-join`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(OneNumber::new(Fibonacci(setup.values.whole("n")))))
 }
 
-/// The number to find.
 struct Fibonacci(u64);
 
 impl Problem for Fibonacci {
@@ -32,7 +26,6 @@ impl Problem for Fibonacci {
         recurse_with_join(self.0)
     }
 
-    /// Calls.
     fn work_units(&self) -> u64 {
         2 * iterate(self.0 + 1) - 1
     }
@@ -61,7 +54,7 @@ fn recurse_with_join(n: u64) -> u64 {
     one_less + two_less
 }
 
-/// The known answer: n additions instead of a tree of them.
+/// n additions instead of a tree of them.
 fn iterate(n: u64) -> u64 {
     (0..n)
         .fold((0, 1), |(current, next), _| (next, current + next))

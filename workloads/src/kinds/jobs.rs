@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::kinds::pacing::{chain, chains};
 use crate::usage::nanoseconds;
 
-/// One slot per job. Everything is Relaxed: a job writes only its own slot. The caller reads the
-/// slots after the scope of all jobs has ended, which orders both.
+/// One slot per job. Relaxed: a job writes only its own slot, and the end of the scope orders the
+/// caller's reads.
 #[derive(Default)]
 pub(super) struct Moments {
     places: Vec<Moment>,
@@ -21,7 +21,6 @@ struct Moment {
 }
 
 impl Moments {
-    /// Makes room for `jobs` jobs, none of which has run.
     pub(super) fn begin_run(&mut self, jobs: usize) {
         self.places.clear();
         self.places.resize_with(jobs, Moment::default);
@@ -34,7 +33,6 @@ impl Moments {
         place.runs.fetch_add(1, Relaxed);
     }
 
-    /// Returns how many jobs ran exactly once.
     pub(super) fn ran_once(&self) -> usize {
         self.places
             .iter()
@@ -42,7 +40,7 @@ impl Moments {
             .count()
     }
 
-    /// Returns the recorded time of each job, since the `start` of its record.
+    /// The recorded times of all jobs.
     pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
         self.places
             .iter()
@@ -50,7 +48,7 @@ impl Moments {
     }
 }
 
-/// Jobs of equal work that run together, in each of many runs.
+/// Jobs of equal work that run together.
 pub(super) struct Batch {
     jobs: usize,
     steps: u64,
@@ -60,7 +58,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Creates `jobs` jobs of `steps` steps each; none has run.
     pub(super) fn new(jobs: usize, steps: u64) -> Self {
         let mut batch = Self {
             jobs,
@@ -79,29 +76,24 @@ impl Batch {
         *self.sum.get_mut() = 0;
     }
 
-    /// Number of jobs.
     pub(super) fn jobs(&self) -> usize {
         self.jobs
     }
 
-    /// Runs job `job`, and records the time from `start` to its beginning.
     pub(super) fn run(&self, job: usize, start: Instant) {
         self.moments.note(job, start);
-        // Relaxed: read after the scope of all jobs, which orders it.
+        // Relaxed: read after the scope of all jobs.
         self.sum.fetch_add(chain(job as u64, self.steps), Relaxed);
     }
 
-    /// Returns when the first job of this run began.
     pub(super) fn first_began(&self) -> Duration {
         self.moments.noted().min().unwrap_or_default()
     }
 
-    /// Returns whether every job of this run ran once, and the sum is right.
     pub(super) fn is_right(&mut self) -> bool {
         self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
     }
 
-    /// Returns the known sum of all jobs of a run.
     pub(super) fn known_sum(&self) -> u64 {
         self.known_sum
     }

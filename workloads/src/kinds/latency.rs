@@ -7,23 +7,21 @@ use protocol::Metric;
 
 use crate::usage::nanoseconds;
 
-/// The reported percentiles, with their names. High percentiles matter, because a user of a pool
-/// often waits for the slowest of many requests.
+/// The reported percentiles, with their names.
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// The longest latency that the histogram distinguishes from longer ones: an hour, in ns.
+/// The longest latency that the histogram distinguishes from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// A scheduling step takes longer than this only if a wake-up was lost, and a later event woke the
-/// worker. The stress tests have the same limit.
+/// Without a lost wake-up, a scheduling step is shorter than this.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
 pub struct Latencies {
-    /// The beginning of the metrics' names: `<name>_p50`, …
+    /// The beginning of the metrics' names.
     name: &'static str,
-    /// The latencies of the current run. Their memory is allocated before the run.
+    /// The latencies of the current run.
     noted: Vec<u64>,
     /// All runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,
@@ -47,8 +45,8 @@ impl Latencies {
         }
     }
 
-    /// Discards the last run's latencies and makes room for `expected` ones, so that recording
-    /// never allocates.
+    /// Discards the last run, and makes room for `expected` latencies, so that recording never
+    /// allocates.
     pub fn begin_run(&mut self, expected: usize) {
         self.noted.clear();
         self.noted.reserve(expected);
@@ -109,8 +107,8 @@ impl Latencies {
         metrics
     }
 
-    /// Returns percentiles and maximum of all runs in ns, to three digits, and how many latencies
-    /// were longer than 10 ms. Returns no metrics if there are no latencies.
+    /// Percentiles and maximum of all runs in ns, and how many latencies exceeded 10 ms. Empty if
+    /// there are no latencies.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {

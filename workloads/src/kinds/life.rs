@@ -1,8 +1,7 @@
-//! `life`: Conway's game of life on a torus, generation by generation.
+//! `life`: Conway's game of life on a torus.
 //!
-//! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before
-//! the last row is done. If paced at a frame rate, an external thread calls the pool once per
-//! frame, and the pool is idle in between, as in a game.
+//! Each generation is one short flat loop over rows, and a barrier. With a frame rate, an external
+//! thread calls the pool once per frame, as a game does.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -17,11 +16,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `life`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (rows, columns) = (values.count("rows"), values.count("columns"));
     let mut random = Random::new(setup.seed);
@@ -46,7 +41,6 @@ struct Torus {
     initial: Vec<u8>,
     /// Row by row; 1 is alive, 0 dead.
     cells: Vec<u8>,
-    /// Room for the next generation.
     next: Vec<u8>,
     columns: usize,
     generations: u64,
@@ -117,7 +111,6 @@ fn describe(cells: &[u8]) -> String {
     )
 }
 
-/// Row number `row` of the next generation.
 fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
     add_cost(next.len() as u64);
     let (columns, rows) = (next.len(), cells.len() / next.len());
@@ -155,9 +148,8 @@ fn rule(neighbours: u8, cell: u8) -> u8 {
     u8::from((neighbours | cell) == 3)
 }
 
-/// Computes the next generation in another way: sums of three along rows, then sums of three of
-/// those along columns. If a 3 × 3 square has 3 live cells, its centre lives; if it has 4, its
-/// centre stays as it is.
+/// The next generation in another way: sums of 3 × 3 squares, first along rows, then along columns.
+/// If the sum is 3, the centre lives; if it is 4, the centre stays as it is.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {

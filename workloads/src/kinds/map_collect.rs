@@ -1,11 +1,10 @@
-//! `map-collect`: computed pairs are gathered into a hash map, in several ways.
+//! `map-collect`: computed pairs are collected into a hash map.
 //!
-//! Computing a pair is cheap. Inserting it is expensive, and one thread inserts all pairs (or all
-//! threads do, one at a time). So little of the work scales, and the ways differ in the last step.
+//! Computing a pair is cheap. Inserting it is expensive, and one thread inserts all pairs, so little
+//! of the work scales.
 
-use std::collections::{HashMap, LinkedList};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
-use std::sync::Mutex;
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -15,104 +14,44 @@ use crate::machine::add_cost;
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `map-collect`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Pairs {
         count: setup.values.whole("pairs"),
         seed: setup.seed,
-        gather: match setup.values.word("gather") {
-            "linked-list" => gather_by_lists,
-            "vec" => gather_by_vectors,
-            "mutex" => gather_under_a_lock,
-            _ => gather_by_collect,
-        },
         map: Map::default(),
     }))
 }
 
-/// Hashes with fixed keys. The default hasher draws new keys for each process.
+/// Hashes with fixed keys; the default hasher draws new keys for each process.
 type Map = HashMap<u64, u64, BuildHasherDefault<DefaultHasher>>;
 
 struct Pairs {
     count: u64,
     seed: u64,
-    gather: fn(u64, u64) -> Map,
     map: Map,
 }
 
-/// The cost of a pair's insertion, in units; computing a pair costs 1 unit. A guess.
+/// The cost of a pair's insertion by the sequential program, in units. Computing a pair costs 1
+/// unit. A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The same if the facade collects, which first puts the pairs into a list of vectors. Computed
-/// from the times of one thread and of the sequential program in sweep 2026-11-23T015755Z.
+/// The cost of an insertion after the facade's list of vectors. Computed from the times of one
+/// thread and of the sequential program in sweep 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
-/// A key, different for every index since mixing is a bijection, and its value.
+/// The keys differ, because mixing is a bijection.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
     add_cost(1);
     (mix(seed ^ mix(index)), index)
 }
 
-fn gather_by_collect(seed: u64, count: u64) -> Map {
+fn collect(seed: u64, count: u64) -> Map {
     let map = (0..count)
         .into_par_iter()
         .map(|index| pair(seed, index))
         .collect();
-    // The calling thread inserts all pairs.
     add_cost(COLLECTED_COST * count);
     map
-}
-
-/// Returns a vector of pairs for each piece of the range.
-fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
-    (0..count)
-        .into_par_iter()
-        .map(move |index| pair(seed, index))
-        .fold(Vec::new, |mut piece, pair| {
-            piece.push(pair);
-            piece
-        })
-}
-
-fn gather_by_lists(seed: u64, count: u64) -> Map {
-    let list = pieces(seed, count)
-        .map(|piece| LinkedList::from([piece]))
-        .reduce(LinkedList::new, |mut list, mut next| {
-            list.append(&mut next);
-            list
-        });
-    with_all(list.iter().map(Vec::len).sum(), list.into_iter().flatten())
-}
-
-fn gather_by_vectors(seed: u64, count: u64) -> Map {
-    let pairs = pieces(seed, count).reduce(Vec::new, |mut pairs, mut next| {
-        pairs.append(&mut next);
-        pairs
-    });
-    with_all(pairs.len(), pairs.into_iter())
-}
-
-fn with_all(count: usize, pairs: impl Iterator<Item = (u64, u64)>) -> Map {
-    let mut map = Map::with_capacity_and_hasher(count, BuildHasherDefault::default());
-    map.extend(pairs);
-    add_cost(INSERTION_COST * count as u64);
-    map
-}
-
-fn gather_under_a_lock(seed: u64, count: u64) -> Map {
-    let map = Mutex::new(Map::default());
-    (0..count)
-        .into_par_iter()
-        .map(|index| pair(seed, index))
-        .for_each(|(key, value)| {
-            let mut map = map.lock().expect("no insertion panics");
-            map.insert(key, value);
-            add_cost(INSERTION_COST);
-        });
-    map.into_inner().expect("no insertion panics")
 }
 
 impl Instance for Pairs {
@@ -129,7 +68,7 @@ impl Instance for Pairs {
     }
 
     fn run_parallel(&mut self) -> u64 {
-        self.map = (self.gather)(self.seed, self.count);
+        self.map = collect(self.seed, self.count);
         self.count
     }
 
@@ -145,7 +84,6 @@ impl Instance for Pairs {
     }
 }
 
-/// A pair in one word, for the fingerprint.
 fn word((key, value): (u64, u64)) -> u64 {
     key ^ mix(value.wrapping_add(1))
 }
@@ -159,8 +97,7 @@ mod tests {
         let mut pairs = Pairs {
             count: 100,
             seed: 3,
-            gather: gather_by_lists,
-            map: gather_by_vectors(3, 100),
+            map: collect(3, 100),
         };
         assert!(pairs.check().is_ok());
         let (key, value) = pair(3, 50);

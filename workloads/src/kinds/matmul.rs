@@ -1,8 +1,7 @@
 //! `matmul`: product of two square matrices by recursive quartering, tiles in Z-order.
 //!
 //! A product consists of eight products of quarters, four at a time: a tree of joins with much
-//! arithmetic per byte. So it scales with the number of tiles. In Z-order each quarter is one
-//! contiguous slice.
+//! arithmetic per byte. In Z-order each quarter is one contiguous slice.
 
 use std::array;
 
@@ -13,15 +12,11 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Side of a tile that is multiplied by three plain loops: three tiles of 8 KiB fit the first
+/// Side of a tile that is multiplied by three plain loops. Three tiles of 8 KiB fit the first
 /// cache.
 const TILE_SIDE: usize = 32;
 
-/// Prepares the workload `matmul`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let side = 1 << setup.values.count("log2-side");
     let mut random = Random::new(setup.seed);
     let mut matrix = || {
@@ -42,7 +37,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// A factor's element: a whole number, so that sums and products are exact in any order.
+/// A whole number, so that sums and products are exact in any order.
 fn small_whole(random: &mut Random) -> f64 {
     random.below(17) as f64 - 8.0
 }
@@ -51,9 +46,8 @@ fn small_whole(random: &mut Random) -> f64 {
 /// below 2^-20.
 const PROBES: usize = 3;
 
-/// Returns an element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 /
-/// 2^2
-/// < 2^53, so a float holds each sum exactly.
+/// An element of such a vector. No sum of 2^14 rows exceeds 2^52, so a float holds each sum
+/// exactly.
 fn probe(random: &mut Random) -> f64 {
     random.below(1 << 18) as f64
 }
@@ -112,7 +106,6 @@ impl Instance for Product {
     }
 }
 
-/// Matrix times vector.
 fn apply(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     let mut result = vec![0.0; vector.len()];
     for (row, result) in result.iter_mut().enumerate() {
@@ -123,8 +116,7 @@ fn apply(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     result
 }
 
-/// Returns the index of an element: quarters are in Z-order down to tiles, whose elements are in
-/// row order.
+/// The index of an element: quarters are in Z-order down to tiles, whose elements are in row order.
 fn place(row: usize, column: usize, side: usize) -> usize {
     if side <= TILE_SIDE {
         return row * side + column;
@@ -134,13 +126,12 @@ fn place(row: usize, column: usize, side: usize) -> usize {
     quarter * half * half + place(row % half, column % half, half)
 }
 
-/// The quarters of a matrix: upper left, upper right, lower left, lower right.
+/// Upper left, upper right, lower left, lower right.
 fn quarters(matrix: &[f64]) -> [&[f64]; 4] {
     let quarter = matrix.len() / 4;
     array::from_fn(|index| &matrix[index * quarter..][..quarter])
 }
 
-/// [`quarters`] as mutable slices.
 fn quarters_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     let mut quarters = matrix.chunks_exact_mut(matrix.len() / 4);
     array::from_fn(|_| quarters.next().expect("there are four"))

@@ -1,7 +1,7 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
-//! Work is n log2 n comparisons, the span O(log^3 n). So there is ample parallelism, in tasks of
-//! very different sizes. The memory traffic is higher than that of `quicksort`.
+//! There is ample parallelism, in tasks of very different sizes, and more memory traffic than in
+//! `quicksort`.
 
 use protocol::Refusal;
 
@@ -10,19 +10,14 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
-/// programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30).
 const INSERTION_LENGTH: usize = 20;
 
 /// The cost of an element that insertion sort places, in units; merging an element costs 1 unit. A
-/// guess: each element moves past 25 % of the others.
+/// guess.
 const INSERTION_COST: u64 = 4;
 
-/// Prepares the workload `mergesort`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
         .keys_with_positions(elements)
@@ -36,7 +31,6 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Sorting compares only the key, in the upper half; the lower half is the position in the input.
 fn key(element: u64) -> u64 {
     element >> 32
 }
@@ -128,7 +122,7 @@ fn sort_parallel(values: &mut [u64], scratch: &mut [u64], target: Target, cutoff
     }
 }
 
-/// Merges; among equal keys, those of `low` come first.
+/// Among equal keys, those of `low` come first.
 fn merge_sequential(low: &[u64], high: &[u64], merged: &mut [u64]) {
     add_cost(merged.len() as u64);
     let (mut of_low, mut of_high) = (0, 0);

@@ -1,10 +1,8 @@
 //! `nbody`: bodies that attract each other, every pair of them, step by step.
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
-//! the step, and a short parallel update. These are three loops with a barrier after each, and only
-//! the first is long. With steps of one length there are two loops, and with few bodies they are
-//! small fork-join regions. Other projects compare pools that way, for example `fork_union` with
-//! 128 bodies.
+//! the step, and a short parallel update. With steps of one length and few bodies, a step is two
+//! small fork-join regions, by which other projects compare pools (`fork_union` with 128 bodies).
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -19,11 +17,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `nbody`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let mut vector = || Vector([(); 3].map(|()| random.unit()));
     let initial: Vec<Body> = (0..setup.values.whole("bodies"))
@@ -107,16 +101,16 @@ impl Body {
     }
 }
 
-/// Square of the distance below which attraction grows no further, so that no pair is flung apart.
+/// Square of the distance below which attraction grows no further.
 const SOFTENING: f64 = 0.01;
 
-/// Acceleration of a body by one at this distance, whose mass is 1.
+/// Acceleration of a body by another at this distance, whose mass is 1.
 fn attraction(distance: Vector) -> Vector {
     let square = distance.square() + SOFTENING;
     distance * (1.0 / (square * square.sqrt()))
 }
 
-/// The sum over all bodies, always in their order: the same bits on any number of threads.
+/// The sum over all bodies in their order, which has the same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     add_cost(bodies.len() as u64);
     bodies.iter().fold(Vector::ZERO, |sum, other| {
@@ -124,19 +118,15 @@ fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     })
 }
 
-/// Length of each step, unless a loop computes it.
 const FIXED_LENGTH: f64 = 1e-6;
 
-/// Length of the step after which the strongest acceleration, given by its square, has added a
-/// fixed velocity.
+/// The time in which the strongest acceleration, given by its square, adds a fixed velocity.
 fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }
 
-/// How a loop is split.
 #[derive(Clone, Copy)]
 enum Split {
-    /// As the library decides.
     Any,
     /// In tasks of this many bodies.
     Tasks(usize),
@@ -151,7 +141,7 @@ struct Cloud {
     bodies: Vec<Body>,
     accelerations: Vec<Vector>,
     steps: u64,
-    /// Length of a step, unless a loop computes it.
+    /// The length of each step; `None` if a loop computes it.
     fixed: Option<f64>,
     split: Split,
     is_inside: bool,
@@ -323,8 +313,7 @@ impl Instance for Cloud {
     }
 }
 
-/// A step with half the work and in another order: by Newton's third law, each pair is computed
-/// once.
+/// A step in which each pair is computed once, by Newton's third law.
 fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {

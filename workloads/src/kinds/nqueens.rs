@@ -1,7 +1,6 @@
 //! `nqueens`: in how many ways n queens stand on a board without attacking each other.
 //!
-//! A search tree without pruning by shared state. Its branches are independent, its subtrees differ
-//! a lot in size, and they return only counts.
+//! The subtrees of the search are independent, and differ a lot in size.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -10,8 +9,7 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
-/// Sequences).
+/// Number of solutions for 1, 2, … queens (sequence A000170 of the OEIS).
 const SOLUTIONS: [u64; 18] = [
     1,
     0,
@@ -33,14 +31,7 @@ const SOLUTIONS: [u64; 18] = [
     666_090_624,
 ];
 
-/// Prepares the workload `nqueens`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
     let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
     Ok(Box::new(OneNumber::new(Board {
@@ -86,13 +77,11 @@ impl Problem for Board {
 /// Rows filled from the top; each set has a bit per column.
 #[derive(Clone, Copy)]
 struct Position {
-    /// Every column of the board.
     all: u32,
-    /// Columns that have a queen.
     columns: u32,
     /// Columns of the next row that a queen attacks along a falling diagonal.
     falling: u32,
-    /// The same along a rising one.
+    /// The same along a rising diagonal.
     rising: u32,
 }
 
@@ -101,7 +90,6 @@ impl Position {
         self.all & !(self.columns | self.falling | self.rising)
     }
 
-    /// With one more queen in the column of `bit`.
     fn with(self, bit: u32) -> Self {
         Self {
             all: self.all,

@@ -8,8 +8,8 @@ use crate::machine::{add_cost, add_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Work that cannot be shortened: `steps` dependent steps of some 3 ns each on one core of the 2.6
-/// GHz class. Returns a word that proves that the steps were made.
+/// Work that cannot be shortened: `steps` dependent steps of some 3 ns each. Returns a word that
+/// depends on every step.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
     add_cost(steps);
@@ -21,7 +21,7 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
 }
 
-/// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
+/// Keeps the CPU until `due`. A spin is precise to well under a microsecond.
 pub fn spin_until(due: Instant) {
     add_time(due.saturating_duration_since(Instant::now()));
     while Instant::now() < due {
@@ -29,7 +29,7 @@ pub fn spin_until(due: Instant) {
     }
 }
 
-/// Sleeps until `due`, or not at all if `due` is past. Linux adds its timer slack, some 50 µs.
+/// Sleeps until `due`. Linux adds its timer slack, some 50 µs.
 pub fn sleep_until(due: Instant) {
     let rest = due.saturating_duration_since(Instant::now());
     if rest > Duration::ZERO {
@@ -73,8 +73,7 @@ impl Gaps {
         Self::between(seed, Duration::ZERO, longest)
     }
 
-    /// Creates a sequence that begins at once, and continues with one gap of `period` after
-    /// another.
+    /// Begins at once, and continues with one gap of `period` after another.
     #[must_use]
     pub fn every(period: Duration) -> Self {
         Self {
@@ -83,7 +82,7 @@ impl Gaps {
         }
     }
 
-    /// Returns the gaps of a run, from the first one on.
+    /// The gaps of a run.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
         let mut random = Random::new(self.seed);
         let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);

@@ -1,7 +1,4 @@
-//! `par-sort`: the facade's own parallel sorts.
-//!
-//! Most programs sort with these. The algorithm is the library's, so branches differ only in their
-//! pool.
+//! `par-sort`: the facade's own parallel sorts, with which most programs sort.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -11,11 +8,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `par-sort`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = setup.values.whole("elements");
     let original: Vec<u64> = Random::new(setup.seed)
         .keys_with_positions(elements)
@@ -28,16 +21,14 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// A sort of words with the key in the upper half.
 struct Sort {
     original: Vec<u64>,
     known: Sorted,
     values: Vec<u64>,
 }
 
-/// The cost of a key in the facade's stable sort, in units. The sequential sort is another
-/// algorithm, in which a key costs 1 unit. Measured with one thread: 2.2 to 3.1, less on a busier
-/// host. In unstable sorts a key costs about 1 unit.
+/// The cost of a key in the facade's stable sort, in units. A key of the other sorts costs about 1
+/// unit. Measured with one thread: 2.2 to 3.1.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {

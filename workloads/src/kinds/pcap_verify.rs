@@ -6,32 +6,22 @@
 use protocol::Refusal;
 use rayon::prelude::*;
 
-use crate::pcap::{Capture, Tally, synthetic, verify};
+use crate::pcap::{Capture, Tally, synthetic};
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `pcap-verify`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let (capture, expected) = if let Some(path) = setup.input {
-        let capture = Capture::read(path)
-            .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
-        let expected = tally(&capture);
+        let capture = Capture::read(path)?;
+        let expected = capture.tally();
         (capture, expected)
     } else {
-        // The generator of a capture returns the known tally.
         let (bytes, expected) = synthetic::capture(setup.seed, setup.values.count("packets"));
         let capture = Capture::parse(bytes).expect("synthetic captures are sound");
         (capture, expected)
     };
-    let passes = setup.values.whole("passes");
     Ok(Box::new(Verification {
         capture,
-        passes,
+        passes: setup.values.whole("passes"),
         expected,
         found: None,
     }))
@@ -46,21 +36,13 @@ struct Verification {
     found: Option<Tally>,
 }
 
-fn tally(capture: &Capture) -> Tally {
-    let mut tally = Tally::default();
-    for frame in capture.frames() {
-        tally.count(&verify(frame, capture.bytes_of(frame)));
-    }
-    tally
-}
-
 impl Verification {
     fn run(&mut self, pass: impl Fn(&Capture) -> Tally) -> u64 {
         let mut found = Tally::default();
         for _ in 0..self.passes {
             found = found.plus(pass(&self.capture));
         }
-        self.found.insert(found).seen
+        self.found.insert(found).packets()
     }
 }
 
@@ -70,15 +52,15 @@ impl Instance for Verification {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        self.run(tally)
+        self.run(Capture::tally)
     }
 
     fn run_parallel(&mut self) -> u64 {
         self.run(|capture| {
-            let frames = capture.frames().par_iter();
-            frames
-                .fold(Tally::default, |mut tally, frame| {
-                    tally.count(&verify(frame, capture.bytes_of(frame)));
+            let packets = capture.packets.par_iter();
+            packets
+                .fold(Tally::default, |mut tally, packet| {
+                    tally.count(capture.check(packet));
                     tally
                 })
                 .reduce(Tally::default, Tally::plus)
@@ -97,22 +79,24 @@ impl Instance for Verification {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pcap::CheckResult;
 
     #[test]
-    fn a_packet_counted_in_the_wrong_place_is_rejected() {
+    fn a_packet_counted_too_often_is_rejected() {
         let (bytes, expected) = synthetic::capture(1, 100);
-        let capture = Capture::parse(bytes).unwrap();
         let mut verification = Verification {
-            capture,
+            capture: Capture::parse(bytes).unwrap(),
             passes: 2,
             expected,
             found: None,
         };
-        assert!(verification.check().is_err(), "nothing ran");
         assert_eq!(verification.run_sequential(), 200);
         assert!(verification.check().is_ok());
-        verification.found.as_mut().unwrap().correct -= 1;
-        verification.found.as_mut().unwrap().wrong += 1;
+        verification
+            .found
+            .as_mut()
+            .unwrap()
+            .count(CheckResult::Wrong);
         assert!(verification.check().is_err());
     }
 }

@@ -1,14 +1,11 @@
 //! `regions`: one small fork-join region after the other, with serial work before each.
 //!
 //! The figure of merit is the overhead of a region: its latency, less the time of its jobs on
-//! workers that need no notification. Solvers, inference engines and provers execute thousands of
-//! such regions a second, and some stopped using rayon because of that overhead.
+//! workers that need no notification.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
-//! worker. The shape `barrier` is the control, and uses no operation of the pool: the workers stay
-//! in one broadcast, spin on the number of the current region, and count themselves as done. If
-//! each worker has its own core, that is about the fastest way to notify and collect workers. On
-//! shared cores it is the slowest.
+//! worker. The shape `barrier` is a control without the pool: in one long broadcast, the workers
+//! spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -23,15 +20,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{Gaps, chain, cores, sleep_until};
+use crate::kinds::pacing::{Gaps, chain, cores};
 use crate::kinds::series::{Pace, Request, Requests, Run, Series};
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `regions`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let shape = match values.word("shape") {
         "joins" => Shape::Joins,
@@ -45,17 +38,10 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         jobs => jobs,
     };
     let stream = Stream {
-        region: Region::new(
-            shape,
-            setup.threads,
-            jobs,
-            values.whole("job-steps"),
-            values.word("work") == "uneven",
-        ),
+        region: Region::new(shape, setup.threads, jobs, values.whole("job-steps")),
         is_inside: values.word("from") == "inside",
         times: Times {
             gap_steps: values.whole("gap-steps"),
-            pause: Duration::from_micros(values.whole("pause-us")),
             ideal: Duration::ZERO,
             right: 0,
             over_ideal: Latencies::new("over_ideal"),
@@ -100,7 +86,6 @@ impl Job {
     }
 }
 
-/// The jobs of each region.
 struct Region {
     shape: Shape,
     threads: usize,
@@ -108,42 +93,26 @@ struct Region {
 }
 
 impl Region {
-    fn new(shape: Shape, threads: usize, jobs: usize, mean_steps: u64, is_uneven: bool) -> Self {
-        let steps = |job: usize| {
-            if is_uneven {
-                mean_steps * (2 * job as u64 + 1) / jobs as u64
-            } else {
-                mean_steps
-            }
-        };
+    fn new(shape: Shape, threads: usize, jobs: usize, steps: u64) -> Self {
         Self {
             shape,
             threads,
-            jobs: (0..jobs).map(|job| Job::new(job, steps(job))).collect(),
+            jobs: (0..jobs).map(|job| Job::new(job, steps)).collect(),
         }
     }
 
-    /// Returns the fewest consecutive steps in which `cores` cores can finish a region.
-    fn span(&self, cores: usize) -> u64 {
-        let steps = || self.jobs.iter().map(|job| job.steps);
-        let (shortest, longest) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
-        let rounds = self.jobs.len().div_ceil(cores) as u64;
-        longest
-            .max(steps().sum::<u64>().div_ceil(cores as u64))
-            .max(rounds * shortest)
-    }
-
-    /// Returns how long a region would take if notifying and collecting the workers took no time.
-    /// Computed from the time that the calling thread needs for all jobs.
-    #[expect(clippy::cast_precision_loss, reason = "far fewer steps than 2^52")]
+    /// How long a region would take if notifying and collecting the workers took no time: as many
+    /// rounds of jobs as the cores need.
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
             let begun = Instant::now();
             self.run_share(0, 1, 0);
             begun.elapsed()
         });
-        let steps: u64 = self.jobs.iter().map(|job| job.steps).sum();
-        let part = self.span(self.threads.min(cores())) as f64 / steps.max(1) as f64;
+        let (jobs, steps) = (self.jobs.len(), self.jobs[0].steps);
+        let rounds = jobs.div_ceil(self.threads.min(cores())) as u64;
+        // Empty jobs take no time.
+        let part = (rounds * steps) as f64 / (jobs as u64 * steps).max(1) as f64;
         alone.min().unwrap_or_default().mul_f64(part)
     }
 
@@ -186,7 +155,6 @@ impl Region {
         }
     }
 
-    /// Returns whether each job of region `number` ran to its end.
     fn is_right(&self, number: u64) -> bool {
         self.jobs
             .iter()
@@ -198,16 +166,16 @@ impl Region {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The words on which workers spin until the next region, without the pool.
+/// The words on which workers spin.
 struct Barrier {
-    /// The number of the current or the last region.
+    /// The current or the last region.
     number: Line<AtomicU64>,
     /// How many workers other than the leader have finished the region.
     done: Line<AtomicUsize>,
 }
 
 impl Barrier {
-    /// The number that says that no further region follows.
+    /// The number behind the last region.
     const OVER: u64 = u64::MAX;
 
     fn new() -> Self {
@@ -231,7 +199,7 @@ impl Barrier {
         }
     }
 
-    /// Runs a worker's share of each region until there are no more.
+    /// Runs a worker's share of each region.
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {
@@ -251,17 +219,14 @@ impl Barrier {
     }
 }
 
-/// One region after the other.
 struct Stream {
     region: Region,
     is_inside: bool,
     times: Times,
 }
 
-/// The time of each region.
 struct Times {
     gap_steps: u64,
-    pause: Duration,
     ideal: Duration,
     /// Regions in which every job had the right result.
     right: usize,
@@ -273,9 +238,6 @@ impl Times {
         run.each(|number, _, latencies| {
             let number = number as u64 + 1;
             black_box(chain(number, self.gap_steps));
-            if !self.pause.is_zero() {
-                sleep_until(Instant::now() + self.pause);
-            }
             let begun = Instant::now();
             enter(number);
             let took = begun.elapsed();
@@ -342,13 +304,13 @@ impl Request for Stream {
 mod tests {
     use super::*;
 
-    fn region(jobs: usize, is_uneven: bool) -> Region {
-        Region::new(Shape::Loop, 2, jobs, 100, is_uneven)
+    fn region(jobs: usize) -> Region {
+        Region::new(Shape::Loop, 2, jobs, 100)
     }
 
     #[test]
     fn a_region_that_left_a_job_out_or_ran_that_of_another_region_is_wrong() {
-        let region = region(3, true);
+        let region = region(3);
         region.run_share(0, 1, 7);
         assert!(region.is_right(7) && !region.is_right(8));
         region.jobs[1].found.store(0, Relaxed);
@@ -358,22 +320,9 @@ mod tests {
     #[test]
     fn the_shares_of_all_workers_are_a_region() {
         for (workers, jobs) in [(1, 5), (2, 5), (3, 7), (8, 5)] {
-            let region = region(jobs, false);
+            let region = region(jobs);
             (0..workers).for_each(|worker| region.run_share(worker, workers, 1));
             assert!(region.is_right(1), "{jobs} jobs on {workers} workers");
         }
-    }
-
-    #[test]
-    fn the_ideal_is_bound_by_the_longest_job_and_by_whole_rounds_of_equal_ones() {
-        assert_eq!(
-            [1, 2, 3, 8].map(|cores| region(5, false).span(cores)),
-            [500, 300, 200, 100]
-        );
-        // 20, 60, 100, 140, 180.
-        assert_eq!(
-            [1, 2, 8].map(|cores| region(5, true).span(cores)),
-            [500, 250, 180]
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! `scope-spawn`: a worker spawns very many tiny jobs into one scope.
 //!
-//! One worker makes all jobs in a flat loop, with one heap allocation each. The others steal them
-//! one by one. A pool that counts idle workers updates its counters for every job.
+//! The others steal them one by one. A pool that counts idle workers updates its counters for every
+//! job.
 
 use std::hint::black_box;
 
@@ -10,11 +10,7 @@ use protocol::Refusal;
 use crate::machine::add_cost;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `scope-spawn`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let slots = vec![0; setup.values.count("spawns")];
     Ok(Box::new(Jobs {
         slots,
@@ -22,8 +18,8 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost
-/// and one that runs twice both show.
+/// One slot per job of a scope. The job with number i adds i to its slot, so that a lost job and
+/// one that runs twice both show.
 struct Jobs {
     slots: Vec<u64>,
     repeats: u64,

@@ -1,5 +1,5 @@
-//! The loop of workloads that send many requests to a pool. It starts the submitting threads, and
-//! decides when each request is due, how many there are, and which threads wait.
+//! The loop of workloads that send many requests to a pool: it starts the submitting threads, and
+//! decides when each request is due.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -12,47 +12,42 @@ use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, sleep_until, spin_until};
 use crate::workload::{Instance, Mismatch};
 
-/// When a request is due.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// A gap after the last one has ended. The submitter spins meanwhile, and is never late.
+    /// A gap after the last request has ended. The submitter spins meanwhile, and is never late.
     Spins,
-    /// A gap after the last one has ended. The submitter sleeps meanwhile.
+    /// A gap after the last request has ended. The submitter sleeps meanwhile.
     Sleeps,
-    /// A gap after the last one was due, even if that is not finished: an open load.
+    /// A gap after the last request was due, even if it has not ended: an open load.
     Open,
 }
 
-/// The requests of one submitter.
 pub(super) struct Series {
     pub(super) requests: usize,
     pub(super) gaps: Gaps,
     pub(super) pace: Pace,
 }
 
-/// A kind of request, and how it is made.
+/// A kind of request.
 pub(super) trait Request: Send {
     /// Whether the submitter is a worker of the pool.
     fn is_inside(&self) -> bool {
         false
     }
 
-    /// Discards the last run, and makes room for a run of this many requests.
+    /// Makes room for a run of this many requests.
     fn begin_run(&mut self, requests: usize);
 
     /// Submits each request of a run to `pool`, or does its work on the calling thread.
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>);
 
-    /// Compares the answer of a run of this many requests.
     fn check(&mut self, requests: usize) -> Result<String, Mismatch>;
 
-    /// Records the latencies of a run if no submitter waited for its requests.
+    /// Records the latencies of a run in which no submitter waited for its requests.
     fn note_others(&self, _: &mut Latencies) {}
 
-    /// The warm-up is over.
     fn forget_warmup(&mut self) {}
 
-    /// Quantities beside latencies.
     fn metrics(&self) -> Vec<(String, Metric)> {
         Vec::new()
     }
@@ -93,7 +88,7 @@ impl Run<'_> {
         }
     }
 
-    /// The same for requests that the submitter waits for. Records how long each took.
+    /// The same for requests that the submitter waits for, whose latencies it records.
     pub(super) fn wait_for_each(self, mut request: impl FnMut(usize, Instant)) {
         self.each(|number, due, latencies| {
             request(number, due);
@@ -102,12 +97,11 @@ impl Run<'_> {
     }
 }
 
-/// A submitter, and how long its requests took.
 struct Submitter<R> {
     request: R,
-    /// The times from when a request was due to its end.
+    /// From when a request was due to its end.
     latencies: Latencies,
-    /// The times from when a request was due to when it was submitted.
+    /// From when a request was due to when it was submitted.
     lateness: Latencies,
 }
 
@@ -127,16 +121,14 @@ impl<R: Request> Submitter<R> {
     }
 }
 
-/// Requests of one kind.
 pub(super) struct Requests<R> {
     series: Series,
     submitters: Vec<Submitter<R>>,
-    /// Whether each submitter is a separate thread. If not, the caller is the only submitter.
+    /// If not, the caller is the only submitter.
     has_threads: bool,
 }
 
 impl<R: Request> Requests<R> {
-    /// Creates requests that the caller submits.
     pub(super) fn new(series: Series, request: R) -> Self {
         Self {
             has_threads: false,
@@ -144,7 +136,7 @@ impl<R: Request> Requests<R> {
         }
     }
 
-    /// Creates requests that separate threads submit.
+    /// Requests of one thread for each of `requests`.
     pub(super) fn by_threads(series: Series, requests: impl IntoIterator<Item = R>) -> Self {
         let submitter = |request| Submitter {
             request,
@@ -251,13 +243,11 @@ pub(super) mod tests {
     use super::*;
 
     impl<R> Requests<R> {
-        /// The first submitter's.
         pub(in super::super) fn request(&mut self) -> &mut R {
             &mut self.submitters[0].request
         }
     }
 
-    /// So many requests without gaps, submitted by the caller.
     pub(in super::super) fn without_gaps<R: Request>(requests: usize, request: R) -> Requests<R> {
         let series = Series {
             requests,
@@ -267,8 +257,7 @@ pub(super) mod tests {
         Requests::new(series, request)
     }
 
-    /// Three requests, whose answer is wrong before a run, right after one, and wrong after each
-    /// `damage`.
+    /// Three requests, whose answer must be wrong after each of `damages`.
     pub(in super::super) fn rejects<R: Request>(request: R, damages: &[&dyn Fn(&mut R)]) {
         let mut requests = without_gaps(3, request);
         requests.reset();
@@ -282,7 +271,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Counts requests, of which the first takes 20 ms.
+    /// Its first request takes 20 ms.
     #[derive(Default)]
     struct Slow {
         seen: Vec<usize>,

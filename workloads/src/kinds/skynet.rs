@@ -1,8 +1,7 @@
-//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their
-//! number.
+//! `skynet`: a tree of tasks with fan-out ten, whose leaves only return their number.
 //!
-//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task,
-//! without a cutoff, and a parent waits for all its children.
+//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task, and a
+//! parent waits for all its children.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -13,11 +12,7 @@ use crate::workload::{Instance, Setup};
 
 const FAN_OUT: usize = 10;
 
-/// Prepares the workload `skynet`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
     Ok(Box::new(OneNumber::new(
         match setup.values.word("children") {
@@ -35,7 +30,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Tasks {
     leaves: u64,
-    /// The parallel program: number of the first leaf, number of leaves, their sum.
+    /// The parallel program, of the number of the first leaf and the number of leaves.
     run: fn(u64, u64) -> u64,
 }
 
@@ -52,13 +47,11 @@ impl Problem for Tasks {
         self.leaves
     }
 
-    /// Gauss's formula.
     fn known(&self) -> u64 {
         self.leaves * (self.leaves - 1) / 2
     }
 }
 
-/// First leaf of each child.
 fn children(first: u64, leaves: u64) -> [u64; FAN_OUT] {
     let mut next = first;
     [(); FAN_OUT].map(|()| {

@@ -1,11 +1,10 @@
-//! Checks the results of sorts, for the workloads that sort.
+//! Checks the results of sorts.
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// The known facts about a sorted collection. Each element is a word: the upper half is its key,
-/// and the lower half is its position in the input. A stable sort puts equal keys in the order of
-/// their positions, so its result is ascending in the whole word.
+/// What a sort of words must give. The upper half of a word is its key, the lower half its position
+/// in the input. So the result of a stable sort is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
     /// How a right answer begins.
@@ -15,7 +14,7 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// The facts about the words to be sorted, which come in any order.
+    /// The words come in any order.
     pub(super) fn of(
         said: &'static str,
         words: impl Iterator<Item = u64>,
@@ -29,9 +28,6 @@ impl Sorted {
     }
 
     /// Compares the words in the order that the sort left.
-    ///
-    /// # Errors
-    /// If one is missing, or out of order.
     pub(super) fn check(
         &self,
         words: impl Iterator<Item = u64> + Clone,
@@ -59,10 +55,8 @@ impl Sorted {
 mod tests {
     use super::*;
 
-    /// The keys 2, 1, 1 with positions 0, 1, 2.
     const WORDS: [u64; 3] = [2 << 32, 1 << 32 | 1, 1 << 32 | 2];
 
-    /// Whether these are accepted as `WORDS`, sorted.
     fn is_accepted(is_stable: bool, words: [u64; 3]) -> bool {
         Sorted::of("sorted", WORDS.into_iter(), is_stable)
             .check(words.into_iter())

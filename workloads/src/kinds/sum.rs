@@ -1,7 +1,7 @@
 //! `sum`: the facade's sum over a slice that fits the cache, again and again.
 //!
-//! One pass takes microseconds, as in programs that run many small parallel loops. The time depends
-//! on the depth of the splits and on the speed of wake-ups.
+//! One pass takes microseconds, so the time depends on the depth of the splits and on the speed of
+//! wake-ups.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -11,14 +11,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `sum`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-///
-/// # Panics
-/// Never: the row bounds the numbers.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let repeats = setup.values.whole("repeats");
     Ok(Box::new(OneNumber::new(Passes::new(setup, repeats))))
 }
@@ -30,7 +23,6 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// Creates as many numbers as the parameter `elements` says.
     pub(super) fn new(setup: &Setup<'_>, repeats: u64) -> Self {
         let elements =
             u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
@@ -40,8 +32,7 @@ impl Passes {
     }
 }
 
-/// Returns the contribution of a number to the sum. The slice fits the caches, so this adds no cost
-/// of memory bandwidth.
+/// The slice fits the caches, so this adds no cost of memory bandwidth.
 fn added(value: u32) -> u64 {
     add_cost(1);
     u64::from(value)
@@ -64,7 +55,6 @@ impl Problem for Passes {
         self.repeats * self.values.len() as u64
     }
 
-    /// Gauss's formula: no number is missing or occurs twice.
     fn known(&self) -> u64 {
         let elements = self.values.len() as u64;
         self.repeats * (elements * (elements - 1) / 2)

@@ -1,10 +1,8 @@
 //! `sumcheck`: the prover of a sum-check, the heart of many proof systems.
 //!
 //! It proves the sum of the products of two tables. Each round sums over pairs of entries, is given
-//! a challenge, and folds each pair into one entry. These are two parallel loops of half the length
-//! of the round before, down to a single entry. So the first rounds are long, and the last ones
-//! consist of overhead only. Real provers run short loops on one thread, below a length that they
-//! guess. This program runs all loops in parallel.
+//! a challenge, and folds each pair into one entry. These are two parallel loops, half as long from
+//! round to round, down to a single entry. So the last rounds consist of overhead only.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -12,11 +10,7 @@ use rayon::prelude::*;
 use crate::random::{Random, mix};
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Prepares the workload `sumcheck`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let mut random = Random::new(setup.seed);
     let length = 1 << setup.values.whole("rounds");
     let mut table = || {
@@ -30,7 +24,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// A prime, 2^61 - 1.
+/// 2^61 - 1.
 const PRIME: u64 = (1 << 61) - 1;
 
 /// A number modulo [`PRIME`].
@@ -40,7 +34,6 @@ struct Field(u64);
 impl Field {
     const ZERO: Self = Self(0);
 
-    /// `word` modulo the prime.
     fn new(word: u64) -> Self {
         let folded = (word & PRIME) + (word >> 61);
         Self(if folded >= PRIME {
@@ -69,7 +62,6 @@ impl std::ops::Mul for Field {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         let product = u128::from(self.0) * u128::from(other.0);
-        // Each below 2^61, as both factors are.
         let [low, high] = [product & u128::from(PRIME), product >> 61];
         Self::new(
             [low, high]
@@ -87,7 +79,7 @@ fn sum(one: Values, other: Values) -> Values {
     [0, 1, 2].map(|at| one[at] + other[at])
 }
 
-/// Returns the part that a pair of each table adds to the polynomial.
+/// The part that a pair of each table adds to the polynomial.
 fn values((one, other): (&[Field], &[Field])) -> Values {
     let at_two = |pair: &[Field]| pair[1] + pair[1] - pair[0];
     [
@@ -102,7 +94,7 @@ fn fold(pair: &[Field], challenge: Field) -> Field {
     pair[0] + challenge * (pair[1] - pair[0])
 }
 
-/// Returns the next challenge of a verifier: a hash of all values that it was sent.
+/// The next challenge of a verifier: a hash of all values that it was sent.
 fn challenge(last: Field, values: Values) -> Field {
     Field::new(
         values
@@ -120,7 +112,7 @@ fn at(values: Values, at: Field) -> Field {
     values[0] + at * slope + at * (at - Field(1)) * bend
 }
 
-/// A proof: the prover's values of each round, and the one entry that is left of each table.
+/// The prover's values of each round, and the one entry that is left of each table.
 struct Proof {
     rounds: Vec<Values>,
     rest: [Field; 2],
@@ -145,7 +137,6 @@ impl Proof {
     }
 }
 
-/// The sum over all pairs of entries, and the tables of half the length.
 trait Loops {
     fn values(tables: &[Vec<Field>; 2]) -> Values;
     fn folded(table: &[Field], challenge: Field) -> Vec<Field>;
@@ -204,7 +195,6 @@ fn prove<L: Loops>(tables: &[Vec<Field>; 2]) -> Proof {
 struct Prover {
     tables: [Vec<Field>; 2],
     proofs: usize,
-    /// The sum of the products.
     known: Field,
     made: Vec<Proof>,
 }
@@ -282,7 +272,6 @@ mod tests {
 
     #[test]
     fn a_polynomial_of_degree_two_is_known_by_three_values() {
-        // 3 + 5 x + 7 x^2.
         let polynomial = |x: u64| Field(3 + 5 * x + 7 * x * x);
         let values = [0, 1, 2].map(polynomial);
         assert!((0..9).all(|x| at(values, Field(x)) == polynomial(x)));

@@ -1,9 +1,7 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
 //! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
-//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time. The
-//! benchmark measures how much. The big tree shows the same with memory traffic and enough work for
-//! all threads.
+//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
 
 use protocol::Refusal;
 use rayon::ThreadPool;
@@ -12,11 +10,7 @@ use crate::kinds::one_number::{OneNumber, Problem, repeat};
 use crate::machine::add_cost;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `tree-sum`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let nodes = setup.values.whole("nodes");
     let tree = plant(1, nodes);
     Ok(Box::new(OneNumber::new(Sums {
@@ -31,7 +25,7 @@ struct Sums {
     tree: Tree,
     nodes: u64,
     repeats: u64,
-    /// One entrance into the pool for all sums, and not one for each.
+    /// Whether all sums enter the pool together, and not each on its own.
     is_inside: bool,
 }
 
@@ -75,7 +69,6 @@ impl Problem for Sums {
         self.repeats * self.nodes
     }
 
-    /// Gauss's formula.
     fn known(&self) -> u64 {
         self.repeats * (self.nodes * (self.nodes + 1) / 2)
     }
@@ -107,21 +100,6 @@ mod tests {
         tree.as_ref().map_or_else(Vec::new, |node| {
             [numbers(&node.left), vec![node.value], numbers(&node.right)].concat()
         })
-    }
-
-    #[test]
-    fn sums_are_the_same_whether_each_enters_the_pool_or_all_at_once() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        let pool = pool.unwrap();
-        for is_inside in [true, false] {
-            let sums = Sums {
-                tree: plant(1, 10),
-                nodes: 10,
-                repeats: 3,
-                is_inside,
-            };
-            assert_eq!(sums.entering(&pool), sums.known());
-        }
     }
 
     #[test]

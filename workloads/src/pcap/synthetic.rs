@@ -2,17 +2,11 @@
 
 use etherparse::{EtherType, PacketBuilder, VlanId};
 
-use super::Tally;
+use super::{CheckResult, Tally};
 use crate::random::Random;
 
-/// Bytes before the first record of a pcap file.
-pub const HEADER_BYTES: usize = 24;
-/// Bytes before the content of each record.
-pub const RECORD_BYTES: usize = 16;
-
-/// The beginning of a little-endian pcap file of Ethernet frames.
-#[must_use]
-pub fn file_header() -> Vec<u8> {
+/// The beginning of a little-endian pcap file of Ethernet packets.
+pub(super) fn file_header() -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(0xa1b2_c3d4_u32.to_le_bytes());
     bytes.extend(2_u16.to_le_bytes());
@@ -23,132 +17,104 @@ pub fn file_header() -> Vec<u8> {
     bytes
 }
 
-/// Appends a frame of which only the first `captured` bytes were kept.
-///
-/// # Panics
-/// If the frame is longer than 4 GiB, or shorter than `captured`.
-pub fn append(file: &mut Vec<u8>, frame: &[u8], captured: usize) {
-    let length = |length: usize| u32::try_from(length).expect("a frame has less than 4 GiB");
+/// Of the packet, only the first `captured` bytes are kept.
+pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
+    let length = |length: usize| u32::try_from(length).expect("a packet has less than 4 GiB");
     file.extend([0; 8]);
     file.extend(length(captured).to_le_bytes());
-    file.extend(length(frame.len()).to_le_bytes());
-    file.extend(&frame[..captured]);
+    file.extend(length(packet.len()).to_le_bytes());
+    file.extend(&packet[..captured]);
 }
 
-/// The kinds of frames that [`frame`] makes.
-pub const KINDS: usize = 7;
+/// The kinds of packets that [`packet`] makes.
+pub(super) const KINDS: usize = 7;
 
-/// Returns a valid frame, and the offset of its transport checksum. It is TCP, UDP or ICMP over IP
-/// version 4 or 6; one kind has a VLAN tag.
-///
-/// # Panics
-/// If the content is longer than an IP packet can be.
-#[must_use]
-pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
+/// Returns a valid packet, and the offset of its transport checksum. It is TCP, UDP or ICMP over IP
+/// version 4 or 6; the last kind has a VLAN tag.
+pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     let ethernet = || PacketBuilder::ethernet2([2; 6], [4; 6]);
     let four = || ethernet().ipv4([192, 0, 2, 1], [198, 51, 100, 7], 64);
     let six = || ethernet().ipv6([0x20; 16], [0xfd; 16], 64);
     let mut bytes = Vec::new();
-    let why = "memory takes everything, and the content is short";
-    let checksum = match kind {
-        0 => {
-            four()
-                .tcp(443, 50_000, 7, 1024)
-                .write(&mut bytes, content)
-                .expect(why);
-            14 + 20 + 16
-        }
-        1 => {
-            four()
-                .udp(53, 50_000)
-                .write(&mut bytes, content)
-                .expect(why);
-            14 + 20 + 6
-        }
-        2 => {
-            four()
-                .icmpv4_echo_request(7, 9)
-                .write(&mut bytes, content)
-                .expect(why);
-            14 + 20 + 2
-        }
-        3 => {
-            six()
-                .tcp(443, 50_000, 7, 1024)
-                .write(&mut bytes, content)
-                .expect(why);
-            14 + 40 + 16
-        }
-        4 => {
-            six().udp(53, 50_000).write(&mut bytes, content).expect(why);
-            14 + 40 + 6
-        }
-        5 => {
-            six()
-                .icmpv6_echo_request(7, 9)
-                .write(&mut bytes, content)
-                .expect(why);
-            14 + 40 + 2
-        }
+    let (written, checksum) = match kind {
+        0 => (
+            four().tcp(443, 50_000, 7, 1024).write(&mut bytes, content),
+            14 + 20 + 16,
+        ),
+        1 => (
+            four().udp(53, 50_000).write(&mut bytes, content),
+            14 + 20 + 6,
+        ),
+        2 => (
+            four().icmpv4_echo_request(7, 9).write(&mut bytes, content),
+            14 + 20 + 2,
+        ),
+        3 => (
+            six().tcp(443, 50_000, 7, 1024).write(&mut bytes, content),
+            14 + 40 + 16,
+        ),
+        4 => (
+            six().udp(53, 50_000).write(&mut bytes, content),
+            14 + 40 + 6,
+        ),
+        5 => (
+            six().icmpv6_echo_request(7, 9).write(&mut bytes, content),
+            14 + 40 + 2,
+        ),
         _ => {
             let tagged = ethernet().single_vlan(VlanId::try_new(5).expect("a small number"));
             let udp = tagged
                 .ipv4([192, 0, 2, 1], [198, 51, 100, 7], 64)
                 .udp(53, 50_000);
-            udp.write(&mut bytes, content).expect(why);
-            18 + 20 + 6
+            (udp.write(&mut bytes, content), 18 + 20 + 6)
         }
     };
+    written.expect("memory takes everything, and the content is short");
     (bytes, checksum)
 }
 
-/// Returns a capture of this many packets, and their tally. Most packets are valid. Some have a
-/// flipped bit, a checksum left to the network card, or a cut end, or are of an unknown protocol.
-///
-/// # Panics
-/// Never: its contents are short.
-#[must_use]
-pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
+/// A capture, and its tally. Some packets have a flipped bit, a checksum left to the network card,
+/// or a cut end, or are of an unknown protocol.
+pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
-    let mut below = move |bound: usize| {
-        usize::try_from(random.below(bound as u64)).expect("below a number of this size")
-    };
     let mut file = file_header();
     let mut tally = Tally::default();
     for _ in 0..packets {
-        let content: Vec<u8> = (0..=250).cycle().take(20 + below(1_400)).collect();
-        let (mut bytes, checksum) = frame(below(KINDS), &content);
+        let content: Vec<u8> = (0..=250)
+            .cycle()
+            .take(20 + random.index_below(1_400))
+            .collect();
+        let (mut bytes, checksum) = packet(random.index_below(KINDS), &content);
         let length = bytes.len();
         let mut captured = length;
-        tally.seen += 1;
-        match below(64) {
+        tally.count(match random.below(64) {
             0 => {
                 // After all headers, so that the packet's content changes and not its kind.
-                let content = length - 1 - below(20);
-                bytes[content] ^= 1 << below(8);
-                tally.wrong += 1;
+                let content = length - 1 - random.index_below(20);
+                bytes[content] ^= 1 << random.below(8);
+                CheckResult::Wrong
             }
             1 => {
                 let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
                     || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
-                // In UDP, zero means that the sender computed no checksum.
-                *if is_udp_over_4 {
-                    &mut tally.correct
+                // In UDP over version 4, zero means that the sender computed no checksum.
+                if is_udp_over_4 {
+                    CheckResult::Correct
                 } else {
-                    &mut tally.offloaded
-                } += 1;
+                    CheckResult::Offloaded
+                }
             }
             2 => {
-                captured = length - 1 - below(20);
-                tally.truncated += 1;
+                captured = length - 1 - random.index_below(20);
+                CheckResult::Truncated
             }
             3 => {
                 bytes[12..14].copy_from_slice(&EtherType::WAKE_ON_LAN.0.to_be_bytes());
-                tally.other += 1;
+                CheckResult::Other
             }
-            _ => tally.correct += 1,
-        }
+            _ => CheckResult::Correct,
+        });
         append(&mut file, &bytes, captured);
     }
     (file, tally)

@@ -21,7 +21,12 @@ const CASES: u32 = 16;
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, with the reason.
-const KEPT: [(&str, &str, &str); 3] = [
+const KEPT: [(&str, &str, &str); 4] = [
+    (
+        "packets",
+        "sources",
+        "0 means one per worker, so the input depends on the number of threads",
+    ),
     (
         "packets",
         "stop",
@@ -35,14 +40,6 @@ const KEPT: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Parameters for which the test leaves out one value beyond those that are refused, with the
-/// reason.
-const FROM_ONE: [(&str, &str, &str); 1] = [(
-    "packets",
-    "sources",
-    "0 means one per worker, so the input depends on the number of threads",
-)];
-
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
     Request {
         program,
@@ -52,33 +49,25 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
     }
 }
 
-fn is_among(list: &[(&str, &str, &str)], description: &Description, parameter: &Parameter) -> bool {
-    list.iter()
-        .any(|(workload, name, _)| *workload == description.name && *name == parameter.name)
-}
-
-/// The smallest and largest value under which the input is the same for every number of threads.
-fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)> {
-    match parameter.accepts {
-        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => {
-            Some((1, max))
-        }
-        Accepts::Whole { min, max } => Some((min, max)),
-        Accepts::OneOf(_) => None,
-    }
-}
-
 /// Returns values of a parameter: its three smallest, and others up to that of `tiny`; or any of
 /// its words.
-fn values(description: &Description, parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
-    if let Accepts::OneOf(words) = &parameter.accepts {
-        return select(words.clone()).boxed();
+fn values(parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
+    match &parameter.accepts {
+        Accepts::OneOf(words) => select(words.clone()).boxed(),
+        Accepts::Whole { min, max } => {
+            let (min, max) = (*min, *max);
+            let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
+            prop_oneof![min..=max.min(min + 2), min..=usual]
+                .prop_map(|n| n.to_string())
+                .boxed()
+        }
     }
-    let (min, max) = bounds(description, parameter).expect("it takes numbers");
-    let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
-    prop_oneof![min..=max.min(min + 2), min..=usual]
-        .prop_map(|n| n.to_string())
-        .boxed()
+}
+
+/// Whether the parameter keeps the value of size `tiny`.
+fn is_kept(description: &Description, parameter: &Parameter) -> bool {
+    KEPT.iter()
+        .any(|(workload, name, _)| *workload == description.name && *name == parameter.name)
 }
 
 /// Returns explicit values for all parameters.
@@ -87,9 +76,9 @@ fn parameters(description: &Description) -> impl Strategy<Value = Vec<(String, S
     description
         .parameters
         .iter()
-        .filter(|parameter| !is_among(&KEPT, description, parameter))
+        .filter(|parameter| !is_kept(description, parameter))
         .map(|parameter| {
-            let values = values(description, parameter, &tiny[&parameter.name]);
+            let values = values(parameter, &tiny[&parameter.name]);
             (Just(parameter.name.clone()), values)
         })
         .collect::<Vec<_>>()
@@ -129,63 +118,6 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
                 },
             )
             .unwrap_or_else(|failure| panic!("{name}: {failure}"));
-    }
-}
-
-#[test]
-fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
-    for workload in CATALOGUE.iter() {
-        let description = workload.description();
-        let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
-        for parameter in description.parameters.iter().filter(may_vary) {
-            let Some((min, max)) = bounds(description, parameter) else {
-                continue;
-            };
-            for value in min..=max.min(min + 2) {
-                let with = |program, threads| {
-                    let mut request = request(&description.name, program, threads, 3);
-                    request
-                        .parameters
-                        .insert(parameter.name.clone(), value.to_string());
-                    run("test", CATALOGUE, &request)
-                        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-                        .answer
-                };
-                let sequential = with(Program::Sequential, 1);
-                // Each number of threads with some of the values.
-                let threads = THREADS[usize::try_from(value).unwrap() % THREADS.len()];
-                let (name, of) = (&description.name, &parameter.name);
-                let parallel = with(Program::Parallel, threads);
-                assert_eq!(
-                    parallel, sequential,
-                    "{name}: {of} = {value}, {threads} threads"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn a_zero_that_means_no_work_is_refused_by_every_workload() {
-    for workload in CATALOGUE.iter() {
-        let description = workload.description();
-        for parameter in &description.parameters {
-            let Accepts::Whole { min: 1.., .. } = parameter.accepts else {
-                continue;
-            };
-            let mut request = request(&description.name, Program::Parallel, 1, 0);
-            request
-                .parameters
-                .insert(parameter.name.clone(), "0".to_owned());
-            let failure = run("test", CATALOGUE, &request).expect_err("refused");
-            let Failure::Refused { message } = failure else {
-                panic!("{failure:?}")
-            };
-            assert!(
-                message.contains(&format!("parameter `{}` = `0`", parameter.name)),
-                "{message}"
-            );
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use protocol::{Description, Failure, Program, Refusal, Request};
-use workloads::measure::run_workload;
+use workloads::measure::trial;
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 const LIMIT: Duration = Duration::from_millis(300);
@@ -69,7 +69,12 @@ fn request(program: Program, threads: usize) -> Request {
 #[test]
 #[ignore = "a process that other tests start"]
 fn child() {
-    let outcome = run_workload("test", &Hanging { runs: 0 }, &request(Program::Parallel, 2));
+    let outcome = trial(
+        "test",
+        &Hanging { runs: 0 },
+        &request(Program::Parallel, 2),
+        None,
+    );
     panic!("it did not hang: {outcome:?}");
 }
 
@@ -117,6 +122,6 @@ fn a_run_that_makes_progress_is_not_ended() {
     let mut request = request(Program::Sequential, 1);
     request.iterations = 200;
     request.hang_after_ms = Some(60_000);
-    let outcome = run_workload("test", &Hanging { runs: 0 }, &request).unwrap();
+    let outcome = trial("test", &Hanging { runs: 0 }, &request, None).unwrap();
     assert_eq!(outcome.iterations.len(), 200);
 }

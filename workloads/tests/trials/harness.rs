@@ -3,27 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use protocol::{Description, Failure, Metric, Program, Refusal, Request};
+use protocol::{Description, Failure, Metric, Program, Refusal};
 use workloads::CATALOGUE;
-use workloads::measure::{run, run_workload};
+use workloads::measure::{run, trial};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 use crate::common::request;
-
-fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
-    for (name, value) in parameters {
-        request
-            .parameters
-            .insert((*name).to_owned(), (*value).to_owned());
-    }
-    request
-}
-
-fn answer(request: &Request) -> String {
-    run("test", CATALOGUE, request)
-        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
-        .answer
-}
 
 #[test]
 fn a_tour_is_one_unit_of_work_however_many_nodes_were_visited() {
@@ -68,32 +53,18 @@ fn shapes_report_latencies_and_cpu_time_with_units() {
 }
 
 #[test]
-fn a_buffer_that_is_ready_after_its_deadline_is_missed() {
-    for (deadline_us, missed) in [("1", 6.0), ("60000000", 0.0)] {
-        let request = with(
-            request("audio-graph", Program::Parallel, 2, 1),
-            &[("deadline-us", deadline_us), ("calls", "3")],
-        );
-        let metrics = run("test", CATALOGUE, &request).unwrap().metrics;
-        let counted = metrics["missed_deadlines"].value;
-        assert!((counted - missed).abs() < f64::EPSILON, "{counted}");
-    }
-}
-
-#[test]
 fn the_seed_changes_the_input_of_the_workloads_with_a_random_one() {
     for name in ["quicksort", "packets", "mergesort"] {
-        let answers = [1, 2].map(|seed| answer(&request(name, Program::Sequential, 1, seed)));
-        assert_ne!(answers[0], answers[1], "{name}");
+        let [one, other] = [1, 2].map(|seed| {
+            run(
+                "test",
+                CATALOGUE,
+                &request(name, Program::Sequential, 1, seed),
+            )
+            .unwrap()
+        });
+        assert_ne!(one.answer, other.answer, "{name}");
     }
-}
-
-#[test]
-fn explicit_parameters_override_those_of_the_size_and_are_reported() {
-    let request = with(request("fib-join", Program::Parallel, 2, 1), &[("n", "20")]);
-    let outcome = run("test", CATALOGUE, &request).unwrap();
-    assert_eq!(outcome.parameters["n"], "20");
-    assert_eq!(outcome.answer, "6765");
 }
 
 /// A workload for a test: a function creates its instance.
@@ -156,7 +127,7 @@ impl Instance for Liar {
 #[test]
 fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
     let request = request("mock", Program::Parallel, 2, 1);
-    let trial = |mock: fn() -> Box<dyn Instance>| run_workload("test", &Mock(mock), &request);
+    let trial = |mock: fn() -> Box<dyn Instance>| trial("test", &Mock(mock), &request, None);
     let wrong = |iteration, expected: &str, actual: &str| Failure::WrongAnswer {
         iteration,
         expected: expected.to_owned(),
@@ -202,7 +173,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 2)] {
         let request = request("mock", program, threads, 1);
         let mock = Mock(|| Box::new(Panicking));
-        let panic = std::panic::catch_unwind(|| run_workload("test", &mock, &request))
+        let panic = std::panic::catch_unwind(|| trial("test", &mock, &request, None))
             .expect_err("there is no answer");
         assert_eq!(panic.downcast_ref(), Some(&"the workload is broken"));
     }
@@ -251,7 +222,7 @@ fn a_workload_may_call_the_pool_from_an_external_thread_and_its_metrics_leave_ou
         let mut request = request("mock", program, threads, 1);
         request.warmup_iterations = 3;
         let mock = Mock(|| Box::new(Outside { runs: 0 }));
-        let outcome = run_workload("test", &mock, &request).unwrap();
+        let outcome = trial("test", &mock, &request, None).unwrap();
         assert!(
             (outcome.metrics["runs"].value - 2.0).abs() < f64::EPSILON,
             "{program:?}"

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use protocol::{Program, Request};
+use protocol::{Outcome, Program, Request};
 use rayon::ThreadPool;
 use workloads::CATALOGUE;
-use workloads::measure::run_observed;
+use workloads::catalogue::find;
+use workloads::measure::trial;
 use workloads::observer::{Counts, Observer};
 
 /// Counts its own snapshots. From one to the next, worker 0 has 10 more pushes, worker 1 has 1
@@ -28,21 +29,23 @@ impl Observer for MockRoot {
     }
 }
 
-fn request(program: Program, threads: usize) -> Request {
-    Request {
+/// The outcome of three iterations after two warm-ups.
+fn observed(program: Program, threads: usize, observer: &MockRoot) -> Outcome {
+    let request = Request {
         program,
         threads,
         warmup_iterations: 2,
         iterations: 3,
         ..Request::tiny("fib-join")
-    }
+    };
+    let workload = find(CATALOGUE, "fib-join").unwrap();
+    trial("test", workload, &request, Some(observer)).unwrap()
 }
 
 #[test]
 fn counts_are_summed_over_the_timed_iterations_alone() {
     let observer = MockRoot::default();
-    let outcome =
-        run_observed("test", CATALOGUE, &request(Program::Parallel, 2), &observer).unwrap();
+    let outcome = observed(Program::Parallel, 2, &observer);
     let events = outcome.events.unwrap();
     // Two snapshots for each timed iteration, one step between them; none for the warm-ups.
     assert_eq!(observer.snapshots.get(), 2 * 3);
@@ -61,13 +64,6 @@ fn counts_are_summed_over_the_timed_iterations_alone() {
 
 #[test]
 fn the_sequential_program_has_no_events() {
-    let observer = MockRoot::default();
-    let outcome = run_observed(
-        "test",
-        CATALOGUE,
-        &request(Program::Sequential, 1),
-        &observer,
-    )
-    .unwrap();
+    let outcome = observed(Program::Sequential, 1, &MockRoot::default());
     assert_eq!(outcome.events, None);
 }

@@ -1,9 +1,8 @@
 //! `candle TOKENS SEED`: the matrix products of `TOKENS` tokens in a language model of 0.6 billion
-//! parameters (28 layers of seven products, Q8_0). It computes the tokens one after another, as a
-//! model that generates text does, and prints a digest of the result.
+//! parameters (28 layers of seven products, Q8_0), one token after another. Prints a digest of the
+//! result.
 //!
-//! The layers share the weights of four layers, so that a run does not spend its time on creating
-//! weights. Four layers are more than a second-level cache holds.
+//! The layers share the weights of four layers, which are more than a second-level cache holds.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};
@@ -77,8 +76,7 @@ impl Layer {
             self.keys.forward(&normal)?,
             self.values.forward(&normal)?,
         );
-        // Stands in for attention, which has products of other shapes: a cheap step that needs all
-        // three results.
+        // Stands in for attention: a cheap step that needs all three results.
         let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
         let x = (x + self.out.forward(&(queries + mixed)?)?)?;
         let normal = normalized(&x)?;
@@ -94,7 +92,7 @@ fn normalized(x: &Tensor) -> Result<Tensor> {
 
 /// Creates a matrix of random bytes, all with one scale.
 fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
-    /// 2^-12 as a 16-bit float: sums of products stay near one.
+    /// 2^-12 as a 16-bit float, with which sums of products stay near one.
     const SCALE: [u8; 2] = 0x0c00_u16.to_le_bytes();
     let mut bytes = Vec::with_capacity(rows * columns / BLOCK * (BLOCK + SCALE.len()));
     for _ in 0..rows * columns / BLOCK {

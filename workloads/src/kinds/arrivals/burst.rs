@@ -10,9 +10,9 @@ use crate::workload::Mismatch;
 
 pub(super) struct Burst {
     batch: Batch,
-    /// The number of bursts in which every job ran once, with the right sum.
+    /// Bursts in which every job ran once, with the right sum.
     right: usize,
-    /// The times from when a burst was due to when its first job began.
+    /// From when a burst was due to when its first job began.
     first_jobs: Latencies,
 }
 

@@ -6,10 +6,9 @@ use crate::kinds::pacing::{chain, chains};
 use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;
 
-/// Describes an answer: the number of installs, and their sum.
+/// From the number of installs and their sum to the text of an answer.
 type Describe = fn(usize, u64) -> String;
 
-/// Describes the sum alone.
 pub(super) fn sum(_: usize, sum: u64) -> String {
     format!("{sum:x}")
 }
@@ -19,7 +18,6 @@ pub(super) fn installs(installs: usize, sum: u64) -> String {
 }
 
 pub(super) struct Call {
-    /// The seed of the first job.
     first_seed: u64,
     steps: u64,
     known: u64,

@@ -1,9 +1,7 @@
-//! `arrivals`: requests of external threads. The parameter `how` is the kind of request. Rows of
-//! `workloads.toml` set it: `inject`, `install`, `idle`, `burst` and `ticks`.
+//! `arrivals`: requests of external threads. Rows of `workloads.toml` set the kind of request by
+//! the parameter `how`: `inject`, `install`, `idle`, `burst` and `ticks`.
 //!
-//! Two results matter: CPU time, and latency from the moment when a request was due. A pool whose
-//! workers search between requests responds quickly and burns CPU time. Sleeping workers must be
-//! woken.
+//! Two results matter: CPU time, and latency from the moment when a request was due.
 
 mod burst;
 mod busy;
@@ -25,11 +23,7 @@ use crate::kinds::pacing::Gaps;
 use crate::kinds::series::{Pace, Requests, Series};
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `arrivals`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let (seed, values) = (setup.seed, setup.values);
     let microseconds = |name| Duration::from_micros(values.whole(name));
     let series = |requests, gaps, pace| Series {
@@ -38,8 +32,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         pace,
     };
     Ok(match values.word("how") {
-        // All jobs pass through the pool's injector, and each submitter sleeps until its job has
-        // ended.
+        // Each submitter sleeps until its job, which passes through the pool's injector, has ended.
         "inject" => {
             let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
             let first_seed = |number| seed.wrapping_add(number * installs);
@@ -48,9 +41,9 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("installs", Gaps::every(Duration::ZERO), Pace::Spins);
             Box::new(Requests::by_threads(series, calls))
         }
-        // If the pool is idle, an install needs a wake-up of a worker, and one of the caller; gaps
+        // If the pool is idle, an install needs a wake-up of a worker and one of the caller; gaps
         // let the workers fall asleep. If the pool is busy, the install waits for a worker whose
-        // own deque is empty. With an open load, the requests are as those to a server.
+        // deque is empty.
         "install" => {
             let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
             let gaps = Gaps::up_to(seed, microseconds("gap-us"));
@@ -63,19 +56,18 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
                 Box::new(Requests::new(series, call))
             };
             if values.word("pool") == "busy" {
-                Box::new(Busy::new(installs))
+                Box::new(Busy(installs))
             } else {
                 installs
             }
         }
-        // Issue 642 of rayon: with the scheduler of 2019 an empty spawn each 10 ms cost 30 % of a
-        // CPU, and each 1 ms 200 %.
+        // After rayon-rs/rayon#642, in which an empty spawn each millisecond cost two CPUs.
         "idle" => {
             let series = series("spawns", Gaps::every(microseconds("period-us")), Pace::Open);
             Box::new(Requests::new(series, Spawned::empty()))
         }
-        // In a short gap workers search, in a long one they sleep. The length of the gap matters,
-        // so it begins when the last burst has ended.
+        // The gap begins when the last burst has ended: in a short gap workers search, in a long
+        // gap they sleep.
         "burst" => {
             let gap = microseconds("gap-us");
             let gaps = Gaps::between(seed, gap / 2, gap * 3 / 2);
@@ -83,7 +75,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("bursts", gaps, Pace::Sleeps);
             Box::new(Requests::new(series, Burst::new(batch)))
         }
-        // A tick that ends late does not delay the next one.
+        // A tick that ends late does not delay the next tick.
         _ => {
             let period = microseconds("period-us");
             let pace = if period.is_zero() {

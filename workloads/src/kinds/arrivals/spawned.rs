@@ -1,5 +1,5 @@
-//! Jobs that a thread spawns when they are due, even if earlier jobs have not ended. The thread
-//! does not wait for them: each job records its own latency.
+//! Jobs that a thread spawns when they are due, without waiting for earlier jobs. Each job records
+//! its own latency.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -15,11 +15,10 @@ use crate::workload::Mismatch;
 pub(super) struct Spawned {
     /// When each job had ended.
     ended: Moments,
-    /// The work of the jobs; `None` for empty jobs.
+    /// `None` for empty jobs.
     work: Option<Work>,
 }
 
-/// Steps of each job, which all jobs add up.
 struct Work {
     steps: u64,
     known: u64,
@@ -66,7 +65,6 @@ impl Request for Spawned {
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
         let jobs = &*self;
         match pool {
-            // Ends with the last job; this thread stays outside the pool.
             Some(pool) => pool.in_place_scope(|scope| {
                 run.each(|number, due, _| scope.spawn(move |_| jobs.job(number, due)));
             }),

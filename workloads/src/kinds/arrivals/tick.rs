@@ -1,9 +1,6 @@
 //! A tick of a control loop: a dozen bursts of small jobs with serial work between them. Until the
-//! next tick the pool is idle.
-//!
-//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
-//! (`job-steps` + `serial-steps`). The shape is that of a benchmark proposed for rayon (pull
-//! request 1318).
+//! next tick the pool is idle. The shape is that of a benchmark proposed for rayon (pull request
+//! 1318).
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -12,7 +9,7 @@ use crate::kinds::pacing::chain;
 use crate::kinds::series::{Request, Run};
 use crate::workload::{Mismatch, Setup};
 
-/// The work of one tick; the same each time.
+/// The work of every tick.
 #[derive(Clone, Copy)]
 struct Tick {
     seed: u64,
@@ -23,7 +20,6 @@ struct Tick {
 }
 
 impl Tick {
-    /// Runs all bursts, each by `burst`, and the serial work after each.
     fn run(self, mut burst: impl FnMut(usize) -> u64) -> u64 {
         (0..self.bursts).fold(self.seed, |word, number| {
             chain(word.wrapping_add(burst(number)), self.serial_steps)
@@ -38,8 +34,7 @@ impl Tick {
         (0..self.jobs).fold(0, |sum, job| sum.wrapping_add(self.job(burst, job)))
     }
 
-    /// Runs each job as a task of its own: a caller with so few jobs would not let the library
-    /// group them.
+    /// Each job is a task of its own.
     fn burst_on_current_pool(self, burst: usize) -> u64 {
         (0..self.jobs)
             .into_par_iter()

@@ -1,7 +1,7 @@
-//! `two-busy-workers`: a pool in which a few workers have work, and all others are idle.
+//! `two-busy-workers`: a pool in which a few workers are busy, and all others are idle.
 //!
 //! A busy worker works alone for a while, then pushes a job that is too small to share. Each push
-//! may wake a worker that finds nothing, and each search costs CPU time.
+//! may wake a worker, whose search costs CPU time.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::workload::Setup;
 pub(super) struct Busy {
     seed: u64,
     workers: usize,
-    /// Stretches of work of each, with an offer after each stretch.
+    /// Stretches of work of each worker, with an offer after each stretch.
     stretches: u64,
     stretch_steps: u64,
     offer_steps: u64,
@@ -62,7 +62,7 @@ impl Problem for Busy {
             .reduce(|| 0, u64::wrapping_add)
     }
 
-    /// All stretches are alike, and all offers.
+    /// All stretches are alike, and so are all offers.
     fn known(&self) -> u64 {
         let one = self.stretch().wrapping_add(self.offer());
         one.wrapping_mul(self.workers as u64 * self.stretches)

@@ -16,15 +16,13 @@ pub(super) enum Entry {
     Inside,
     /// An external thread makes each call.
     Outside,
-    /// An external thread builds a pool for each call, as wide as the trial's, and drops it. Its
-    /// last workers may end after the timed region.
+    /// An external thread builds a pool for each call, as wide as the trial's, and drops it.
     NewPool,
-    /// An external thread calls the trial's pool and these pools, one after the other.
+    /// An external thread calls the trial's pool and these pools in turn.
     InTurn(Vec<ThreadPool>),
 }
 
 impl Entry {
-    /// Returns the way that the parameter `from` names.
     pub(super) fn from(setup: &Setup<'_>) -> Self {
         match setup.values.word("from") {
             "inside" => Self::Inside,
@@ -32,16 +30,12 @@ impl Entry {
         }
     }
 
-    /// Returns the way with `pools` pools, each as wide as the trial's, which is one of them.
-    ///
-    /// # Errors
-    /// If the system cannot start so many threads.
+    /// `pools` pools in turn, each as wide as the trial's, which is one of them.
     pub(super) fn in_turn(pools: usize, threads: usize) -> Result<Self, Refusal> {
         let others = (1..pools).map(|_| placement::build(threads, Placement::Free));
         others.collect::<Result<_, _>>().map(Self::InTurn)
     }
 
-    /// Solves the problem of call `number`.
     fn solve(&self, number: usize, pool: &ThreadPool, problem: &impl Problem) -> u64 {
         let outside = |pool: &ThreadPool| pool.install(|| problem.parallel());
         match self {
@@ -65,11 +59,11 @@ pub(super) struct Calls<P> {
     problem: P,
     entry: Entry,
     known: u64,
-    /// The number of calls of this run that gave the known answer.
+    /// Calls of this run that gave the known answer.
     right: usize,
-    /// The deadline of a call, from the moment when it is due.
+    /// From the moment when a call is due.
     deadline: Option<Duration>,
-    /// The number of calls that took longer than the deadline, in all runs since the warm-up.
+    /// Calls that missed the deadline, in all runs since the warm-up.
     missed: u64,
 }
 
@@ -146,7 +140,6 @@ mod tests {
     use crate::kinds::series::tests::{rejects, without_gaps};
     use crate::workload::Instance as _;
 
-    /// Records which thread solved it, and takes a given time.
     #[derive(Default)]
     struct Seven {
         takes: Duration,
@@ -179,7 +172,6 @@ mod tests {
         );
     }
 
-    /// The thread of each of six calls.
     fn solved_by(entry: Entry) -> Vec<ThreadId> {
         let mut calls = without_gaps(6, Calls::new(Seven::default(), entry));
         let pool = placement::build(1, Placement::Free).unwrap();
@@ -222,14 +214,5 @@ mod tests {
         let (short, long) = (Duration::from_millis(1), Duration::from_mins(1));
         assert!((missed(short, Duration::from_micros(10)) - 3.0).abs() < f64::EPSILON);
         assert!(missed(short, long).abs() < f64::EPSILON);
-    }
-
-    #[test]
-    fn without_a_deadline_none_is_counted() {
-        assert!(
-            Calls::new(Seven::default(), Entry::Outside)
-                .metrics()
-                .is_empty()
-        );
     }
 }

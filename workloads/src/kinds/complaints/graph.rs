@@ -1,8 +1,8 @@
-//! Graphs of tasks: the last of a task's predecessors spawns it. `factorization` is a tree from the
-//! leaves to the root, `audio-graph` a mixer of several lanes and stages.
+//! Graphs of tasks, in which the last predecessor of a task spawns it. `factorization` is a tree
+//! from the leaves to the root, `audio-graph` a mixer of several lanes and stages.
 //!
-//! A task's value is one more than the sum of its predecessors' values. So the answer is wrong if a
-//! task runs too early or twice.
+//! A task's value is one more than the sum of its predecessors' values, so a task that runs too
+//! early or twice makes the answer wrong.
 
 use std::hint::black_box;
 use std::sync::atomic::{
@@ -19,17 +19,16 @@ use crate::workload::Setup;
 
 struct Task {
     steps: u64,
-    /// The successors of this task.
     needed_by: Vec<usize>,
-    /// The number of predecessors, and how many of them have not ended yet.
+    /// How many predecessors there are, and how many have not ended yet.
     needs: usize,
     missing: AtomicUsize,
-    /// The sum of the predecessors' values. Relaxed: the counter of missing tasks orders it.
+    /// The sum of the predecessors' values. Relaxed: `missing` orders it.
     input: AtomicU64,
 }
 
 pub(super) struct Graph {
-    /// The tasks, each after its predecessors.
+    /// Each after its predecessors.
     tasks: Vec<Task>,
     /// The sum of the values of tasks without a successor. Relaxed: the end of the scope orders it.
     answer: AtomicU64,
@@ -37,8 +36,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Creates tasks with random work, from nothing to twice `steps`. `needed_by` returns the
-    /// successors of task `number`.
+    /// Tasks with random work, from nothing to twice `steps`. `needed_by` returns a task's
+    /// successors.
     fn new(
         tasks: usize,
         seed: u64,
@@ -69,7 +68,7 @@ impl Graph {
     }
 
     /// A complete tree with `children` children of each node, numbered from the last leaf to the
-    /// root. The root's value is the number of nodes.
+    /// root.
     pub(super) fn tree(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (nodes, children) = (values.count("nodes"), values.count("children"));
@@ -81,9 +80,8 @@ impl Graph {
         Self::new(nodes, setup.seed, steps, nodes as u64, parent)
     }
 
-    /// Creates stages of `lanes` lanes. Each task needs the last stage's tasks of its own lane and
-    /// of the next lane. A stage's values are one more than twice those of the last stage: 1, 3, 7,
-    /// ….
+    /// Stages of `lanes` lanes. Each task needs two tasks of the last stage: that of its own lane
+    /// and that of the next lane. So the values by stage are 1, 3, 7, ….
     pub(super) fn mixer(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (stages, lanes) = (values.count("stages"), values.count("lanes"));
@@ -111,7 +109,7 @@ impl Graph {
         for &other in &task.needed_by {
             self.tasks[other].input.fetch_add(value, Relaxed);
             // ORDERING: AcqRel. The thread that takes the last one sees the values that all others
-            // added before. Without that order, it could begin the task with a part of its input.
+            // added.
             if self.tasks[other].missing.fetch_sub(1, AcqRel) == 1 {
                 begin(other);
             }
@@ -125,14 +123,12 @@ impl Graph {
         scope.spawn(move |scope| self.run(number, |other| self.spawn(other, scope)));
     }
 
-    /// Returns the tasks without a predecessor.
     fn first(&self) -> impl Iterator<Item = usize> {
         (0..self.tasks.len()).filter(|&number| self.tasks[number].needs == 0)
     }
 }
 
 impl Problem for Graph {
-    /// Runs all tasks in the order of their numbers, in which each comes after its predecessors.
     fn sequential(&self) -> u64 {
         (0..self.tasks.len()).for_each(|number| self.run(number, |_| ()));
         self.answer.swap(0, Relaxed)

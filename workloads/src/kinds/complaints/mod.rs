@@ -1,9 +1,8 @@
-//! `complaints`: patterns of load of which users complained in public, with many calls of a small
-//! problem. The parameter `how` is the pattern. Rows of `workloads.toml` set it, and `README.md`
-//! names the reports.
+//! `complaints`: patterns of load of which users complained in public. Rows of `workloads.toml` set
+//! the pattern by the parameter `how`, and `README.md` names the reports.
 //!
-//! A pattern is a problem with one number as its answer, and a way to enter a pool. Only
-//! `urgent-call` does two things at once.
+//! A pattern is a small problem, and a way to enter a pool; only `urgent-call` does two things at
+//! once.
 
 mod busy;
 mod calls;
@@ -26,18 +25,14 @@ use crate::kinds::series::{Pace, Request, Requests, Series};
 use crate::kinds::sum::Passes;
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `complaints`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let microseconds = |name| Duration::from_micros(values.whole(name));
     let gaps = || Gaps::up_to(setup.seed, microseconds("gap-us"));
     Ok(match values.word("how") {
         "two-busy-workers" => at_once(setup, Entry::Inside, Busy::new(setup)),
         "nested-sections" => at_once(setup, Entry::from(setup), Sections::nested(setup)),
-        // Each node spawns its parent if it is the last child, as multifrontal solvers do.
+        // The last child of a node spawns the node, as multifrontal solvers do.
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
@@ -48,7 +43,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             paced(setup, gaps(), Pace::Sleeps, calls)
         }
         "urgent-call" => paced(setup, gaps(), Pace::Sleeps, Urgent::new(setup)),
-        // A buffer of sound is due when the hardware needs it, even if the last one was late.
+        // A buffer of sound is due at a fixed time, even if the last buffer was late.
         _ => {
             let calls = Calls::new(Graph::mixer(setup), Entry::Outside)
                 .with_deadline(microseconds("deadline-us"));
@@ -58,7 +53,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })
 }
 
-/// Returns the number of requests, from the parameter `calls`.
+/// The parameter `calls` is the number of requests.
 fn paced<R: Request + 'static>(
     setup: &Setup<'_>,
     gaps: Gaps,

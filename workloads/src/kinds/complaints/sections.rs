@@ -1,8 +1,8 @@
-//! `nested-sections`: tiny parallel sections inside a parallel loop, thousands of them.
+//! `nested-sections`: thousands of tiny parallel sections inside a parallel loop.
 //!
-//! The outer loop keeps each worker busy. Each of its items then splits a few microseconds of work
-//! many times, although no worker is free to help. One section alone is the work of a call of
-//! `pool-per-call` and `pools-in-turn`.
+//! The outer loop keeps each worker busy. Each item then splits a few microseconds of work many
+//! times, although no worker is free to help. A call of `pool-per-call` or `pools-in-turn` is one
+//! such section.
 
 use rayon::prelude::*;
 
@@ -12,11 +12,9 @@ use crate::workload::Setup;
 
 pub(super) struct Sections {
     seed: u64,
-    /// Items of the outer loop.
     items: usize,
     /// Sections of each item, one after the other.
     per_item: u64,
-    /// Jobs of each section.
     jobs: usize,
     job_steps: u64,
 }
@@ -30,7 +28,6 @@ impl Sections {
         }
     }
 
-    /// A single section.
     pub(super) fn one(setup: &Setup<'_>) -> Self {
         Self {
             seed: setup.seed,
@@ -53,7 +50,6 @@ impl Sections {
             .reduce(|| 0, u64::wrapping_add)
     }
 
-    /// The sections of one item.
     fn item(&self, section: impl Fn() -> u64) -> u64 {
         (0..self.per_item).fold(0, |sum, _| sum.wrapping_add(section()))
     }

@@ -1,11 +1,10 @@
 //! `urgent-call`: one small call from an external thread, behind a flood of background jobs.
 //!
-//! A worker that has its own jobs takes those first. If a worker spawns the flood, it is on the
-//! deque of that worker, and another may take the call. If the external thread spawns the flood,
-//! the call queues behind it.
+//! If a worker spawns the flood, the jobs are on that worker's deque, and another worker may take
+//! the call. If the external thread spawns the flood, the call queues behind it.
 //!
-//! The call's latency counts from the start of its flood. Otherwise a pool would have the shortest
-//! latencies if it blocked the external thread until the end of the flood.
+//! The latency of a call counts from the start of its flood, so that a pool gains nothing by
+//! blocking the thread that spawns the flood.
 
 use std::time::Instant;
 
@@ -21,7 +20,6 @@ pub(super) struct Urgent {
     flood: Batch,
     steps: u64,
     known: u64,
-    /// The sum of the urgent calls' answers.
     sum: u64,
     /// Floods whose every job ran once.
     right: usize,

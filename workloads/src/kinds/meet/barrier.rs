@@ -1,13 +1,11 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
-//! Another worker must take the second half, or the join never ends. After a lost wake-up, the join
-//! takes longer than 10 ms if another event wakes a worker, and hangs otherwise. Variants with an
-//! events counter and without a fence in pushes sometimes lose a wake-up, and so does upstream. The
-//! sleep protocol's README in the fork explains why (section 9).
+//! Another worker must take the second half, or the join never ends. After a lost wake-up the join
+//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section 9
+//! which variants lose wake-ups.
 //!
-//! Writes to memory that no cache holds, just before the join, make that more likely. A processor
-//! makes stores visible in order, so the store of the job waits behind these writes, but the
-//! producer's reads do not. The store buffer holds about a hundred stores.
+//! Writes to uncached memory just before the join make a lost wake-up more likely: the store of the
+//! job waits in the store buffer behind these writes, while the producer's reads go ahead.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,7 +21,7 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Barrier {
     parties: u64,
-    /// The number of halves that have arrived, in all joins together.
+    /// How many halves have arrived, in all joins together.
     arrivals: AtomicU64,
     cold: ColdMemory,
 }
@@ -39,8 +37,7 @@ impl Barrier {
             ));
         }
         Ok(Self {
-            // In a pool of one thread, one half runs after the other, without another thread to
-            // meet.
+            // The only thread of a pool runs one half after the other.
             parties: if setup.threads >= 2 { 2 } else { 1 },
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
@@ -49,7 +46,7 @@ impl Barrier {
 
     fn meet(&mut self, number: usize, join: impl Fn(u64, &AtomicU64)) {
         let number = number as u64;
-        // Never the value that was there before.
+        // A value that the memory does not hold yet.
         self.cold.write(2 + number);
         join(number, &self.arrivals);
         self.cold.look_up_pages();
@@ -95,17 +92,15 @@ struct ColdMemory {
     random: Random,
     /// How many words are written before each join.
     writes: usize,
-    /// The indices of the words to write: the first words of some pages.
+    /// The first word of each page to write.
     pages: [usize; 4],
 }
 
 impl ColdMemory {
-    /// Words in a page.
     const PAGE: usize = 4096 / size_of::<u64>();
     /// 64 MiB of pages: more than the caches of a core hold.
     const PAGES: usize = (64 << 20) / 4096;
 
-    /// Allocates memory for `writes` words before each join; allocates none if that is 0.
     fn new(writes: usize, seed: u64) -> Self {
         // Not zeros: the kernel provides a page of zeros only at its first write.
         let words = vec![
@@ -126,9 +121,8 @@ impl ColdMemory {
         cold
     }
 
-    /// Chooses the next pages, and reads a word of each, so that the processor has their addresses.
-    /// If the write itself looked up the page, the processor would wait at that point, and no write
-    /// would still be waiting when the join begins.
+    /// Chooses the next pages, and reads a word of each, so that the processor knows their physical
+    /// addresses. Otherwise the processor would look these up at the writes, and delay the join.
     fn look_up_pages(&mut self) {
         if self.writes > 0 {
             self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));
@@ -136,8 +130,8 @@ impl ColdMemory {
         }
     }
 
-    /// Writes each word, in a cache line of its own. No two lines are neighbours, because a cache
-    /// may fetch those together.
+    /// Writes each word into a cache line of its own. No two lines are neighbours, because a cache
+    /// may fetch neighbours together.
     fn write(&mut self, value: u64) {
         for write in 0..self.writes {
             let line = 2 + write / self.pages.len() * 14 % 62;
@@ -156,15 +150,14 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
         return;
     }
     let both = 2 * (number + 1);
-    // Not `std::sync::Barrier`: the kernel's wake-up of the first half would be most of the
-    // latency.
+    // Not `std::sync::Barrier`, in which most of the latency would be the kernel's wake-up.
     let mut looks = 0_u32;
     while arrivals.load(Relaxed) < both {
         looks = looks.saturating_add(1);
-        // The other half may need this CPU.
         if looks < 100 {
             spin_loop();
         } else {
+            // The other half may need this CPU.
             thread::yield_now();
         }
     }

@@ -1,12 +1,10 @@
-//! `meet`: threads that wait for each other, many times, after random idle gaps. The parameter
-//! `how` says in which way. Rows of `workloads.toml` set it: `barrier-join`, `two-long-tasks`,
-//! `injection-ping-pong` and `broadcast-dozing`.
+//! `meet`: threads that wait for each other, many times, after random idle gaps. Three rows of
+//! `workloads.toml` set the parameter `how`: `barrier-join`, `two-long-tasks`, `injection-ping-pong`.
 //!
 //! During the gap a worker may be in any state between searching and sleep. A lost or late wake-up
 //! raises the latencies.
 
 mod barrier;
-mod broadcast;
 mod long_tasks;
 mod ping_pong;
 
@@ -15,27 +13,21 @@ use std::time::Duration;
 use protocol::Refusal;
 
 use self::barrier::Barrier;
-use self::broadcast::Broadcast;
 use self::long_tasks::LongTasks;
 use self::ping_pong::PingPong;
 use crate::kinds::pacing::Gaps;
 use crate::kinds::series::{Pace, Request, Requests, Series};
 use crate::workload::{Instance, Setup};
 
-/// Prepares the workload `meet`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(match setup.values.word("how") {
         "barrier" => meetings(setup, "joins", Barrier::new(setup)?),
         "long-tasks" => meetings(setup, "joins", LongTasks::new(setup)),
-        "ping-pong" => meetings(setup, "jobs", PingPong::default()),
-        _ => meetings(setup, "broadcasts", Broadcast::new(setup)),
+        _ => meetings(setup, "jobs", PingPong::default()),
     })
 }
 
-/// Returns the number of repetitions, from the parameter `often`.
+/// The parameter `often` is the number of meetings.
 fn meetings<M: Request + 'static>(setup: &Setup<'_>, often: &str, meeting: M) -> Box<dyn Instance> {
     let longest = Duration::from_micros(setup.values.whole("gap-us"));
     let series = Series {

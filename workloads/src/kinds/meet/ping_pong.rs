@@ -1,7 +1,7 @@
 //! `injection-ping-pong`: an external thread spawns one job, and waits for its answer.
 //!
 //! With one job in flight, every spawn finds the workers searching, falling asleep or asleep. In a
-//! pool of one thread no other worker can help, so a lost wake-up is a hang.
+//! pool of one thread, a lost wake-up is a hang.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -20,10 +20,9 @@ pub(super) struct PingPong {
     table: Arc<Table>,
 }
 
-/// The answers of jobs.
 #[derive(Default)]
 struct Table {
-    /// Number of the last job that answered, counted from 1.
+    /// The last job that answered, counted from 1.
     last: AtomicU64,
     /// The sum of the answers: 1 + 2 + … of the jobs.
     sum: AtomicU64,
@@ -32,8 +31,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`. A thread that saw the last
-        // answer goes on to read the sum, which must then contain that answer.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last answer
+        // then reads a sum that contains this answer.
         self.last.store(number, Release);
     }
 

@@ -7,30 +7,27 @@ use std::time::Duration;
 
 use super::traffic::{Packet, Tally, Traffic};
 
-/// When the dispatcher stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// After this many packets from each source: the sum of checksums is known beforehand.
+    /// After this many packets from each source.
     AfterPackets(u64),
-    /// After this time; the result is the number of processed packets.
+    /// After this time.
     AfterTime(Duration),
 }
 
-/// The report of a run: the work done, and the number of dispatched packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) done: Tally,
     pub(super) dispatched: u64,
 }
 
-/// A strategy, made ready for one run: its queues, locks and counters.
+/// A strategy, made ready for one run.
 pub(super) trait HandOn: Send {
     /// Runs on the pool that the calling thread belongs to.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
 }
 
-/// Passes every packet, with the number of its source, to `deliver`, which waits while the source's
-/// queue is full. Returns the number of packets.
+/// Passes every packet, with the number of its source, to `deliver`. Returns the number of packets.
 pub(super) fn dispatch(
     traffic: &Traffic,
     stop: Stop,
@@ -58,7 +55,7 @@ pub(super) fn dispatch(
     number
 }
 
-/// A flag that a sleeping thread sets after the given time: reading it is cheaper than reading a
+/// A flag that a sleeping thread sets after the given time. Reading it is cheaper than reading a
 /// clock.
 struct Alarm(Arc<AtomicBool>);
 
@@ -66,7 +63,6 @@ impl Alarm {
     fn after(duration: Duration) -> Self {
         let flag = Arc::new(AtomicBool::new(false));
         let raised = Arc::clone(&flag);
-        // No thread waits for this one: it ends at once after the flag is seen.
         thread::spawn(move || {
             thread::sleep(duration);
             raised.store(true, Relaxed);
@@ -75,7 +71,7 @@ impl Alarm {
     }
 
     fn is_raised(&self) -> bool {
-        // Relaxed: no other data depends on it, and a late read only costs one packet more.
+        // Relaxed: a late read only costs one packet more.
         self.0.load(Relaxed)
     }
 }

@@ -1,32 +1,28 @@
-//! The locks under comparison: three of libraries, and Anderson's array lock, implemented here.
-//!
-//! Each yields the processor after some spinning: a sweep also runs more threads than there are
-//! CPUs.
+//! The locks of queues: three of libraries, and Anderson's. Each yields the processor after some
+//! spinning, because a sweep also runs more threads than there are CPUs.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::anderson::Anderson;
 
-/// Test-and-set: one word, which every waiting thread reads, and writes when it is free.
+/// Test-and-set: every waiting thread reads one word, and writes to it when it is free.
 pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 
 /// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on its own word.
-/// Threads get the lock in the order in which they arrived.
 pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
 
-/// A value that one thread at a time can access. A lock may have a maximum number of threads.
+/// A lock around a value. At most `threads` threads use it at a time.
 pub(super) trait Lock<T>: Send + Sync {
     fn new(value: T, threads: usize) -> Self;
 
-    /// Waits for the lock and works on the value.
     fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
 
-    /// Works on the value if the lock is free at once.
+    /// Works on the value only if the lock is free at once.
     fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R>;
 }
 
 /// The platform's lock, which puts waiting threads to sleep. Poisoning is ignored, because the
-/// panic ends the trial anyway.
+/// panic ends the trial.
 impl<T: Send> Lock<T> for Mutex<T> {
     fn new(value: T, _: usize) -> Self {
         Self::new(value)

@@ -2,9 +2,7 @@
 //! and locks.
 //!
 //! A dispatcher takes packets from the sources in rotation, and passes them on through one bounded
-//! queue per source. The threads of a trial are the dispatcher and its workers together, as in the
-//! study. Files: `traffic.rs` generates packets and their work, `dispatcher.rs` stops the run,
-//! `queued.rs` and `pooled.rs` pass packets on, `locks.rs` has the locks of queues.
+//! queue per source. The threads of a trial are the dispatcher and its workers together.
 
 mod anderson;
 mod dispatcher;
@@ -26,11 +24,7 @@ use protocol::{Refusal, Values};
 use queued::{LockFree, Serves, UnderLock};
 use traffic::{Generator, Tally, Traffic};
 
-/// Prepares the workload `packets`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let strategy = setup.values.word("strategy");
     if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
         return Err(Refusal::new(format!(
@@ -44,7 +38,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// The dispatcher does everything: the baseline of speed-up.
+/// The dispatcher does everything.
 struct Serial;
 
 impl HandOn for Serial {
@@ -131,8 +125,7 @@ impl Firewall {
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order, one after the other, without
-/// queues.
+/// The known answer: the first packets in the dispatcher's order.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {
@@ -175,7 +168,7 @@ impl Instance for Firewall {
         let answer = Mismatch::unless_equal(&describe(expected), &describe(report.done))?;
         Ok(match self.stop {
             Stop::AfterPackets(_) => answer,
-            // How many there were is a quantity of its own, and differs from run to run.
+            // The number of packets differs from run to run.
             Stop::AfterTime(_) => "every packet dispatched was checksummed as by serial".to_owned(),
         })
     }
@@ -221,7 +214,6 @@ mod tests {
         }
     }
 
-    /// Every strategy, and lock where it has one.
     const STRATEGIES: [(&str, &str); 12] = [
         ("serial", "mutex"),
         ("lock-free", "mutex"),
@@ -281,11 +273,5 @@ mod tests {
             assert!(pool.install(|| firewall.run_parallel()) > 0, "{strategy}");
             firewall.check().unwrap();
         }
-    }
-
-    #[test]
-    fn with_sources_0_every_worker_has_one() {
-        let sources = |threads| firewall(threads, &[("sources", "0")]).traffic.sources();
-        assert_eq!([1, 2, 3, 14].map(sources), [1, 1, 2, 13]);
     }
 }

@@ -9,7 +9,7 @@ use loom::thread;
 
 use super::*;
 
-/// The number of preemptions that loom explores; two find every known bug of locks like these.
+/// Two preemptions find every known bug of locks like these.
 const PREEMPTIONS: usize = 2;
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -18,7 +18,7 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Returns loom's message about a model that it must reject.
+/// Loom's message about a model that it must reject.
 fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| explore(model)))
         .expect_err("the model checker lets a broken lock pass");
@@ -28,8 +28,8 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// Some threads count under a lock with room for `room` threads. Loom itself reports if two of them
-/// are inside at once, or if one does not see another's write.
+/// Some threads count under a lock with room for `room` threads. Loom reports if two are inside at
+/// once, or if one does not see another's write.
 fn counting(room: usize, threads: usize, rounds: usize) {
     let count = Arc::new(Anderson::new(0, room));
     let work = move |count: &Anderson<usize>| {
@@ -85,7 +85,6 @@ fn a_thread_that_only_tries_gets_in_alone_or_not_at_all() {
 trait Entries: Send + Sync + 'static {
     fn new() -> Self;
     fn with<R>(&self, work: impl FnOnce(&mut Vec<&'static str>) -> R) -> R;
-    /// A number that changes with each thread that arrives.
     fn comers(&self) -> usize;
 }
 
@@ -103,7 +102,7 @@ impl Entries for Anderson<Vec<&'static str>> {
     }
 }
 
-/// A lock without order. It counts the threads that arrive, so that the model can read the count.
+/// Planted mistake: a lock without order.
 struct Unordered(Mutex<Vec<&'static str>>, AtomicUsize);
 
 impl Entries for Unordered {
@@ -121,8 +120,8 @@ impl Entries for Unordered {
     }
 }
 
-/// While the lock is held, a second thread comes. A third checks whether the second is there before
-/// it comes itself. If the second was there first, the third enters after it.
+/// While the lock is held, a second thread comes. If a third thread sees it and then comes, the
+/// third enters after the second.
 fn ordered<L: Entries>() {
     let entered = Arc::new(L::new());
     let comers = entered.with(|_| {

@@ -8,11 +8,11 @@ use crossbeam_utils::CachePadded;
 use super::dispatcher::{HandOn, Report, Stop, dispatch};
 use super::traffic::{Packet, Tally, Traffic};
 
-/// Counters of a run, each on a cache line of its own.
+/// Counters, each on a cache line of its own.
 struct PoolCounters {
-    /// The number of packets in jobs that have not started, by source: the length of its queue.
+    /// By source, the number of packets in jobs that have not started.
     waiting: Vec<CachePadded<AtomicUsize>>,
-    /// Work done, by thread of the pool: packets and sum of checksums.
+    /// By thread of the pool, the numbers of a [`Tally`].
     done: Vec<CachePadded<(AtomicU64, AtomicU64)>>,
 }
 
@@ -24,9 +24,9 @@ impl PoolCounters {
         }
     }
 
-    /// Runs a job, and subtracts its packets from the queue's length.
+    /// Runs a job.
     fn process(&self, source: usize, packets: &[Packet]) {
-        // Relaxed: a count of free places; the packets themselves travel with the job.
+        // Relaxed: the packets themselves travel with the job.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
         let mut own = Tally::default();
         for &packet in packets {
@@ -34,19 +34,17 @@ impl PoolCounters {
         }
         let thread = rayon::current_thread_index().expect("jobs run on threads of the pool");
         let (packets, checksums) = &*self.done[thread];
-        // Relaxed: sums, read after the scope has ended, which orders everything before it.
+        // Relaxed: read after the scope has ended.
         packets.fetch_add(own.packets, Relaxed);
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Waits until fewer than `limit` packets of the source wait. Meanwhile the thread runs jobs of
-    /// the pool instead of spinning.
+    /// Runs jobs of the pool until fewer than `limit` packets of the source wait.
     fn wait_until_below(&self, source: usize, limit: usize) {
-        // Relaxed: only the dispatcher counts up. So a stale value is too high, and the dispatcher
-        // only waits a moment longer.
+        // Relaxed: only the dispatcher counts up, so a stale value is too high and prolongs the
+        // wait.
         while self.waiting[source].load(Relaxed) >= limit {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                // All jobs have been taken up, and the count will fall at once.
                 spin_loop();
             }
         }
@@ -65,8 +63,8 @@ impl PoolCounters {
     }
 }
 
-/// A source's packets are collected until there are `size`, and then are one job. While `depth`
-/// packets of a source wait, its next packet waits too.
+/// Collects `size` packets of a source into one job. While `depth` packets of a source wait, its
+/// next packet waits too.
 pub(super) struct Pooled {
     depth: usize,
     size: usize,
@@ -91,7 +89,7 @@ impl Pooled {
         }
     }
 
-    /// Runs each packet as a job, without a batch on the heap.
+    /// Needs no batch on the heap.
     fn run_single(&self, traffic: &Traffic, stop: Stop) -> u64 {
         let (counters, mut dispatched) = (&self.counters, 0);
         rayon::scope(|scope| {
@@ -119,7 +117,7 @@ impl Pooled {
             };
             dispatched = dispatch(traffic, stop, |source, packet| {
                 let batch: &mut Vec<Packet> = &mut batches[source];
-                // The collected packets have places in the queue like those in jobs.
+                // The collected packets count, too.
                 counters.wait_until_below(source, depth - batch.len());
                 batch.push(packet);
                 if batch.len() == *size {

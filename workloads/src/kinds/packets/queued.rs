@@ -1,6 +1,6 @@
 //! The study's strategies: one bounded queue per source, and workers that take packets from queues.
-//! The workers are jobs that keep their thread until the dispatcher closes the queues. So they use
-//! the pool only as a set of threads.
+//! Each worker is one job until the dispatcher closes the queues, so the pool is only a set of
+//! threads.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -17,12 +17,11 @@ use super::traffic::{Packet, Tally, Traffic};
 
 type Ends = (Vec<Producer<Packet>>, Vec<Consumer<Packet>>);
 
-/// The dispatcher's and the workers' ends of one queue of `depth` places per source.
 fn queues(sources: usize, depth: usize) -> Ends {
     (0..sources).map(|_| RingBuffer::new(depth)).unzip()
 }
 
-/// One worker per queue, without any lock; with fewer workers than queues, some serve several.
+/// Each queue has one worker and no lock. With fewer workers than queues, some serve several.
 pub(super) struct LockFree(Ends);
 
 impl LockFree {
@@ -47,7 +46,6 @@ impl HandOn for LockFree {
     }
 }
 
-/// The queues that a worker serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
     /// Its own queues, each under a lock.
@@ -56,7 +54,7 @@ pub(super) enum Serves {
     Any,
 }
 
-/// Queues whose far ends are under locks of the kind `L`.
+/// Queues from which workers take packets under locks of the kind `L`.
 pub(super) struct UnderLock<L> {
     producers: Vec<Producer<Packet>>,
     consumers: Vec<CachePadded<L>>,
@@ -85,8 +83,7 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
             serves,
         } = *self;
         let take = |from: &L| from.with(|queue| queue.pop().ok());
-        // If the lock is taken, the worker goes to the next queue. The lock's holder either takes a
-        // packet, and then comes back, or finds the queue empty.
+        // If the lock is taken, its holder takes a packet, or finds the queue empty.
         let try_take = |from: &L| from.try_with(|queue| queue.pop().ok()).flatten();
         let (workers, queues) = (workers(), consumers.len());
         if workers == 0 {
@@ -98,7 +95,6 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
                 work_until_closed(is_closed, own.len(), |queue| take(own[queue]))
             });
         }
-        // Each worker begins at another queue, so that they do not all try the same locks at first.
         let firsts = (0..workers).collect();
         with_workers(traffic, stop, producers, firsts, |first, is_closed| {
             work_until_closed(is_closed, queues, |queue| {
@@ -113,8 +109,7 @@ fn workers() -> usize {
     rayon::current_num_threads() - 1
 }
 
-/// Distributes queues to workers in rotation. If there are more workers than queues, the result has
-/// only those with a queue.
+/// Distributes queues to at most `workers` workers in rotation.
 fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<Q>> {
     let mut shares = Vec::new();
     shares.resize_with(workers.min(queues.len()), Vec::new);
@@ -125,7 +120,7 @@ fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<
     shares
 }
 
-/// One thread only: the dispatcher empties a queue whenever it is full, and all queues at the end.
+/// With one thread, the dispatcher empties a queue whenever it is full, and all queues at the end.
 fn without_workers(
     traffic: &Traffic,
     stop: Stop,
@@ -167,7 +162,7 @@ fn with_workers<S: Send>(
                 done.lock().unwrap_or_else(PoisonError::into_inner).add(own);
             });
         }
-        // Also set during unwinding: otherwise the workers would wait for ever.
+        // Also closes them if the dispatcher panics; otherwise the workers would wait for ever.
         let _close = CloseOnDrop(&is_closed);
         dispatched = dispatch(traffic, stop, |source, packet| {
             let backoff = Backoff::new();
@@ -187,13 +182,13 @@ struct CloseOnDrop<'a>(&'a AtomicBool);
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the
-        // queues closed also sees every packet in them. Otherwise it could leave some behind.
+        // queues closed also sees every packet in them.
         self.0.store(true, Release);
     }
 }
 
-/// A worker: takes a packet from each queue in rotation. It ends after a round that found no packet
-/// and that began after the dispatcher had closed the queues.
+/// Takes a packet from each queue in rotation. Ends after a round that found no packet and that
+/// began after the dispatcher had closed the queues.
 fn work_until_closed(
     is_closed: &AtomicBool,
     queues: usize,
@@ -202,9 +197,8 @@ fn work_until_closed(
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the
-        // round: during it, packets may come into queues that the worker has passed, and the
-        // dispatcher may close.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. Read before the round,
+        // because the dispatcher may fill a queue that the worker has passed, and then close.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

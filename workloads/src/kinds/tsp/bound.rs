@@ -1,18 +1,17 @@
 //! Lower bounds: minimum spanning trees over costs that were adjusted once, at the root.
 //!
-//! Every round trip enters and leaves each city once. So a penalty on all roads at a city makes all
-//! round trips longer by twice that penalty, and the shortest stays the same. But it does change
-//! the cheapest *tree*, from which a lower bound is made. Held and Karp (1970, 1971) choose
-//! penalties that drive the cheapest tree towards two roads at each city. The bound then comes
-//! within about 1 % of the optimum. The search works in the adjusted costs alone.
+//! A penalty on all roads at a city makes every round trip longer by twice that penalty, so the
+//! shortest round trip stays the same. The cheapest tree changes. Held and Karp (1970, 1971) choose
+//! penalties that drive this tree towards two roads at each city; its cost is then a lower bound
+//! about 1 % below the optimum. The search works in the adjusted costs alone.
 
 use super::cities::Cities;
 
-/// Costs are whole numbers, in units of 1/[`SCALE`] of a length. So penalties can be fractions, and
-/// bounds are exact.
+/// Costs are whole numbers in units of 1/[`SCALE`] of a length, so that bounds are exact and
+/// penalties can be fractions.
 const SCALE: i64 = 1 << 8;
 
-/// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
+/// Steps of the ascent. A guess.
 const STEPS: u32 = 1_000;
 
 /// Distances with penalties added at both ends, in [`SCALE`]ths of a unit of length.
@@ -26,7 +25,6 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Costs without penalties.
     fn plain(cities: &Cities) -> Self {
         Self::with_penalties(cities, &vec![0; cities.len()])
     }
@@ -48,9 +46,9 @@ impl Costs {
 
     /// Costs with penalties from a subgradient ascent towards round trips shorter than `target`.
     ///
-    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has
-    /// there. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that
-    /// remains, halved when the bound stops improving.
+    /// A step moves each penalty by the number of roads that the cheapest one-tree has there beyond
+    /// two. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that remains,
+    /// halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
         let mut penalties = vec![0.0_f64; count];
@@ -86,8 +84,7 @@ impl Costs {
     }
 
     /// The cheapest one-tree at `start`: a spanning tree of the others, and two roads to `start`.
-    /// Returns its cost less the surcharge, a lower bound for round trips, and the number of roads
-    /// at each city.
+    /// Returns its cost less the surcharge, and the number of roads at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
@@ -118,22 +115,18 @@ impl Costs {
         (cost - self.surcharge, degrees)
     }
 
-    /// How many cities there are.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The cost of the road between two cities.
     pub(super) fn between(&self, from: usize, to: usize) -> i64 {
         self.roads[from * self.count + to]
     }
 
-    /// All costs of roads from `city`.
     pub(super) fn from(&self, city: usize) -> &[i64] {
         &self.roads[city * self.count..][..self.count]
     }
 
-    /// The cost of a round trip of this length.
     fn of_length(&self, length: u64) -> i64 {
         i64::try_from(length).expect("coordinates are limited") * SCALE + self.surcharge
     }
@@ -143,7 +136,7 @@ impl Costs {
         self.of_length(length) - SCALE
     }
 
-    /// The length of a round trip that has this cost.
+    /// The length of a round trip of this cost.
     pub(super) fn to_length(&self, cost: i64) -> u64 {
         let scaled = cost - self.surcharge;
         debug_assert_eq!(scaled % SCALE, 0, "a round trip's cost is exact");
@@ -151,7 +144,7 @@ impl Costs {
     }
 }
 
-/// Penalties stay far below what an `i64` holds: steps are bounded by the tour's length.
+/// A step is bounded by the tour's length, so penalties stay far below what an `i64` holds.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "saturates, and any penalty gives a valid bound"

@@ -1,11 +1,6 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
-//! The search spawns irregular tasks in bulk down to a depth. One shared bound prunes them. Files:
-//!
-//! * `tsplib.rs` reads instances, and `cities.rs` holds distances
-//! * `bound.rs` makes lower bounds, and `first_tour.rs` finds a tour to begin with
-//! * `search.rs` searches over the paths of `partial.rs`
-//! * `subsets.rs` proves small answers by another method
+//! The search spawns irregular tasks in bulk down to a depth. One shared bound prunes them.
 
 mod bound;
 mod cities;
@@ -18,39 +13,29 @@ mod tsplib;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::input::{self, Unusable};
+use crate::input;
 use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;
 use partial::MAX_CITIES;
-use protocol::{Metric, Refusal, packed};
+use protocol::{Metric, Refusal};
 use search::{Found, Search, Tour};
 
-/// Up to this many cities the known answer comes from the dynamic programme over subsets.
-/// Its table has `2^(n-1) (n-1)` entries: 2 MB here, ten times that for three cities more.
+/// Up to this many cities the known answer comes from the dynamic programme over subsets. Its table
+/// has `2^(n-1) (n-1)` entries: here 2 MB.
 const SUBSETS_CITIES: usize = 16;
 
-/// Longest instance file that is read, in bytes: those of 100 000 cities are shorter.
+/// Longest instance file that is read, in bytes: a file of 100 000 cities is shorter.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Prepares the workload `tsp`.
-///
-/// # Errors
-/// If the workload cannot run with these parameters.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let cities = match setup.input {
         Some(path) => read(path, setup.values.count("max-cities"))?,
         None => Cities::random(setup.values.count("cities"), setup.values.whole("map")),
     };
-    let known_length = known_length(&cities);
-    let search = Search::new(&cities, setup.values.count("spawn-depth"));
-    let search = match setup.values.word("first-bound") {
-        "optimum" => search.for_tours_below(known_length + 1),
-        _ => search,
-    };
     Ok(Box::new(RoundTrip {
+        search: Search::new(&cities, setup.values.count("spawn-depth")),
+        known_length: known_length(&cities),
         cities,
-        search,
-        known_length,
         found: None,
         runs: 0,
         nodes: 0,
@@ -58,52 +43,33 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 }
 
 fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
-    let refuse = |what: String| Refusal::new(format!("input {}: {what}", path.display()));
-    let bytes = input::read(path, MAX_FILE_BYTES).map_err(|why| {
-        refuse(match why {
-            Unusable::Unreadable(error) => format!("{error}; expected a TSPLIB file"),
-            Unusable::NotRegular => "is no regular file; expected a TSPLIB file".to_owned(),
-            Unusable::TooLong(bytes) => format!(
-                "has {bytes} bytes, more than the {MAX_FILE_BYTES} that are read; an instance of \
-                 {MAX_CITIES} cities, the most that can be solved, has some thousand"
-            ),
-        })
-    })?;
-    if let Some(packer) = packed::by(&bytes) {
-        return Err(refuse(format!(
-            "is compressed ({packer}); unpack it and name the result"
-        )));
-    }
-    // Old files hold comments in Latin-1. All other parts are ASCII, and the parser names the line
-    // of a fault there.
+    let bytes = input::read(path, MAX_FILE_BYTES, "a TSPLIB file")?;
+    // Old files hold comments in Latin-1; all other parts are ASCII.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| refuse(error.to_string()))?;
-    // Checked before the distances are computed, whose number is the square of the number of
-    // cities.
+        .map_err(|error| input::refusal(path, &error.to_string()))?;
+    // Checked before the distances are computed, whose number grows with the square.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
             format!("the search handles {MAX_CITIES} at most; cut the file down")
         } else {
             format!("set max-cities={} if hours are acceptable", points.len())
         };
-        return Err(refuse(format!(
+        let fault = format!(
             "{} cities are more than max-cities = {max_cities}; {remedy}",
             points.len()
-        )));
+        );
+        return Err(input::refusal(path, &fault));
     }
     Ok(Cities::new(points))
 }
 
-/// The optimum, computed in another way than by the run that is checked. For few cities, the other
-/// method shares no code with the search. Otherwise it is a sequential search of the cities
-/// numbered in reverse. That finds each tour in the other direction, under other penalties, and so
-/// proves optimality with a different tree.
+/// The optimum, computed in another way than by the run that is checked. For many cities, the other
+/// way is a sequential search of the cities numbered in reverse, which has another search tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {
         subsets::shortest_length(cities)
     } else {
-        let found = Search::new(&cities.reversed(), 0).sequential();
-        found.best.expect("the search begins with a tour").length
+        Search::new(&cities.reversed(), 0).sequential().best.length
     }
 }
 
@@ -112,16 +78,17 @@ struct RoundTrip {
     search: Search,
     known_length: u64,
     found: Option<Tour>,
-    /// The number of searches so far, and of the nodes that they visited together.
+    /// Searches so far.
     runs: u64,
+    /// The nodes that all searches visited together.
     nodes: u64,
 }
 
 impl RoundTrip {
-    /// One tour is one unit of work, whatever the number of nodes that the search visits. A time
-    /// per node would hide the wasted work of a parallel search.
+    /// A tour is one unit of work, because a time per node would hide the wasted work of a parallel
+    /// search.
     fn keep(&mut self, result: Found) -> u64 {
-        self.found = result.best;
+        self.found = Some(result.best);
         self.runs += 1;
         self.nodes += result.nodes;
         1

@@ -12,35 +12,29 @@ use super::first_tour::first_tour;
 use super::partial::{MAX_CITIES, Partial};
 use crate::machine::add_cost;
 
-/// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tour {
     /// Its length by the TSPLIB rule.
     pub(super) length: u64,
-    /// The cities in order.
     pub(super) order: Vec<usize>,
 }
 
-/// The result of a search.
 pub(super) struct Found {
-    /// The shortest tour, if any is as short as required.
-    pub(super) best: Option<Tour>,
-    /// The number of partial tours that the search visited.
+    pub(super) best: Tour,
+    /// How many partial tours the search visited.
     pub(super) nodes: u64,
 }
 
-/// A prepared instance: start, adjusted costs, and a first tour. Searching does not change it.
+/// A prepared instance.
 pub(super) struct Search {
     costs: Costs,
     start: usize,
-    /// A tour to improve on, or the length below which the search looks for tours.
-    first: Result<Tour, u64>,
+    first: Tour,
     spawn_depth: usize,
 }
 
 impl Search {
-    /// Prepares a search from the outermost city. From `spawn_depth` cities on, one task searches a
-    /// partial tour alone.
+    /// A partial tour of `spawn_depth` cities or more is searched by one task.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
@@ -48,27 +42,17 @@ impl Search {
         Self {
             costs,
             start,
-            first: Ok(first),
+            first,
             spawn_depth,
         }
     }
 
-    /// The same search for tours shorter than `length`, without a tour to begin with.
-    pub(super) fn for_tours_below(self, length: u64) -> Self {
-        Self {
-            first: Err(length),
-            ..self
-        }
-    }
-
-    /// Searches on the calling thread.
     pub(super) fn sequential(&self) -> Found {
         let best = Best::new(self);
         let nodes = self.descend(&best, &mut Partial::new(self.start));
         best.into_found(nodes)
     }
 
-    /// Searches on the pool that the calling thread belongs to.
     pub(super) fn parallel(&self) -> Found {
         let best = Best::new(self);
         let nodes = CachePadded::new(AtomicU64::new(0));
@@ -86,8 +70,7 @@ impl Search {
     ) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
-            // Relaxed: a plain sum, read after the scope has ended, which orders everything before
-            // it.
+            // Relaxed: read after the scope has ended.
             nodes.fetch_add(below, Relaxed);
             return;
         }
@@ -96,8 +79,8 @@ impl Search {
             return;
         }
         let mut children = Children::of(self, &partial);
-        // The worst child first: this worker takes up its newest job next, so it
-        // searches best-first, and thieves take the oldest.
+        // The worst child first: this worker runs its newest job next, so it searches the best
+        // child first, and thieves take the oldest job.
         while let Some((cost, city)) = children.pop_worst() {
             let child = partial.extended(city, cost);
             scope.spawn(move |scope| self.expand(scope, best, nodes, child));
@@ -119,8 +102,8 @@ impl Search {
         nodes
     }
 
-    /// Returns whether nothing below `partial` can improve on the best tour. Closes a partial tour
-    /// of all cities, and keeps it if it is better than the best tour.
+    /// Whether nothing below `partial` can improve on the best tour. Closes a partial tour of all
+    /// cities, and offers it.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.costs.count() {
             return partial.cost + self.cheapest_completion(partial) > best.highest_useful_cost();
@@ -132,9 +115,8 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions: that of the cheapest spanning tree over the
-    /// cities to come, and of the cheapest road to each end of the partial tour. A path through
-    /// those cities is such a tree.
+    /// A lower bound for the cost of completions: the cheapest spanning tree over the cities to
+    /// come, and the cheapest road from it to each end of the partial tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -155,7 +137,7 @@ impl Search {
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
         }
-        // Prim: grow the tree by the nearest city, again and again.
+        // Prim's algorithm: grow the tree by the nearest city.
         let mut tree = 0;
         let mut newest = 0;
         while count > 1 {
@@ -177,44 +159,38 @@ impl Search {
     }
 }
 
-/// The best tour so far, shared by all tasks.
 struct Best<'a> {
     costs: &'a Costs,
-    /// Cost of a tour one unit shorter than the best. On its own line, as every node reads it.
+    /// Cost of a tour one unit shorter than the best. Every node reads it, so it has its own cache
+    /// line.
     highest_useful_cost: CachePadded<AtomicI64>,
-    tour: Mutex<Option<Tour>>,
+    tour: Mutex<Tour>,
 }
 
 impl<'a> Best<'a> {
     fn new(search: &'a Search) -> Self {
-        let (length, tour) = match &search.first {
-            Ok(tour) => (tour.length, Some(tour.clone())),
-            Err(length) => (*length, None),
-        };
-        let cost = search.costs.just_below_length(length);
+        let cost = search.costs.just_below_length(search.first.length);
         Self {
             costs: &search.costs,
             highest_useful_cost: CachePadded::new(AtomicI64::new(cost)),
-            tour: Mutex::new(tour),
+            tour: Mutex::new(search.first.clone()),
         }
     }
 
-    /// The highest cost of a round trip that is shorter than the best.
     fn highest_useful_cost(&self) -> i64 {
-        // Relaxed: the value only falls, so a stale one is too high. Then a task visits a few
+        // Relaxed: the value only falls, so a stale value is too high. A task then visits some
         // useless nodes, or offers a tour that `offer` rejects under the lock.
         self.highest_useful_cost.load(Relaxed)
     }
 
-    /// Takes the tour if it is shorter than the best.
     fn offer(&self, length: u64, partial: &Partial) {
-        // A poisoned lock means that another task panicked; the scope will pass its panic on.
+        // A poisoned lock means that another task panicked; the scope passes its panic on.
         let mut tour = self.tour.lock().unwrap_or_else(PoisonError::into_inner);
-        if tour.as_ref().is_none_or(|best| length < best.length) {
-            *tour = Some(Tour {
+        if length < tour.length {
+            *tour = Tour {
                 length,
                 order: partial.order().map(usize::from).collect(),
-            });
+            };
             self.highest_useful_cost
                 .store(self.costs.just_below_length(length), Relaxed);
         }
@@ -273,47 +249,32 @@ mod tests {
     use super::super::subsets::shortest_length;
     use super::*;
 
-    fn lengths(found: &Found) -> (u64, &[usize]) {
-        let tour = found.best.as_ref().expect("there is a tour");
-        (tour.length, &tour.order)
-    }
-
     #[test]
     fn every_search_finds_the_length_that_the_programme_over_subsets_proves() {
         for (map, count) in (0..40).zip((3..12).cycle()) {
             let cities = Cities::random(count, map);
             let known = shortest_length(&cities);
-            let search = || Search::new(&cities, 4);
             for found in [
-                search().sequential(),
-                search().parallel(),
+                Search::new(&cities, 4).sequential(),
+                Search::new(&cities, 4).parallel(),
                 Search::new(&cities.reversed(), 0).sequential(),
-                search().for_tours_below(known + 1).parallel(),
             ] {
-                assert_eq!(lengths(&found).0, known, "map {map}");
+                assert_eq!(found.best.length, known, "map {map}");
             }
         }
     }
 
     #[test]
-    fn nothing_is_found_below_the_optimum() {
-        let cities = Cities::random(9, 1);
-        let search = Search::new(&cities, 4).for_tours_below(shortest_length(&cities));
-        assert_eq!(search.sequential().best, None);
-        assert_eq!(search.parallel().best, None);
-    }
-
-    #[test]
     fn cities_in_one_place_and_in_one_line_are_solved() {
         let same = Cities::new(vec![(5.0, 5.0); 6]);
-        assert_eq!(lengths(&Search::new(&same, 2).parallel()).0, 0);
+        assert_eq!(Search::new(&same, 2).parallel().best.length, 0);
         let line = Cities::new((0..8).map(|x| (f64::from(x) * 10.0, 0.0)).collect());
-        assert_eq!(lengths(&Search::new(&line, 2).parallel()).0, 140);
+        assert_eq!(Search::new(&line, 2).parallel().best.length, 140);
     }
 
     #[test]
     fn the_lower_bound_of_a_partial_tour_never_exceeds_its_best_completion() {
-        // All tours of 7 cities; each prefix of each must have a bound no higher than the tour.
+        // Each prefix of each tour must have a bound no higher than the tour.
         let cities = Cities::random(7, 11);
         let search = Search::new(&cities, 0);
         let mut orders = vec![vec![search.start]];
@@ -339,13 +300,5 @@ mod tests {
                 partial.push(u8::try_from(city).unwrap(), road);
             }
         }
-    }
-
-    #[test]
-    fn a_first_tour_that_is_already_optimal_is_kept() {
-        let square = Cities::new(vec![(0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0)]);
-        let found = Search::new(&square, 2).parallel();
-        assert_eq!(lengths(&found).0, 36);
-        assert_eq!(square.round_trip_length(lengths(&found).1), Some(36));
     }
 }

@@ -3,10 +3,7 @@
 
 use super::cities::Cities;
 
-/// The length of the shortest round trip. Time `2^n n^2`, memory `2^n n` words.
-///
-/// # Panics
-/// If there are fewer than two cities.
+/// The length of the shortest round trip through three cities or more.
 pub(super) fn shortest_length(cities: &Cities) -> u64 {
     let others = cities
         .len()
@@ -42,7 +39,6 @@ pub(super) fn shortest_length(cities: &Cities) -> u64 {
 mod tests {
     use super::*;
 
-    /// Every order of the cities, one after the other.
     fn by_trying_all(cities: &Cities) -> u64 {
         fn extend(cities: &Cities, order: &mut Vec<usize>) -> u64 {
             if let Some(length) = cities.round_trip_length(order) {

@@ -1,8 +1,8 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
 //! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
-//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file. Files
-//! in use also end the cities by `-1`, and have remarks behind the type and behind a city.
+//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file. Many
+//! files end the cities by `-1`, and have remarks behind the type and behind a city.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::cities::MAX_COORDINATE;
 /// Keywords that say nothing about distances.
 const IGNORED: [&str; 4] = ["NAME", "COMMENT", "DISPLAY_DATA_TYPE", "CAPACITY"];
 
-/// Keywords with one supported value; any other value means another problem.
+/// Keywords with one supported value.
 const REQUIRED: [(&str, &str); 3] = [
     ("TYPE", "TSP"),
     ("EDGE_WEIGHT_TYPE", "EUC_2D"),
@@ -21,11 +21,10 @@ const REQUIRED: [(&str, &str); 3] = [
 /// A round trip needs three cities.
 const MIN_CITIES: usize = 3;
 
-/// Why a text is no usable instance: the fault and its remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TsplibError {
-    /// One-based line; for a missing part, the line before which it belongs.
+    /// One-based; for a missing part, the line before which it belongs.
     line: usize,
     problem: String,
 }
@@ -36,60 +35,33 @@ const QUOTED: usize = 60;
 /// Part of a file, for a message. Control characters are escaped, because they could change a
 /// terminal.
 fn quoted(text: &str) -> String {
-    let (text, more) = match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => (&text[..end], "…"),
-        None => (text, ""),
-    };
-    let mut shown = String::new();
-    for character in text.chars() {
-        if character.is_control() {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
+    let start = text.chars().take(QUOTED);
+    let mut shown: String = start.flat_map(char::escape_debug).collect();
+    if text.chars().nth(QUOTED).is_some() {
+        shown.push('…');
     }
-    shown + more
+    shown
 }
 
-/// A value without the remark in parentheses that old files have behind it.
-fn without_remark(value: &str) -> &str {
-    value
-        .split_once('(')
-        .map_or(value, |(value, _)| value)
-        .trim_end()
-}
-
-/// A city: x and y.
 pub(super) type Point = (f64, f64);
 
-/// The cities of an instance, in the order of their numbers. Takes memory in proportion to the
-/// text.
-///
-/// # Errors
-/// At the first line that is wrong.
+/// The cities of an instance, in the order of their numbers.
 pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
-    // Some editors put a byte-order mark first, which would be invisible in a message about the
-    // first keyword.
-    let mut lines = Lines::new(text.trim_start_matches('\u{feff}'));
+    // Some editors put an invisible byte-order mark before the first keyword.
+    let mut lines = Lines {
+        rest: text.trim_start_matches('\u{feff}').lines().enumerate(),
+        number: 1,
+    };
     let dimension = parse_keywords(&mut lines)?;
     parse_cities(&mut lines, dimension)
 }
 
-/// Non-empty lines with their numbers, up to `EOF`.
 struct Lines<'a> {
     rest: std::iter::Enumerate<std::str::Lines<'a>>,
-    /// One-based number of the last line read.
     number: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
-        Self {
-            rest: text.lines().enumerate(),
-            number: 1,
-        }
-    }
-
     fn next(&mut self) -> Option<&'a str> {
         loop {
             let (index, line) = self.rest.next()?;
@@ -139,7 +111,9 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             )));
         }
         if let Some(&(keyword, supported)) = REQUIRED.iter().find(|(known, _)| *known == keyword) {
-            if without_remark(value) != supported {
+            // Old files have a remark in parentheses behind a value.
+            let (value_alone, _) = value.split_once('(').unwrap_or((value, ""));
+            if value_alone.trim_end() != supported {
                 return Err(lines.error(format!(
                     "{keyword} `{}` is not supported; only {supported} is",
                     quoted(value)
@@ -165,8 +139,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             )));
         }
     }
-    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
-    // here.
+    // A file without EDGE_WEIGHT_TYPE could mean any distance.
     let missing =
         |what: &str| lines.error(format!("{what} is missing; it belongs before the cities"));
     if !values.contains_key("EDGE_WEIGHT_TYPE") {
@@ -177,7 +150,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
 
 /// The lines after `NODE_COORD_SECTION`.
 fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
-    // A map from number to line: a wrong, huge DIMENSION must not reserve memory.
+    // A map from number to line, because a wrong, huge DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         if line == "-1" {
@@ -190,8 +163,7 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (number, x, y) = match fields[..] {
             [number, x, y] => (number, x, y),
-            // Text behind the coordinates is a remark. A number would be a third coordinate, and
-            // the problem would be another one.
+            // Text behind the coordinates is a remark. A number would be a third coordinate.
             [number, x, y, remark, ..] if remark.parse::<f64>().is_err() => (number, x, y),
             _ => {
                 return Err(lines.error(format!(
