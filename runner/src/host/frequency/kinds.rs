@@ -50,10 +50,11 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
         }
         if file == HIGHEST {
             let highest = known.iter().map(|(khz, _)| *khz).max().unwrap_or(0);
-            let favoured = known.iter_mut().map(|(khz, _)| khz);
-            favoured
-                .filter(|khz| **khz as f64 > FAVOURED * highest as f64)
-                .for_each(|khz| *khz = highest);
+            for (khz, _) in &mut known {
+                if *khz as f64 > FAVOURED * highest as f64 {
+                    *khz = highest;
+                }
+            }
         }
         let is_of_all = known.len() == cpus.len();
         let sign = |strength, cpu| format!("{}/cpu{cpu}/{file} = {strength}", tree.shown());
@@ -75,9 +76,9 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
             format!("/sys/devices/{name}/cpus says `{text}`, which is not a list of CPUs")
         })?;
         let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
-        known.extend(listed.map(|cpu| (kind, cpu)));
+        known.extend(listed.map(|cpu| (kind as u64, cpu)));
     }
-    let sign = |kind, _| format!("/sys/devices/{}/cpus", MONITORS[kind]);
+    let sign = |kind, _| format!("/sys/devices/{}/cpus", MONITORS[kind as usize]);
     let kinds = grouped(known, sign);
     if kinds.len() > 1 {
         return Ok(kinds);
@@ -96,16 +97,14 @@ pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
 }
 
 /// CPUs by their strength, the strongest first.
-fn grouped<S: Ord + Copy>(known: Vec<(S, usize)>, sign: impl Fn(S, usize) -> String) -> Vec<Alike> {
-    let mut kinds: BTreeMap<S, Vec<usize>> = BTreeMap::new();
+fn grouped(known: Vec<(u64, usize)>, sign: impl Fn(u64, usize) -> String) -> Vec<Alike> {
+    let mut kinds: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (strength, cpu) in known {
         kinds.entry(strength).or_default().push(cpu);
     }
-    let kinds = kinds.into_iter().rev();
-    kinds
-        .map(|(strength, cpus)| Alike {
-            sign: sign(strength, cpus[0]),
-            cpus,
-        })
-        .collect()
+    let alike = |(strength, cpus): (u64, Vec<usize>)| Alike {
+        sign: sign(strength, cpus[0]),
+        cpus,
+    };
+    kinds.into_iter().rev().map(alike).collect()
 }

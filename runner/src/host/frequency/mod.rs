@@ -1,12 +1,11 @@
 //! The CPU frequency: fixed, verified, measured, and always restored. `README.md` of the runner has
-//! the rules, [`recipe`] the values that are written, and [`hold`] the order.
+//! the rules.
 
 pub mod clock;
 pub mod hold;
 pub mod journal;
 pub(crate) mod kinds;
 pub mod recipe;
-pub(crate) mod status;
 pub mod sysfs;
 
 use std::path::{Path, PathBuf};

@@ -5,7 +5,6 @@
 //! `cargo xtask faults` does this on every kind of host; plain `cargo test` on one.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -16,11 +15,11 @@ use predicates::str::contains;
 use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
-use runner::host::frequency::sysfs::{Backend, Kind, Knob, Tree};
+use runner::host::frequency::sysfs::{Backend, Knob, Tree};
 use runner::system::interrupt;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE, OF_LIST, OF_NOMINAL};
+use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE, OF_NOMINAL};
 use crate::{common, namespace};
 
 /// The hosts: `all`, or by default the one with the most files.
@@ -42,11 +41,7 @@ impl<F: FnMut(usize)> Backend for Faulty<F> {
         "faulty"
     }
 
-    fn can_set(&self, kind: Kind) -> bool {
-        Kernel::default().can_set(kind)
-    }
-
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> anyhow::Result<()> {
+    fn set(&mut self, tree: &Tree, knob: Knob, value: &str) -> anyhow::Result<()> {
         self.steps += 1;
         (self.before_step)(self.steps - 1);
         Kernel::default().set(tree, knob, value)
@@ -163,23 +158,18 @@ fn sigint_and_sigterm_at_any_step_leave_the_host_as_it_was() {
     }
 }
 
-#[test]
-fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
+/// Ends a runner before each of its writes, on every host, and restores what its journal has.
+/// `is_ended` tells whether the runner had such a write.
+fn at_any_step(is_ended: impl Fn(&Host, usize) -> bool) {
     for (name, files) in hosts() {
         for step in 0.. {
             let host = Host::of(files);
-            let ended = catch_unwind(AssertUnwindSafe(|| {
-                run(host.cpus.tree(), &host.journal(), move |at| {
-                    if at == step {
-                        resume_unwind(Box::new("a panic that prints nothing"));
-                    }
-                });
-            }));
+            let is_ended = is_ended(&host, step);
             if host.journal().exists() {
                 host.restore();
             }
             host.assert_is_as_before(&format!("{name} at {step}"));
-            if ended.is_ok() {
+            if !is_ended {
                 assert!(step >= FEWEST, "{name}: only {step} steps");
                 break;
             }
@@ -188,21 +178,23 @@ fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() 
 }
 
 #[test]
+fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
+    at_any_step(|host, step| {
+        let (tree, journal) = (host.cpus.tree(), host.journal());
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            run(tree, &journal, move |at| {
+                if at == step {
+                    resume_unwind(Box::new("a panic that prints nothing"));
+                }
+            });
+        }));
+        ended.is_err()
+    });
+}
+
+#[test]
 fn after_sigkill_at_any_step_restore_gives_back_every_byte() {
-    for (name, files) in hosts() {
-        for step in 0.. {
-            let host = Host::of(files);
-            let is_killed = host.kill_at(step);
-            if is_killed {
-                host.restore();
-            }
-            host.assert_is_as_before(&format!("{name} at {step}"));
-            if !is_killed {
-                assert!(step >= FEWEST, "{name}: only {step} steps");
-                break;
-            }
-        }
-    }
+    at_any_step(Host::kill_at);
 }
 
 #[test]
@@ -219,84 +211,30 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 }
 
 #[test]
-fn a_journal_of_an_earlier_runner_is_restored() {
-    // That runner fixed the frequency by the governor `userspace`, and its journal had every file
-    // that a fix may change.
-    let host = Host::of(OF_LIST);
-    let file = |file: String| {
-        let content = fs::read_to_string(host.cpus.path().join(&file)).unwrap();
-        serde_json::json!({ "file": file, "content": content })
-    };
-    let of_policy = |policy: usize| {
-        let names = [
-            "scaling_governor",
-            "scaling_max_freq",
-            "scaling_min_freq",
-            "scaling_setspeed",
-        ];
-        names.map(|name| file(format!("cpufreq/policy{policy}/{name}")))
-    };
-    let mut before = vec![file("cpufreq/boost".to_owned())];
-    before.extend([of_policy(0), of_policy(1)].concat());
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let journal = serde_json::json!({
-        "schema": 1,
-        "sysfs": host.cpus.path(),
-        "boot": boot.trim(),
-        "process": 1,
-        "since": "2026-11-20T10:00:00Z",
-        "khz": 2_000_000,
-        "before": before,
-    });
-    fs::write(host.journal(), journal.to_string()).unwrap();
-    host.cpus.change(&[
-        ("cpufreq/boost", "0"),
-        ("cpufreq/policy*/scaling_max_freq", "2000000"),
-        ("cpufreq/policy*/scaling_min_freq", "2000000"),
-        ("cpufreq/policy*/scaling_setspeed", "2000000"),
-    ]);
-    host.restore();
-    host.assert_is_as_before("a journal of an earlier runner");
-}
-
-#[test]
 fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
     let host = Host::of(OF_NOMINAL);
-    let says = |verb, code, text| {
+    let fixed = "all CPUs that trials may use are set to 2000000 kHz";
+    for (verb, code, text, is_fixed) in [
+        ("status", 0, "can be fixed at: 2000000 kHz, by sysfs", false),
+        ("fix", 0, fixed, true),
+        ("status", 0, "fix in force: 2000000 kHz since", true),
+        (
+            "status",
+            0,
+            "CPUs 0-1 (amd-pstate-epp): scaling_governor = ",
+            true,
+        ),
+        ("fix", 4, "frequency restore` first", true),
+        ("restore", 0, "all settings are the original ones", false),
+        ("restore", 0, "nothing to restore", false),
+    ] {
         let output = host.frequency(verb).output().unwrap();
         let said = [&*output.stdout, &output.stderr].concat();
         let said = String::from_utf8(said).unwrap();
         assert!(said.contains(text), "{verb}: {said}");
         output.assert().code(code);
-    };
-    says("status", 0, "can be fixed at: 2000000 kHz, by sysfs");
-    says(
-        "fix",
-        0,
-        "all CPUs that trials may use are set to 2000000 kHz",
-    );
-    assert!(host.cpus.bytes() != host.before);
-    says("status", 0, "fix in force: 2000000 kHz since");
-    says("fix", 4, "frequency restore` first");
-    says("restore", 0, "all settings are the original ones");
-    host.assert_is_as_before("by hand");
-    says("restore", 0, "nothing to restore");
-    host.cpus.change(&[("cpu*/acpi_cppc/nominal_freq", "0")]);
-    says("fix", 4, "the highest frequency without boost");
-    says("status", 0, "cannot be fixed");
-}
-
-#[test]
-fn status_as_json_is_data() {
-    let host = Host::of(OF_BASE);
-    let mut command = host.frequency("status");
-    let output = command.args(["--format", "json"]).output().unwrap();
-    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(status["fixable"], "2000000 kHz, by sysfs");
-    let alike = &status["policies"][0];
-    assert_eq!(alike["cpus"], "0-1");
-    assert_eq!(alike["settings"]["scaling_governor"], "powersave");
-    assert_eq!(status["fix_in_force"], serde_json::Value::Null);
+        assert_eq!(host.cpus.bytes() != host.before, is_fixed, "{verb}");
+    }
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
-use runner::host::frequency::sysfs::{Backend as _, Kind, Knob, Sysfs};
+use runner::host::frequency::sysfs::{Backend as _, GOVERNOR, MIN, NO_TURBO, Sysfs};
 
 use super::cpus::{
-    BASE, Cpus, Files, HOSTS, Kernel, OF_BASE, OF_LIST, OF_NOMINAL, OF_TABLE, Quirk,
+    BASE, Cpus, Files, HOSTS, Kernel, OF_BASE, OF_LIST, OF_NOMINAL, OF_TABLE, Quirk, knob,
 };
 
 struct Case {
@@ -29,10 +29,9 @@ impl Case {
         self.journals.path().join("journal.json")
     }
 
-    /// Fixes the CPUs of these policies.
-    fn fix(&self, used: &[usize], kernel: &Kernel) -> anyhow::Result<Hold> {
+    fn fix(&self, kernel: &Kernel) -> anyhow::Result<Hold> {
         let (tree, kernel) = (self.cpus.tree(), Box::new(kernel.clone()));
-        let recipe = recipe(&tree, used).unwrap();
+        let recipe = recipe(&tree, &[0, 1]).unwrap();
         Hold::begin(tree, kernel, recipe, &self.journal())
     }
 }
@@ -46,23 +45,23 @@ fn every_host_is_fixed_without_boost_and_given_back_byte_for_byte() {
             journal: Some(case.journal()),
             ..Kernel::default()
         };
-        let held = case.fix(&[0, 1], &kernel).unwrap();
+        let held = case.fix(&kernel).unwrap();
         assert_eq!(held.khz(), BASE, "{name}");
-        for policy in 0..2 {
-            let value = |file| case.cpus.read(&format!("cpufreq/policy{policy}/{file}"));
-            assert_eq!(value("scaling_min_freq"), "2000000", "{name}");
-            assert_eq!(value("scaling_max_freq"), "2000000", "{name}");
-            assert_eq!(value("scaling_governor"), "performance", "{name}");
-        }
-        for (file, was) in files {
-            let file = file.replace('*', "1");
-            let fixed = match &*file {
+        let files = files.iter().map(|(file, _)| *file);
+        let limits = "cpufreq/policy*/scaling_m*_freq";
+        for file in files.chain([limits, "cpufreq/policy*/scaling_governor"]) {
+            let fixed = match file {
                 "intel_pstate/no_turbo" => "1",
-                "intel_pstate/hwp_dynamic_boost" | "cpufreq/boost" | "cpufreq/policy1/boost" => "0",
-                "intel_pstate/status" => was,
+                "intel_pstate/hwp_dynamic_boost" => "0",
+                _ if file.ends_with("/boost") => "0",
+                _ if file.ends_with("scaling_governor") => "performance",
+                _ if file == limits => "2000000",
                 _ => continue,
             };
-            assert_eq!(case.cpus.read(&file), fixed, "{name}: {file}");
+            let file = file.replace("policy*", "policy1");
+            for file in ["min", "max"].map(|limit| file.replace("m*", limit)) {
+                assert_eq!(case.cpus.read(&file), fixed, "{name}: {file}");
+            }
         }
         held.restore().unwrap();
         assert_eq!(case.cpus.bytes(), before, "{name}");
@@ -73,7 +72,11 @@ fn every_host_is_fixed_without_boost_and_given_back_byte_for_byte() {
 #[test]
 fn settings_that_are_not_the_defaults_come_back_too() {
     // Limits below and above the fixed frequency, and boost already off.
-    for (min, max, boost) in [("1000000", "1500000", "0"), ("1500000", "1500000", "1")] {
+    for (min, max, boost) in [
+        ("1000000", "1500000", "0"),
+        ("1500000", "1500000", "1"),
+        ("2001000", "2001000", "1"),
+    ] {
         let case = Case::of(OF_LIST);
         case.cpus.change(&[
             ("cpufreq/policy*/scaling_min_freq", min),
@@ -81,8 +84,7 @@ fn settings_that_are_not_the_defaults_come_back_too() {
             ("cpufreq/boost", boost),
         ]);
         let before = case.cpus.bytes();
-        let held = case.fix(&[0, 1], &Kernel::default()).unwrap();
-        held.restore().unwrap();
+        case.fix(&Kernel::default()).unwrap().restore().unwrap();
         assert_eq!(case.cpus.bytes(), before, "{min} {max} {boost}");
     }
 }
@@ -92,9 +94,9 @@ fn a_kernel_that_does_not_as_it_should_is_an_error_that_leaves_nothing_changed()
     let said = "was set to `2000000` and reads `1900000`; stop daemons that may set it";
     for (quirk, reason) in [
         (Quirk::ClipsAt(1_900_000), said),
-        (Quirk::Refuses(Kind::Governor), "Permission denied"),
-        (Quirk::Refuses(Kind::NoTurbo), "Permission denied"),
-        (Quirk::Refuses(Kind::Min), "Permission denied"),
+        (Quirk::Refuses(GOVERNOR), "Permission denied"),
+        (Quirk::Refuses(NO_TURBO), "Permission denied"),
+        (Quirk::Refuses(MIN), "Permission denied"),
     ] {
         let case = Case::of(OF_BASE);
         if let Quirk::ClipsAt(_) = quirk {
@@ -106,7 +108,7 @@ fn a_kernel_that_does_not_as_it_should_is_an_error_that_leaves_nothing_changed()
             quirk: Some(quirk),
             ..Kernel::default()
         };
-        let error = case.fix(&[0, 1], &kernel).err().unwrap().to_string();
+        let error = case.fix(&kernel).err().unwrap().to_string();
         assert!(error.contains(reason), "{quirk:?}: {error}");
         assert!(error.contains("all settings are restored"), "{error}");
         assert_eq!(case.cpus.bytes(), before, "{quirk:?}");
@@ -119,15 +121,16 @@ fn a_daemon_that_undoes_the_restore_leaves_a_journal_to_restore_from() {
     let case = Case::of(OF_NOMINAL);
     let before = case.cpus.bytes();
     let kernel = Kernel {
-        quirk: Some(Quirk::Overwrites(Kind::Min, "1100000")),
+        quirk: Some(Quirk::Overwrites(MIN, "1100000")),
         ..Kernel::default()
     };
-    let error = case.fix(&[0, 1], &kernel).err().unwrap().to_string();
-    assert!(
-        error.contains("scaling_min_freq is `1100000`, was `1000000`"),
-        "{error}"
-    );
-    assert!(error.contains("cargo runner frequency restore"), "{error}");
+    let error = case.fix(&kernel).err().unwrap().to_string();
+    for text in [
+        "scaling_min_freq is `1100000`, was `1000000`",
+        "cargo runner frequency restore",
+    ] {
+        assert!(error.contains(text), "{error}");
+    }
     let tree = case.cpus.tree();
     let journal = Journal::open(&case.journal(), &tree).unwrap().unwrap();
     hold::put_back(&tree, &mut Kernel::default(), journal).unwrap();
@@ -142,12 +145,12 @@ fn a_backend_without_boost_fixes_by_limits_and_says_so() {
     };
     let case = Case::of(OF_LIST);
     let before = case.cpus.bytes();
-    let held = case.fix(&[0, 1], &limits).unwrap();
+    let held = case.fix(&limits).unwrap();
     assert_eq!(held.boost_left_on().unwrap().to_string(), "cpufreq/boost");
     held.restore().unwrap();
     assert_eq!(case.cpus.bytes(), before);
     case.cpus.write("cpufreq/boost", "0");
-    assert_eq!(case.fix(&[0, 1], &limits).unwrap().boost_left_on(), None);
+    assert_eq!(case.fix(&limits).unwrap().boost_left_on(), None);
 }
 
 #[test]
@@ -171,8 +174,17 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// The frequency that is chosen for CPUs of a host with these files, or the reason for the refusal.
-fn chosen(files: &Files, changes: &[(&str, &str)], used: &[usize]) -> Result<u64, String> {
+/// Replaces a file's content: there is no such file.
+const GONE: &str = "(gone)";
+
+/// Checks the chosen frequency, or the reasons why none is chosen.
+#[track_caller]
+fn assert_chooses(
+    files: &Files,
+    changes: &[(&str, &str)],
+    used: &[usize],
+    expected: Result<u64, [&str; 2]>,
+) {
     let cpus = Cpus::of(files);
     for (file, content) in changes {
         match *content {
@@ -182,111 +194,56 @@ fn chosen(files: &Files, changes: &[(&str, &str)], used: &[usize]) -> Result<u64
             _ => cpus.change(&[(file, content)]),
         }
     }
-    let recipe = recipe(&cpus.tree(), used);
-    recipe
-        .map(|it| it.khz)
-        .map_err(|error| format!("{error:#}"))
+    match (recipe(&cpus.tree(), used), expected) {
+        (Ok(recipe), expected) => assert_eq!(Ok(recipe.khz), expected, "{changes:?}"),
+        (Err(error), Ok(_)) => panic!("{changes:?}: {error:#}"),
+        (Err(error), Err(reasons)) => {
+            let said = format!("{error:#}");
+            let are_said = reasons.iter().all(|reason| said.contains(reason));
+            assert!(are_said, "{changes:?}: {said}");
+        }
+    }
 }
-
-/// Replaces a file's content: there is no such file.
-const GONE: &str = "(gone)";
 
 #[test]
 fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
     let listed = "cpufreq/policy*/scaling_available_frequencies";
-    let of_one = "cpufreq/policy1/scaling_available_frequencies";
-    let base = "cpufreq/policy*/base_frequency";
-    let no_turbo = ("intel_pstate/no_turbo", "1");
-    let highest = "cpufreq/policy*/cpuinfo_max_freq";
-    let nominal = ("cpu*/acpi_cppc/nominal_freq", "2000");
+    let driver = "cpufreq/policy*/scaling_driver";
+    let stronger = [("cpu0/cpu_capacity", "446"), ("cpu1/cpu_capacity", "1024")];
+    let slower = [("cpufreq/policy1/base_frequency", "1500000")];
     for (files, changes, used, khz) in [
-        (OF_BASE, &[][..], &[0, 1][..], BASE),
         // On AMD, the highest entry of a list is not a turbo frequency.
-        (
-            OF_LIST,
-            &[(listed, "2200000 1800000 1400000 ")],
-            &[0],
-            2_200_000,
-        ),
-        (
-            OF_TABLE,
-            &[(of_one, "1000000 1900000 ")],
-            &[0, 1],
-            1_000_000,
-        ),
-        (
-            OF_TABLE,
-            &[("cpu0/cpu_capacity", "446"), ("cpu1/cpu_capacity", "1024")],
-            &[1],
-            BASE,
-        ),
-        (
-            OF_BASE,
-            &[("cpufreq/policy1/base_frequency", "1500000")],
-            &[1],
-            1_500_000,
-        ),
-        // Firmware forbids turbo, but some kernels still name the turbo frequency.
-        (
-            OF_BASE,
-            &[no_turbo, (base, GONE), (highest, "2000000")],
-            &[0, 1],
-            BASE,
-        ),
-        (OF_BASE, &[no_turbo, (base, GONE), nominal], &[0, 1], BASE),
+        (OF_LIST, &[(listed, "2200000 1400000 ")][..], 0, 2_200_000),
+        (OF_TABLE, &stronger, 1, BASE),
+        (OF_BASE, &slower, 1, 1_500_000),
         // With any name of the driver, and with one that cannot be read.
-        (
-            OF_NOMINAL,
-            &[("cpufreq/policy*/scaling_driver", "new-driver")],
-            &[0, 1],
-            BASE,
-        ),
-        (
-            OF_NOMINAL,
-            &[("cpufreq/policy*/scaling_driver", GONE)],
-            &[0, 1],
-            BASE,
-        ),
+        (OF_NOMINAL, &[(driver, "new-driver")], 0, BASE),
+        (OF_NOMINAL, &[(driver, GONE)], 0, BASE),
     ] {
-        assert_eq!(chosen(files, changes, used), Ok(khz), "{changes:?}");
+        assert_chooses(files, changes, &[used], Ok(khz));
     }
 }
 
 #[test]
 fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
-    let base = ("cpufreq/policy*/base_frequency", GONE);
-    let nominal = ("cpu1/acpi_cppc/nominal_freq", "0");
-    let listed = "cpufreq/policy1/scaling_available_frequencies";
+    let stronger = [("cpu0/cpu_capacity", "446"), ("cpu1/cpu_capacity", "1024")];
     let offered = "cpufreq/policy*/scaling_available_governors";
     let unread = "\u{1}";
     for (files, changes, reasons) in [
         (
             OF_BASE,
-            &[base][..],
+            &[("cpufreq/policy*/base_frequency", GONE)][..],
             ["policy0/base_frequency", "`intel_pstate=passive`"],
         ),
         (
             OF_NOMINAL,
-            &[nominal],
+            &[("cpu1/acpi_cppc/nominal_freq", "0")],
             ["cpu1/acpi_cppc/nominal_freq", "`amd_pstate=disable`"],
         ),
         (
             OF_TABLE,
-            &[(listed, "500000 900000 ")],
-            ["common to all CPUs", "choose equal CPUs"],
-        ),
-        (
-            OF_TABLE,
-            &[("cpu0/cpu_capacity", "446"), ("cpu1/cpu_capacity", "1024")],
+            &stronger,
             ["cpu1/cpu_capacity = 1024", "`taskset -c 1 cargo runner …`"],
-        ),
-        (
-            OF_BASE,
-            &[("cpufreq/policy1/base_frequency", "1500000")],
-            [
-                "cpu1/cpufreq/base_frequency = 1500000",
-                "`taskset -c 0 cargo runner …`",
-            ],
         ),
         (
             OF_TABLE,
@@ -299,20 +256,12 @@ fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
             ["is not text", "run as root"],
         ),
         (
-            OF_TABLE,
-            &[(listed, unread)],
-            ["is not text", "run as root"],
-        ),
-        (
             OF_BASE,
             &[("cpufreq/policy*/affected_cpus", "")],
             ["no frequency control", "virtual"],
         ),
     ] {
-        let said = chosen(files, changes, &[0, 1]).unwrap_err();
-        for reason in reasons {
-            assert!(said.contains(reason), "{changes:?}: {said}");
-        }
+        assert_chooses(files, changes, &[0, 1], Err(reasons));
     }
 }
 
@@ -320,9 +269,9 @@ fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
 fn plain_writes_are_byte_for_byte_and_never_create_a_file() {
     let cpus = Cpus::of(OF_TABLE);
     let tree = cpus.tree();
-    let [there, gone] = [0, 7].map(|policy| Knob::of(policy, Kind::Governor));
-    Sysfs.set(&tree, there, b"performance").unwrap();
-    assert_eq!(tree.read(there).unwrap(), b"performance");
-    let error = Sysfs.set(&tree, gone, b"performance").unwrap_err();
+    let [there, gone] = [0, 7].map(|policy| knob(policy, GOVERNOR));
+    Sysfs.set(&tree, there, "performance").unwrap();
+    assert_eq!(tree.read(there).unwrap(), "performance");
+    let error = Sysfs.set(&tree, gone, "performance").unwrap_err();
     assert!(format!("{error:#}").contains("policy7/scaling_governor"));
 }

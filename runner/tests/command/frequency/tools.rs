@@ -81,18 +81,6 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
 }
 
 #[test]
-fn a_clock_that_is_not_what_was_set_is_reported() {
-    // No CPU runs at 10 MHz, although a mock file names that frequency.
-    let cpus = host();
-    let listed = "cpufreq/policy*/scaling_available_frequencies";
-    cpus.change(&[(listed, "10000 ")]);
-    let Some(output) = on(&cpus, &format!("TOOL=sysfs; {FIX}\n{RESTORE}")) else {
-        return;
-    };
-    output.assert().success().stderr(contains("warning: "));
-}
-
-#[test]
 fn an_unprivileged_user_fixes_through_sudo() {
     if !(has("sudo", "sudo") && has("setpriv", "util-linux")) {
         return;
