@@ -58,7 +58,7 @@ enum Command {
     /// Record one run of a workload, print tables of it, and draw its timeline
     #[command(after_help = trace::HELP)]
     Trace(trace::TraceArgs),
-    /// Show the CPU frequency, fix it by hand, restore the original settings
+    /// Restore the CPU frequency after a sweep that was killed
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
     /// Check whether this host is fit to measure, and list remedies
@@ -112,7 +112,7 @@ pub fn run() -> Result<Exit> {
         Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Trace(arguments) => trace::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),
-        Command::Doctor(arguments) => doctor::run(&place()?, arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),
         Command::Calibrate(arguments) => calibrate::run(&place()?, arguments),
         Command::Validate(arguments) => validate::run(&place()?, arguments),

@@ -32,7 +32,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether every CPU runs at `khz`.
     pub(crate) fn is_at(&self, khz: u64) -> bool {
         let ghz = khz as f64 / 1e6;
         [self.slowest_ghz, self.fastest_ghz]
@@ -100,7 +99,6 @@ fn timed(chain: fn() -> Option<()>) -> Option<Duration> {
     Some(start.elapsed())
 }
 
-/// The clock in GHz, if both chains give the same.
 fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
     let ns = |time: Duration| time.as_secs_f64() * 1e9;
     let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
@@ -183,7 +181,6 @@ mod tests {
     use super::*;
     use crate::affinity::allowed_cpus;
 
-    /// How long the chains take at `ghz` if a multiplication takes `cycles`.
     fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {
         let time = |operations: u32, cycles: f64| {
             Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9)

@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 
 use super::journal::{Entry, Journal, SavedSetting};
 use super::recipe::Recipe;
-use super::sysfs::{Backend, Knob, Tree};
+use super::sysfs::{Backend, Knob};
+use crate::host::Host;
 use crate::stop::Stop;
 
 /// How often all files that differ are written. A governor resets boost, boost resets the limits,
@@ -15,10 +16,9 @@ const ROUNDS: usize = 6;
 
 /// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
 pub struct Hold {
-    tree: Tree,
+    host: Host,
     backend: Box<dyn Backend>,
     recipe: Recipe,
-    /// `None` once the settings are restored, or a restore was given up.
     journal: Option<Journal>,
 }
 
@@ -29,20 +29,20 @@ impl Hold {
     /// # Errors
     /// [`Stop::HostNotFit`] with the files that refuse or that show another value.
     pub fn begin(
-        tree: Tree,
+        host: Host,
         mut backend: Box<dyn Backend>,
         recipe: Recipe,
         journal: &Path,
     ) -> Result<Self> {
-        let knobs = tree.knobs(&recipe.policies).into_iter();
-        let before: Result<_> = knobs.map(|knob| SavedSetting::of(&tree, knob)).collect();
-        let entry = Entry::now(&tree, recipe.khz, before?);
+        let knobs = host.knobs(&recipe.policies).into_iter();
+        let before: Result<_> = knobs.map(|knob| SavedSetting::of(&host, knob)).collect();
+        let entry = Entry::now(&host, recipe.khz, before?);
         let journal = Some(Journal::create(journal, entry)?);
         let mut wanted = recipe.settings.clone();
         wanted.retain(|(knob, _)| backend.can_set(*knob));
-        let refusals = write(&tree, &mut *backend, &wanted);
+        let refusals = write(&host, &mut *backend, &wanted);
         let held = Self {
-            tree,
+            host,
             backend,
             recipe,
             journal,
@@ -64,32 +64,22 @@ impl Hold {
         self.recipe.khz
     }
 
-    /// The settings of the fix that the host does not have.
-    fn differing(&self) -> impl Iterator<Item = &(Knob, String)> {
-        let settings = self.recipe.settings.iter();
-        settings.filter(|(knob, value)| differs(&self.tree, *knob, value))
-    }
-
-    /// Boost that stays on because the backend has no way to forbid it. Then only the limits keep
-    /// the clock down, and only a measurement shows whether they do.
-    #[must_use]
-    pub fn boost_left_on(&self) -> Option<Knob> {
-        let mut left = self.differing().map(|(knob, _)| *knob);
-        left.find(|knob| knob.is_boost() && !self.backend.can_set(*knob))
-    }
-
-    /// Reads everything back.
+    /// Reads back every file that the backend can write. If it cannot forbid boost, only the limits
+    /// keep the clock down, and only a measurement shows whether they do.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that shows another value.
     pub fn verify(&self) -> Result<()> {
-        let mut differing = self.differing();
-        if let Some((knob, wanted)) = differing.find(|(knob, _)| self.backend.can_set(*knob)) {
+        let mut settings = self.recipe.settings.iter();
+        let is_other = |(knob, value): &&(Knob, String)| {
+            self.backend.can_set(*knob) && differs(&self.host, *knob, value)
+        };
+        if let Some((knob, wanted)) = settings.find(is_other) {
             bail!(Stop::HostNotFit(format!(
                 "{}: was set to `{wanted}` and reads `{}`; stop daemons that may set it (tuned, \
                  power-profiles-daemon, thermald, tlp); if that does not help, the hardware allows no other value",
-                self.tree.path(*knob).display(),
-                self.tree.read(*knob)?.trim()
+                self.host.knob(*knob).display(),
+                self.host.setting(*knob)?.trim()
             )));
         }
         Ok(())
@@ -103,15 +93,10 @@ impl Hold {
         self.restore_once()
     }
 
-    /// Ends without a restore: the fix stays until a command restores from the journal.
-    pub(crate) fn leave_fixed(mut self) {
-        self.journal = None;
-    }
-
     fn restore_once(&mut self) -> Result<()> {
         // Taken first: if the restore fails, the next command tries again; `drop` does not.
         let journal = self.journal.take();
-        journal.map_or(Ok(()), |it| put_back(&self.tree, &mut *self.backend, it))
+        journal.map_or(Ok(()), |it| put_back(&self.host, &mut *self.backend, it))
     }
 }
 
@@ -123,22 +108,22 @@ impl Drop for Hold {
     }
 }
 
-fn differs(tree: &Tree, knob: Knob, value: &str) -> bool {
-    tree.read(knob)
+fn differs(host: &Host, knob: Knob, value: &str) -> bool {
+    host.setting(knob)
         .map_or(true, |found| found.trim() != value.trim())
 }
 
 /// Writes all files that differ, again and again until none differs: a write may make the kernel
 /// change other files, or accept a value that it refused before. Returns the refusals of the last
 /// round.
-fn write(tree: &Tree, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {
+fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {
     let mut refusals = Vec::new();
     for _ in 0..ROUNDS {
         refusals.clear();
         let mut is_changed = false;
         for (knob, value) in wanted {
-            if differs(tree, *knob, value) {
-                match backend.set(tree, *knob, value) {
+            if differs(host, *knob, value) {
+                match backend.set(host, *knob, value) {
                     Ok(()) => is_changed = true,
                     Err(error) => refusals.push(format!("{error:#}")),
                 }
@@ -155,20 +140,20 @@ fn write(tree: &Tree, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> V
 ///
 /// # Errors
 /// [`Stop::HostNotFit`] with every file that could not be restored; the journal then stays.
-pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
+pub fn put_back(host: &Host, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
     let before = journal.entry.before.iter().rev();
     let before: Vec<(Knob, String)> = before.map(|it| (it.file, it.content.clone())).collect();
-    let mut troubles = write(tree, backend, &before);
+    let mut troubles = write(host, backend, &before);
     let differing = before
         .iter()
-        .filter(|(knob, was)| differs(tree, *knob, was));
+        .filter(|(knob, was)| differs(host, *knob, was));
     let mut differing = differing.peekable();
     if differing.peek().is_none() {
         return journal.delete();
     }
-    troubles.extend(differing.map(|(knob, was)| match tree.read(*knob) {
+    troubles.extend(differing.map(|(knob, was)| match host.setting(*knob) {
         Ok(is) => {
-            let (path, is, was) = (tree.path(*knob), is.trim(), was.trim());
+            let (path, is, was) = (host.knob(*knob), is.trim(), was.trim());
             format!("{} is `{is}`, was `{was}`", path.display())
         }
         Err(error) => format!("{error:#}, was `{}`", was.trim()),

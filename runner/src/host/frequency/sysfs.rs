@@ -1,17 +1,17 @@
 //! The kernel's files of the CPU frequency, below `/sys/devices/system/cpu`: their names and
 //! contents, and the two ways to write them.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
+use crate::host::{CPUS, Host, cpu_list};
 use crate::stop::Stop;
 use crate::system::whole_file;
 
@@ -33,10 +33,7 @@ const OF_HOST: [&str; 3] = [NO_TURBO, "cpufreq/boost", "intel_pstate/hwp_dynamic
 /// The files of each policy that a fix may change.
 const OF_POLICY: [&str; 6] = [GOVERNOR, "boost", EPP, MAX, MIN, SPEED];
 
-/// Where the kernel shows its CPUs.
-const SYSTEM: &str = "/sys/devices/system/cpu";
-
-/// One file that a fix may change; in a journal, its path below the tree's root.
+/// One file that a fix may change; in a journal, its path below the kernel's folder of CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Knob {
@@ -49,33 +46,6 @@ pub struct Knob {
 /// One of the names above. A type of its own, since serde would take a plain `&'static str` for text
 /// that is borrowed from the journal.
 pub type FileName = &'static str;
-
-impl Knob {
-    /// If `content` is invalid for this file, returns a description of the valid contents.
-    pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
-        let value = content.strip_suffix('\n').unwrap_or(content);
-        let is_part = |it: char| it.is_ascii_alphanumeric() || "_-".contains(it);
-        // The kernel's limit for names is 16 bytes.
-        let is_name = (1..=32).contains(&value.len()) && value.chars().all(is_part);
-        let is_number = value.parse::<u32>().is_ok() && !value.starts_with('+');
-        let (fits, valid) = match self.name {
-            GOVERNOR | EPP => (is_name, "a name"),
-            MAX | MIN => (is_number, "a number of kHz"),
-            SPEED => (
-                is_number || value == "<unsupported>",
-                "a number of kHz, or `<unsupported>`",
-            ),
-            _ => (["0", "1"].contains(&value), "0 or 1"),
-        };
-        (!fits).then_some(valid)
-    }
-
-    /// Whether the file is a switch for boost.
-    #[must_use]
-    pub fn is_boost(self) -> bool {
-        self.policy.is_none() || self.name == "boost"
-    }
-}
 
 impl From<Knob> for String {
     fn from(knob: Knob) -> Self {
@@ -120,95 +90,51 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The path of one of its files, below the tree's root.
     pub(crate) fn file(&self, name: &str) -> String {
-        format!("cpufreq/policy{}/{name}", self.number)
+        format!("{CPUS}/cpufreq/policy{}/{name}", self.number)
     }
 }
 
-/// The files below one folder: the system's, or a mock one in tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
-    pub(super) root: PathBuf,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        Self::at(Path::new(SYSTEM))
-    }
-}
-
-impl Tree {
-    /// The files below `root`.
-    #[must_use]
-    pub fn at(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
-    }
-
-    /// Whether these are the files of this host's kernel, so that they describe its clock.
-    pub(crate) fn is_system(&self) -> bool {
-        self.root == Path::new(SYSTEM)
-    }
-
-    /// The folder, for messages.
-    pub(crate) fn shown(&self) -> std::path::Display<'_> {
-        self.root.display()
-    }
-
-    /// The path of a file that a fix may change.
-    #[must_use]
-    pub fn path(&self, knob: Knob) -> PathBuf {
-        self.root.join(knob.to_string())
-    }
-
+impl Host {
     /// The policies that have an online CPU, ascending; none on a host without frequency control.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
-        let entries = fs::read_dir(self.root.join("cpufreq"));
-        let names = entries.into_iter().flatten().flatten();
-        let policy = |name: std::ffi::OsString| {
-            let number = name.to_str()?.strip_prefix("policy")?.parse().ok()?;
+        let names = self.names_in(&format!("{CPUS}/cpufreq")).into_iter();
+        let policy = |name: String| {
+            let number = name.strip_prefix("policy")?.parse().ok()?;
             let mut policy = Policy {
                 number,
                 cpus: Vec::new(),
             };
-            let cpus_in = |file| cpu_list(&self.fact(&policy.file(file)).ok()?.replace(' ', ","));
+            let cpus_in = |file| cpu_list(&self.read(&policy.file(file)).ok()?.replace(' ', ","));
             let cpus = cpus_in("affected_cpus").or_else(|| cpus_in("related_cpus"));
             // A policy has the number of its first CPU.
             policy.cpus = cpus.unwrap_or_else(|| vec![number as usize]);
             Some(policy).filter(|policy| !policy.cpus.is_empty())
         };
-        let mut policies: Vec<Policy> = names
-            .filter_map(|entry| policy(entry.file_name()))
-            .collect();
+        let mut policies: Vec<Policy> = names.filter_map(policy).collect();
         policies.sort_by_key(|policy| policy.number);
         policies
     }
 
-    /// The policies that have a CPU among `used`, the CPUs that trials may run on. The runner leaves
-    /// the others alone, because other containers may run there.
+    /// The policies that have a CPU on which trials may run. The runner leaves the others alone,
+    /// because other containers may run there.
     #[must_use]
-    pub fn policies_of(&self, used: &[usize]) -> Vec<Policy> {
+    pub fn used_policies(&self) -> Vec<Policy> {
+        let used = self.used_cpus();
         let mut policies = self.policies();
         policies.retain(|policy| policy.cpus.iter().any(|cpu| used.contains(cpu)));
         policies
     }
 
-    /// The CPUs that trials may run on. A mock folder in tests has no processes, so all of its CPUs
-    /// are usable.
+    /// The CPUs that trials may run on; all CPUs if that is unknown.
     pub(crate) fn used_cpus(&self) -> Vec<usize> {
-        let allowed = match self.root.ancestors().nth(4) {
-            Some(root) if self.root.ends_with(CPUS) => Host::at(root).allowed_cpus().ok(),
-            _ => None,
-        };
-        let online = || cpu_list(&self.fact("online").ok()?);
         let of_policies = || {
             let policies = self.policies().into_iter();
             policies.flat_map(|policy| policy.cpus).collect()
         };
-        allowed.or_else(online).unwrap_or_else(of_policies)
+        let allowed = self.allowed_cpus().or_else(|_| self.cpus());
+        allowed.unwrap_or_else(|_| of_policies())
     }
 
     /// Every file of `policies` and of the host that a fix may change and that exists.
@@ -221,60 +147,25 @@ impl Tree {
         });
         let of_host = OF_HOST.map(|name| Knob { policy: None, name });
         let mut knobs: Vec<Knob> = of_policies.chain(of_host).collect();
-        knobs.retain(|knob| self.path(*knob).exists());
+        knobs.retain(|knob| self.knob(*knob).exists());
         knobs
     }
 
-    /// Whether the file lies in this folder, if it exists: links may lead elsewhere.
-    pub(crate) fn holds(&self, knob: Knob) -> bool {
-        let Ok(file) = self.path(knob).canonicalize() else {
-            return true;
-        };
-        let root = self.root.canonicalize();
-        root.is_ok_and(|root| file.starts_with(root))
+    /// The path of a file that a fix may change.
+    #[must_use]
+    pub fn knob(&self, knob: Knob) -> PathBuf {
+        self.path(CPUS).join(knob.to_string())
     }
 
-    /// Reads a file, with the end of its line.
+    /// Reads a file that a fix may change, with the end of its line.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if it cannot be read.
-    pub fn read(&self, knob: Knob) -> Result<String> {
-        let path = self.path(knob);
+    pub fn setting(&self, knob: Knob) -> Result<String> {
+        let path = self.knob(knob);
         whole_file::read_text(&path).map_err(|error| {
             Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into()
         })
-    }
-
-    /// Reads a file below the root.
-    pub(crate) fn fact(&self, path: &str) -> Fact<String> {
-        let path = self.root.join(path);
-        read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
-    }
-
-    /// Reads a file that not every host has; `None` if this host does not have it.
-    pub(crate) fn fact_if_any(&self, path: &str) -> Fact<Option<String>> {
-        if is_there(&self.root.join(path)) == Ok(false) {
-            return Ok(None);
-        }
-        self.fact(path).map(Some)
-    }
-
-    /// Reads a number from a file that not every host has.
-    pub(crate) fn number_if_any(&self, path: &str) -> Fact<Option<u64>> {
-        let Some(text) = self.fact_if_any(path)? else {
-            return Ok(None);
-        };
-        text.parse().map(Some).map_err(|_| {
-            let (folder, text) = (self.shown(), start_of(&text));
-            format!("{folder}/{path} says `{text}`, which is not a number")
-        })
-    }
-
-    /// CPUs among `used` that no policy has: no file shows or sets their frequency.
-    pub(crate) fn without_policy(&self, used: &[usize]) -> Vec<usize> {
-        let policies = self.policies();
-        let is_in = |cpu: &usize| policies.iter().any(|policy| policy.cpus.contains(cpu));
-        used.iter().copied().filter(|cpu| !is_in(cpu)).collect()
     }
 }
 
@@ -292,7 +183,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// If the kernel or the tool refuses. Callers read the setting back after a success, too.
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &str) -> Result<()>;
+    fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()>;
 }
 
 /// Which backend is to be used.
@@ -312,12 +203,12 @@ impl BackendChoice {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the missing permission.
-    pub fn open(self, tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
-        let sysfs = || Sysfs::open(tree, policies);
+    pub fn open(self, host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
+        let sysfs = || Sysfs::open(host, policies);
         match self {
             Self::CpufreqSet => CpufreqSet::open(),
-            // The tool knows only the system's tree.
-            Self::Auto if tree.is_system() => sysfs().or_else(|unwritable| {
+            // The tool knows only the system's host.
+            Self::Auto if host.is_system() => sysfs().or_else(|unwritable| {
                 CpufreqSet::open().map_err(|error| {
                     let both = format!("no permission to set the frequency: {unwritable}; {error}");
                     Stop::HostNotFit(both).into()
@@ -334,9 +225,9 @@ pub struct Sysfs;
 
 impl Sysfs {
     /// Asks the kernel whether the files could be opened for writing, without opening one.
-    fn open(tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
-        for knob in tree.knobs(policies) {
-            let path = tree.path(knob);
+    fn open(host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
+        for knob in host.knobs(policies) {
+            let path = host.knob(knob);
             if let Err(error) = access(&path, Access::WRITE_OK) {
                 bail!(Stop::HostNotFit(format!(
                     "{}: cannot be written: {error}; run as root, or permit `cpufreq-set` in \
@@ -354,8 +245,8 @@ impl Backend for Sysfs {
         "sysfs"
     }
 
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &str) -> Result<()> {
-        let path = tree.path(knob);
+    fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()> {
+        let path = host.knob(knob);
         let describe = || format!("{}: `{}` is refused", path.display(), value.trim());
         // The file is never created: if it is gone, its CPU is gone.
         let mut options = OpenOptions::new();
@@ -426,13 +317,13 @@ impl Backend for CpufreqSet {
         option_of(knob).is_some()
     }
 
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &str) -> Result<()> {
-        let path = tree.path(knob);
+    fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()> {
+        let path = host.knob(knob);
         let option = option_of(knob);
         let option =
             option.with_context(|| format!("{}: `{TOOL}` cannot set it", path.display()))?;
         // The CPUs of a policy share its files, so one stands for all.
-        let policies = tree.policies();
+        let policies = host.policies();
         let policy = policies.iter().find(|it| Some(it.number) == knob.policy);
         let policy = policy.with_context(|| format!("{}: its CPUs are offline", path.display()))?;
         let cpu = policy.cpus[0].to_string();

@@ -1,5 +1,4 @@
-//! Mock folders that replace /sys/devices/system/cpu, and a mock kernel that responds to writes
-//! there.
+//! Mock hosts with the kernel's files of CPUs, and a mock kernel that responds to writes there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,9 +6,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use runner::host::frequency::sysfs::{
-    Backend, EPP, GOVERNOR, Knob, MAX, MIN, NO_TURBO, SPEED, Tree,
-};
+use runner::host::Host;
+use runner::host::frequency::sysfs::{Backend, EPP, GOVERNOR, Knob, MAX, MIN, NO_TURBO, SPEED};
 use tempfile::TempDir;
 
 /// Files of a mock host, with their lines. A `*` means the number of each policy.
@@ -36,7 +34,6 @@ const EVERY: &Files = &[
     ("cpufreq/policy*/scaling_setspeed", "<unsupported>"),
 ];
 
-/// The files of `intel_pstate`; the host with the most files.
 pub(crate) const OF_BASE: &Files = &[
     ("cpufreq/policy*/base_frequency", "2000000"),
     (
@@ -49,7 +46,6 @@ pub(crate) const OF_BASE: &Files = &[
     ("intel_pstate/hwp_dynamic_boost", "1"),
 ];
 
-/// The files of `amd-pstate-epp`.
 pub(crate) const OF_NOMINAL: &Files = &[
     ("cpu*/acpi_cppc/nominal_freq", "2000"), // MHz
     ("cpufreq/boost", "1"),
@@ -95,7 +91,6 @@ pub(crate) const HOSTS: [(&str, &Files); 4] = [
     ("table", OF_TABLE),
 ];
 
-/// A mock host.
 pub(crate) struct Cpus {
     folder: TempDir,
 }
@@ -105,6 +100,7 @@ impl Cpus {
         let cpus = Self {
             folder: tempfile::tempdir().unwrap(),
         };
+        fs::create_dir_all(cpus.path()).unwrap();
         cpus.change(EVERY);
         cpus.change(files);
         for policy in 0..2 {
@@ -115,7 +111,6 @@ impl Cpus {
         cpus
     }
 
-    /// Writes further files.
     pub(crate) fn change(&self, files: &[(&str, &str)]) {
         for (file, content) in files {
             for policy in ["0", "1"] {
@@ -124,27 +119,37 @@ impl Cpus {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(crate) fn tree(&self) -> Tree {
-        Tree::at(self.path())
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root().join("sys/devices/system/cpu")
     }
 
-    /// The line in a file.
+    pub(crate) fn host(&self) -> Host {
+        Host::at(self.root())
+    }
+
+    /// Lets trials run on these CPUs only.
+    pub(crate) fn allow(&self, cpus: &str) {
+        self.write(
+            "../../../../proc/self/status",
+            &format!("Cpus_allowed_list:\t{cpus}"),
+        );
+    }
+
     pub(crate) fn read(&self, file: &str) -> String {
         let text = fs::read_to_string(self.path().join(file)).unwrap();
         text.trim().to_owned()
     }
 
-    /// Writes a line.
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // At once, as the kernel does it: a runner that reads meanwhile finds the old or the new
         // content, but never an empty file.
-        let mut whole = tempfile::NamedTempFile::new_in(self.path()).unwrap();
+        let mut whole = tempfile::NamedTempFile::new_in(self.root()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
         whole.persist(path).unwrap();
@@ -152,7 +157,7 @@ impl Cpus {
 
     /// Every file with its bytes: equal bytes mean an unchanged host.
     pub(crate) fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path().to_owned()]);
+        let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path()]);
         while let Some(folder) = left.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -192,7 +197,6 @@ pub(crate) struct Kernel {
     pub(crate) sets_limits_only: bool,
 }
 
-/// A file of the first two policies.
 pub(crate) fn knob(policy: u32, name: &'static str) -> Knob {
     Knob {
         policy: Some(policy),
@@ -200,62 +204,62 @@ pub(crate) fn knob(policy: u32, name: &'static str) -> Knob {
     }
 }
 
-fn store(tree: &Tree, knob: Knob, text: &str) {
-    fs::write(tree.path(knob), format!("{text}\n")).unwrap();
+fn store(host: &Host, knob: Knob, text: &str) {
+    fs::write(host.knob(knob), format!("{text}\n")).unwrap();
 }
 
-fn value(tree: &Tree, knob: Knob) -> String {
-    tree.read(knob).unwrap().trim().to_owned()
+fn value(host: &Host, knob: Knob) -> String {
+    host.setting(knob).unwrap().trim().to_owned()
 }
 
-fn limit(tree: &Tree, policy: u32, name: &'static str) -> u64 {
-    value(tree, knob(policy, name)).parse().unwrap()
+fn limit(host: &Host, policy: u32, name: &'static str) -> u64 {
+    value(host, knob(policy, name)).parse().unwrap()
 }
 
-fn set_governor(tree: &Tree, policy: u32, governor: &str) {
+fn set_governor(host: &Host, policy: u32, governor: &str) {
     let knob = |name| knob(policy, name);
-    let was = value(tree, knob(GOVERNOR));
-    store(tree, knob(GOVERNOR), governor);
-    let speed = limit(tree, policy, MIN).to_string();
+    let was = value(host, knob(GOVERNOR));
+    store(host, knob(GOVERNOR), governor);
+    let speed = limit(host, policy, MIN).to_string();
     let is_asked = governor == "userspace";
     let speed = if is_asked { &speed } else { "<unsupported>" };
-    store(tree, knob(SPEED), speed);
+    store(host, knob(SPEED), speed);
     let no_turbo = Knob {
         policy: None,
         name: NO_TURBO,
     };
-    if tree.path(no_turbo).exists() {
-        store(tree, no_turbo, "0");
+    if host.knob(no_turbo).exists() {
+        store(host, no_turbo, "0");
     }
-    if tree.path(knob(EPP)).exists() && was != governor {
+    if host.knob(knob(EPP)).exists() && was != governor {
         if governor == "performance" {
-            store(tree, knob(EPP), "performance");
+            store(host, knob(EPP), "performance");
         } else if was == "performance" {
             // Not the old value: the restore must write that.
-            store(tree, knob(EPP), "default");
+            store(host, knob(EPP), "default");
         }
     }
 }
 
 /// The upper limits follow a switch of boost at once: down, or up to the hardware's limit again.
-fn switch_boost(tree: &Tree, is_allowed: bool) {
-    for policy in tree.policies() {
+fn switch_boost(host: &Host, is_allowed: bool) {
+    for policy in host.policies() {
         let max = knob(policy.number, MAX);
         if is_allowed {
-            let most = tree.path(max).with_file_name("cpuinfo_max_freq");
-            fs::copy(most, tree.path(max)).unwrap();
-        } else if limit(tree, policy.number, MAX) > BASE {
-            store(tree, max, &BASE.to_string());
+            let most = host.knob(max).with_file_name("cpuinfo_max_freq");
+            fs::copy(most, host.knob(max)).unwrap();
+        } else if limit(host, policy.number, MAX) > BASE {
+            store(host, max, &BASE.to_string());
         }
     }
 }
 
-fn is_boost_off(tree: &Tree, policy: u32) -> bool {
+fn is_boost_off(host: &Host, policy: u32) -> bool {
     let switches = [NO_TURBO, "cpufreq/boost"].map(|name| Knob { policy: None, name });
     let mut switches = switches.into_iter().chain([knob(policy, "boost")]);
     switches.any(|knob| {
         let off = if knob.name == NO_TURBO { "1" } else { "0" };
-        tree.read(knob).is_ok_and(|value| value.trim() == off)
+        host.setting(knob).is_ok_and(|value| value.trim() == off)
     })
 }
 
@@ -265,17 +269,17 @@ impl Backend for Kernel {
     }
 
     fn can_set(&self, knob: Knob) -> bool {
-        !self.sets_limits_only || !(knob.is_boost() || knob.name == EPP)
+        !self.sets_limits_only || knob.name.starts_with("scaling_")
     }
 
-    fn set(&mut self, tree: &Tree, knob: Knob, text: &str) -> anyhow::Result<()> {
+    fn set(&mut self, host: &Host, knob: Knob, text: &str) -> anyhow::Result<()> {
         assert!(self.can_set(knob), "{knob}");
         assert!(self.journal.as_ref().is_none_or(|it| it.exists()), "{knob}");
         let text = text.trim();
         let policy = knob.policy.unwrap_or_default();
-        let of_policy = |name| value(tree, super::cpus::knob(policy, name));
+        let of_policy = |name| value(host, super::cpus::knob(policy, name));
         let mut khz: u64 = text.parse().unwrap_or(0);
-        if is_boost_off(tree, policy) {
+        if is_boost_off(host, policy) {
             khz = khz.min(BASE);
         }
         if let Some(Quirk::ClipsAt(most)) = self.quirk {
@@ -285,11 +289,11 @@ impl Backend for Kernel {
             name if matches!(self.quirk, Some(Quirk::Refuses(it)) if it == name) => true,
             GOVERNOR => {
                 let offered = "scaling_available_governors";
-                let offered = fs::read_to_string(tree.path(knob).with_file_name(offered)).unwrap();
+                let offered = fs::read_to_string(host.knob(knob).with_file_name(offered)).unwrap();
                 offered.split_whitespace().all(|name| name != text)
             }
-            MIN => khz > limit(tree, policy, MAX),
-            MAX => khz < limit(tree, policy, MIN),
+            MIN => khz > limit(host, policy, MAX),
+            MAX => khz < limit(host, policy, MIN),
             SPEED => of_policy(GOVERNOR) != "userspace",
             EPP => of_policy(GOVERNOR) == "performance",
             _ => false,
@@ -298,17 +302,17 @@ impl Backend for Kernel {
             anyhow::bail!("{knob}: Permission denied");
         }
         match knob.name {
-            GOVERNOR => set_governor(tree, policy, text),
-            MIN | MAX => store(tree, knob, &khz.to_string()),
+            GOVERNOR => set_governor(host, policy, text),
+            MIN | MAX => store(host, knob, &khz.to_string()),
             name => {
-                store(tree, knob, text);
+                store(host, knob, text);
                 if name == NO_TURBO || name.ends_with("boost") && !name.contains("hwp") {
-                    switch_boost(tree, (text == "0") == (name == NO_TURBO));
+                    switch_boost(host, (text == "0") == (name == NO_TURBO));
                 }
             }
         }
         match self.quirk {
-            Some(Quirk::Overwrites(name, value)) if name == knob.name => store(tree, knob, value),
+            Some(Quirk::Overwrites(name, value)) if name == knob.name => store(host, knob, value),
             _ => {}
         }
         Ok(())

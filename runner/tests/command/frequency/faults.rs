@@ -10,27 +10,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use assert_cmd::assert::OutputAssertExt as _;
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::str::contains;
+use runner::host::Host;
 use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
-use runner::host::frequency::sysfs::{Backend, Knob, Tree};
+use runner::host::frequency::sysfs::{Backend, Knob};
 use runner::system::interrupt;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE, OF_NOMINAL};
+use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE};
 use crate::{common, namespace};
 
 /// The hosts: `all`, or by default the one with the most files.
 const ALL: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step.
-const TOLD: [&str; 3] = ["FAULT_SYSFS", "FAULT_JOURNAL", "FAULT_STEP"];
+const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
 /// Replaces a step's number: signals that request an end, before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
-/// Calls a function just before a write.
 struct Faulty<F> {
     steps: usize,
     before_step: F,
@@ -41,35 +41,35 @@ impl<F: FnMut(usize)> Backend for Faulty<F> {
         "faulty"
     }
 
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &str) -> anyhow::Result<()> {
+    fn set(&mut self, host: &Host, knob: Knob, value: &str) -> anyhow::Result<()> {
         self.steps += 1;
         (self.before_step)(self.steps - 1);
-        Kernel::default().set(tree, knob, value)
+        Kernel::default().set(host, knob, value)
     }
 }
 
 /// Works as a runner: restores the settings of a journal, or fixes the frequency and restores it.
-fn run(tree: Tree, journal: &Path, before_step: impl FnMut(usize) + 'static) {
+fn run(host: Host, journal: &Path, before_step: impl FnMut(usize) + 'static) {
     let mut backend = Faulty {
         steps: 0,
         before_step,
     };
-    if let Some(found) = Journal::open(journal, &tree).unwrap() {
-        hold::put_back(&tree, &mut backend, found).unwrap();
+    if let Some(found) = Journal::open(journal, &host).unwrap() {
+        hold::put_back(&host, &mut backend, found).unwrap();
         return;
     }
-    let recipe = recipe(&tree, &[0, 1]).unwrap();
-    drop(Hold::begin(tree, Box::new(backend), recipe, journal).unwrap());
+    let recipe = recipe(&host).unwrap();
+    drop(Hold::begin(host, Box::new(backend), recipe, journal).unwrap());
 }
 
 #[test]
 #[ignore = "is started by the other tests as a process of its own, which has to end"]
 fn the_process_to_be_ended() {
-    let [sysfs, journal, fault] = TOLD.map(|name| std::env::var(name).unwrap());
+    let [root, journal, fault] = TOLD.map(|name| std::env::var(name).unwrap());
     interrupt::install().unwrap();
     let end = move |signal| kill_process(getpid(), signal).unwrap();
     run(
-        Tree::at(Path::new(&sysfs)),
+        Host::at(Path::new(&root)),
         Path::new(&journal),
         move |step| {
             if fault == ASKED_TO_END {
@@ -82,13 +82,13 @@ fn the_process_to_be_ended() {
     );
 }
 
-struct Host {
+struct Case {
     cpus: Cpus,
     folder: tempfile::TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl Host {
+impl Case {
     fn of(files: &Files) -> Self {
         let cpus = Cpus::of(files);
         Self {
@@ -107,7 +107,7 @@ impl Host {
         let own = "frequency::faults::the_process_to_be_ended";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", own]);
-        command.env(TOLD[0], self.cpus.path());
+        command.env(TOLD[0], self.cpus.root());
         command.env(TOLD[1], self.journal()).env(TOLD[2], step);
         command.output().unwrap().status
     }
@@ -125,19 +125,12 @@ impl Host {
         assert!(!self.journal().exists(), "{fault}");
     }
 
-    /// `cargo runner frequency restore`, for which the mock host consists of plain files.
-    fn restore(&self) {
-        let restored = self.frequency("restore").assert().success();
-        restored.stderr(contains("restored"));
-    }
-
-    /// `cargo runner frequency VERB` on this host.
-    fn frequency(&self, verb: &str) -> Command {
+    fn restore(&self) -> Assert {
         let mut command = common::runner(self.folder.path());
-        command.args(["frequency", verb, "--sysfs"]);
-        command.arg(self.cpus.path());
+        command.args(["frequency", "restore", "--host"]);
+        command.arg(self.cpus.root());
         command.arg("--frequency-journal").arg(self.journal());
-        command
+        command.assert()
     }
 }
 
@@ -152,7 +145,7 @@ const FEWEST: usize = 8;
 #[test]
 fn sigint_and_sigterm_at_any_step_leave_the_host_as_it_was() {
     for (name, files) in hosts() {
-        let host = Host::of(files);
+        let host = Case::of(files);
         assert!(host.end_at(ASKED_TO_END).success(), "{name}");
         host.assert_is_as_before(name);
     }
@@ -160,13 +153,13 @@ fn sigint_and_sigterm_at_any_step_leave_the_host_as_it_was() {
 
 /// Ends a runner before each of its writes, on every host, and restores what its journal has.
 /// `is_ended` tells whether the runner had such a write.
-fn at_any_step(is_ended: impl Fn(&Host, usize) -> bool) {
+fn at_any_step(is_ended: impl Fn(&Case, usize) -> bool) {
     for (name, files) in hosts() {
         for step in 0.. {
-            let host = Host::of(files);
+            let host = Case::of(files);
             let is_ended = is_ended(&host, step);
             if host.journal().exists() {
-                host.restore();
+                host.restore().success().stderr(contains("restored"));
             }
             host.assert_is_as_before(&format!("{name} at {step}"));
             if !is_ended {
@@ -180,7 +173,7 @@ fn at_any_step(is_ended: impl Fn(&Host, usize) -> bool) {
 #[test]
 fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
     at_any_step(|host, step| {
-        let (tree, journal) = (host.cpus.tree(), host.journal());
+        let (tree, journal) = (host.cpus.host(), host.journal());
         let ended = catch_unwind(AssertUnwindSafe(|| {
             run(tree, &journal, move |at| {
                 if at == step {
@@ -194,13 +187,13 @@ fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() 
 
 #[test]
 fn after_sigkill_at_any_step_restore_gives_back_every_byte() {
-    at_any_step(Host::kill_at);
+    at_any_step(Case::kill_at);
 }
 
 #[test]
 fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
     for (name, files) in hosts() {
-        let host = Host::of(files);
+        let host = Case::of(files);
         assert!(host.kill_at(6), "a fix has more steps");
         assert!(host.cpus.bytes() != host.before);
         // Each continues one step further, while anything is left to restore.
@@ -211,61 +204,30 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 }
 
 #[test]
-fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
-    let host = Host::of(OF_NOMINAL);
-    let fixed = "all CPUs that trials may use are set to 2000000 kHz";
-    for (verb, code, text, is_fixed) in [
-        ("status", 0, "can be fixed at: 2000000 kHz, by sysfs", false),
-        ("fix", 0, fixed, true),
-        ("status", 0, "fix in force: 2000000 kHz since", true),
-        (
-            "status",
-            0,
-            "CPUs 0-1 (amd-pstate-epp): scaling_governor = ",
-            true,
-        ),
-        ("fix", 4, "frequency restore` first", true),
-        ("restore", 0, "all settings are the original ones", false),
-        ("restore", 0, "nothing to restore", false),
-    ] {
-        let output = host.frequency(verb).output().unwrap();
-        let said = [&*output.stdout, &output.stderr].concat();
-        let said = String::from_utf8(said).unwrap();
-        assert!(said.contains(text), "{verb}: {said}");
-        output.assert().code(code);
-        assert_eq!(host.cpus.bytes() != host.before, is_fixed, "{verb}");
-    }
+fn without_a_journal_nothing_is_changed() {
+    let case = Case::of(OF_BASE);
+    let (host, journal) = (case.cpus.host(), case.folder.path().join("missing/journal"));
+    let recipe = recipe(&host).unwrap();
+    let held = Hold::begin(host, Box::new(Kernel::default()), recipe, &journal);
+    let error = held.err().unwrap().to_string();
+    assert!(error.contains("Nothing was changed"), "{error}");
+    case.assert_is_as_before(&error);
 }
 
 #[test]
-fn a_full_disk_and_read_only_files_are_noticed_before_anything_is_changed() {
-    for (script, reason) in [
-        (
-            r#"mount -t tmpfs -o size=16k none /mnt
-            dd if=/dev/zero of=/mnt/filler bs=1k count=64 2>/dev/null || true
-            exec "$RUNNER" frequency fix --sysfs "$SYSFS" --frequency-journal /mnt/journal"#,
-            "Nothing was changed",
-        ),
-        (
-            r#"mount --bind -o ro "$SYSFS" "$SYSFS"
-            exec "$RUNNER" frequency fix --sysfs "$SYSFS" --frequency-journal "$JOURNAL""#,
-            "cannot be written: Read-only file system",
-        ),
-    ] {
-        let host = Host::of(OF_BASE);
-        let journal = host.journal();
-        let variables = [("SYSFS", host.cpus.path()), ("JOURNAL", &*journal)];
-        let Some(output) = namespace::run(script, &variables) else {
-            return;
-        };
+fn read_only_files_are_noticed_before_anything_is_changed() {
+    let case = Case::of(OF_BASE);
+    let script = r#"mount --bind -o ro "$HOST" "$HOST"
+        exec "$RUNNER" plan --mode fixed --host "$HOST""#;
+    if let Some(output) = namespace::run(script, &[("HOST", case.cpus.root())]) {
+        let reason = "cannot be written: Read-only file system";
         output.assert().code(4).stderr(contains(reason));
-        host.assert_is_as_before(reason);
     }
 }
 
 #[test]
 fn a_journal_of_another_user_is_not_obeyed() {
-    let host = Host::of(OF_BASE);
+    let host = Case::of(OF_BASE);
     assert!(host.kill_at(4), "a fix has more steps");
     let nobody = rustix::fs::Uid::from_raw(65_534);
     if rustix::fs::chown(host.journal(), Some(nobody), None).is_err() {
@@ -273,7 +235,7 @@ fn a_journal_of_another_user_is_not_obeyed() {
         return;
     }
     let changed = host.cpus.bytes();
-    let refused = host.frequency("restore").assert().code(4);
+    let refused = host.restore().code(4);
     refused.stderr(contains("user 65534 has fixed the frequency"));
     assert_eq!(host.cpus.bytes(), changed);
 }
