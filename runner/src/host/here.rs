@@ -18,7 +18,8 @@ use crate::system::whole_file;
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
-/// MHz that replaces a clock that cannot be measured. Any value would do, since all costs hold at it.
+/// MHz that replaces a clock that cannot be measured. Any value would do: the file gives all costs at
+/// this clock.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
 /// Digits of a cost parameter after the point.

@@ -1,9 +1,8 @@
 //! Options on the kernel's command line that can change times: those that a record keeps, and those
 //! that mainline Linux does not have.
 
-/// Options of mainline Linux that change when, where and how fast a thread runs, from the kernel's
-/// list `admin-guide/kernel-parameters`. Each stands for all options that begin with it. In names,
-/// `-` and `_` are one.
+/// Beginnings of the names of mainline Linux's options that change when, where and how fast a thread
+/// runs (`admin-guide/kernel-parameters`). The kernel reads `-` in a name as `_`.
 const TIMING: [&str; 90] = [
     "acpi_cpufreq.",
     "amd_prefcore",

@@ -1,5 +1,4 @@
-//! The machine: its facts, the limits on the runner (`cgroup`), and sensors, read around every trial.
-//! `doctor` checks whether the host is fit; `frequency` holds its CPUs at one frequency.
+//! The machine: its facts, its sensors, its CPU frequency, and whether it is fit for a sweep.
 
 mod cgroup;
 pub mod doctor;
@@ -21,8 +20,7 @@ use crate::affinity;
 use crate::system::digest::Id;
 use crate::system::whole_file;
 
-/// A fact of the host, or the reason why it is unknown: a clause that names the file. Code that
-/// cannot read a fact passes the reason on, and assumes no default.
+/// A fact of the host, or the reason why it is unknown: a clause that names the file.
 pub(crate) type Fact<T> = Result<T, String>;
 
 /// Reads facts below a root folder: `/` in a sweep, a mock host's folder in tests.
@@ -90,7 +88,7 @@ impl Host {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// Whether a file exists. If the kernel does not let this process look, that is unknown.
+    /// Whether a file exists; unknown if this process may not look.
     pub(crate) fn is_there(&self, path: &str) -> Fact<bool> {
         let exists = self.path(path).try_exists();
         exists.map_err(|error| format!("/{path} cannot be read: {error}"))
@@ -146,10 +144,8 @@ impl Host {
         names
     }
 
-    /// Numbers and names of all processes; the kernel shows fifteen characters of a name.
-    ///
-    /// Unknown in a container that does not see the host's processes: only the host's process 2 is
-    /// `kthreadd`.
+    /// Numbers and names of all processes; the kernel shows fifteen characters of a name. Only on the
+    /// host, and not in a container, process 2 is `kthreadd`.
     pub(crate) fn processes(&self) -> Fact<Vec<(String, String)>> {
         let of_host = |name: &str| (name == "kthreadd").then_some(());
         let what = "`kthreadd`: a container does not see the host's processes";
@@ -172,7 +168,7 @@ impl Host {
             return Ok(Some("/proc/cpuinfo: `flags` has `hypervisor`".to_owned()));
         }
         let product = "sys/class/dmi/id/product_name";
-        // Clouds also rent machines without a hypervisor, and this name says so.
+        // Clouds call machines without a hypervisor `metal`.
         let is_metal = self.read(product).is_ok_and(|name| name.contains("metal"));
         for file in ["sys/class/dmi/id/sys_vendor", product] {
             if let Ok(name) = self.read(file)
@@ -226,8 +222,7 @@ impl Host {
         Ok(allowed)
     }
 
-    /// Short hash that identifies this machine in folder names, without revealing anything about
-    /// it.
+    /// Short hash that identifies this machine in folder names, and reveals nothing else.
     pub(crate) fn id(&self) -> String {
         let machine = self
             .read("etc/machine-id")
@@ -243,8 +238,7 @@ impl Host {
         Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
     }
 
-    /// Whether `/proc/cpuinfo` names the processor by a model name, as on x86, and not by numbers,
-    /// as on ARM.
+    /// x86 names the processor by a model name, ARM by numbers.
     fn is_named_as_on_x86(&self) -> bool {
         self.cpu_field("CPU implementer").is_err()
     }

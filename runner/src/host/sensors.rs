@@ -36,13 +36,9 @@ impl Sensors {
     /// Finds the sensors of this host.
     #[must_use]
     pub fn of(host: &Host) -> Self {
-        let mut throttles = host.throttle_counts();
-        if host.without_throttle_counts() != Ok(Vec::new()) {
-            throttles.clear();
-        }
         Self {
             temperatures: host.temperature_files(),
-            throttles,
+            throttles: host.throttle_counts().unwrap_or_default(),
             quotas: host.throttle_files().unwrap_or_default(),
             first_and_last: match allowed_cpus()[..] {
                 [first, .., last] => Some([first, last]),
@@ -118,24 +114,20 @@ impl Host {
         (-100.0..200.0).contains(&celsius).then_some(celsius)
     }
 
-    pub(crate) fn throttle_counts(&self) -> Vec<String> {
-        let cpus = self.cpus().unwrap_or_default().into_iter();
-        let files = cpus.flat_map(|cpu| {
-            ["core", "package"]
-                .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
-        });
-        files.filter(|file| self.path(file).exists()).collect()
-    }
-
-    /// CPUs without such a count: whether heat slowed them down is unknown.
-    pub(crate) fn without_throttle_counts(&self) -> Fact<Vec<usize>> {
-        let mut without = self.cpus()?;
-        let counts = self.throttle_counts();
-        without.retain(|cpu| {
-            let folder = format!("{CPUS}/cpu{cpu}/");
-            !counts.iter().any(|file| file.starts_with(&folder))
-        });
-        Ok(without)
+    /// Files that count how often heat slowed a CPU or a package down since boot. Unknown if a CPU has
+    /// no count.
+    pub(crate) fn throttle_counts(&self) -> Fact<Vec<String>> {
+        let mut files = Vec::new();
+        for cpu in self.cpus()? {
+            let folder = format!("{CPUS}/cpu{cpu}/thermal_throttle");
+            let of_cpu = ["core", "package"].map(|what| format!("{folder}/{what}_throttle_count"));
+            let before = files.len();
+            files.extend(of_cpu.into_iter().filter(|file| self.path(file).exists()));
+            if files.len() == before {
+                return Err(format!("/{folder} is not there"));
+            }
+        }
+        Ok(files)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Stacking {
 }
 
 /// Lets two threads work in ticks, first on the CPUs that the kernel chooses, then on the first two
-/// of `cpus`. `None` if there are not two, or this process may not use them.
+/// of `cpus`. `None` if this process may not use two.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else {
         return None;
@@ -70,7 +70,7 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     // A thread that wakes another sends the number of its CPU.
     let [(wake_first, first_woken), (wake_second, second_woken)] = [channel::<usize>(), channel()];
     let (done, ends) = channel::<Option<bool>>();
-    // Moved in, so that the threads end when the closure does.
+    // The closure owns the channels, so the threads end when it returns.
     thread::scope(move |scope| {
         let also_done = done.clone();
         let [first, second] = [0, 1].map(|thread| pins.map(|cpus| cpus[thread]));

@@ -11,8 +11,12 @@ use sha2::{Digest as _, Sha256};
 use crate::system::whole_file::files_below;
 
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
+    }
+    text
 }
 
 pub(crate) fn of_file(path: &Path) -> io::Result<String> {

@@ -73,7 +73,7 @@ pub(crate) fn while_building() -> Stop {
 pub(crate) struct InterruptGuard(Pid);
 
 impl InterruptGuard {
-    /// Watches `group`; kills it right away if the request to stop is already there.
+    /// Kills `group` at once if the user has already asked to stop.
     pub(crate) fn new(group: Pid) -> Self {
         let mut state = state();
         state.groups.push(group);

@@ -33,7 +33,7 @@ impl Python {
         Self::with(root, &[ANALYSIS])
     }
 
-    /// Does [`Self::set_up`], and adds the libraries for checks of the analysis and its notebooks.
+    /// As [`Self::set_up`], with the libraries for checks and notebooks.
     ///
     /// # Errors
     /// As [`Self::set_up`].

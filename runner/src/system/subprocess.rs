@@ -25,8 +25,7 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// CPU time of the process with its threads, rounded up to whole seconds. With this limit the
-    /// process gets as far on a busy host as on an idle one.
+    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not shorten it.
     Cpu(Duration),
 }
 
@@ -96,10 +95,8 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     })
 }
 
-/// Starts `command`, and returns the time of its start.
-///
-/// A binary that was just written may still be open for writing, in a child that another thread has
-/// begun to start. Then Linux refuses to run it.
+/// Starts `command`, and returns the time of its start. A binary that was just written may still be
+/// open for writing in a child of another thread, and then Linux refuses to run it.
 fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     let give_up = Instant::now() + BUSY_FOR;
     loop {
@@ -116,7 +113,7 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
 }
 
 /// Blocks until the process has ended (true) or the limit has passed (false). The process stays
-/// unreaped, so that no other group can get its number before the group is killed.
+/// unreaped, so that its group's number stays taken until the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -223,7 +223,6 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
     assert_eq!(diagnosis.findings, [], "{diagnosis}");
     // The frequency can be fixed, no fix was left, and no other sweep runs.
     assert_eq!(diagnosis.in_order.len(), 3, "{diagnosis}");
-    // Of each check, at least one fact is unknown.
     assert_eq!(diagnosis.unknown.len(), 21, "{diagnosis}");
 }
 

@@ -6,7 +6,7 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::frequency::recipe;
 use crate::host::frequency::sysfs::{GOVERNOR, Policy};
-use crate::host::{CPUS, Host, show_cpus, start_of};
+use crate::host::{CPUS, Fact, Host, show_cpus, start_of};
 
 /// Services that write the files by which a frequency is fixed. The kernel shows fifteen characters
 /// of a process's name.
@@ -84,17 +84,23 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
 
+/// The contents of files with their paths; unknown if one file cannot be read.
+fn all<T>(
+    files: impl IntoIterator<Item = String>,
+    read: impl Fn(&str) -> Fact<T>,
+) -> Fact<Vec<(T, String)>> {
+    let contents = files.into_iter().map(|file| Ok((read(&file)?, file)));
+    contents.collect()
+}
+
 fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let mut others = Vec::new();
-    let mut is_known = !policies.is_empty();
-    for policy in policies {
-        let file = policy.file(GOVERNOR);
-        match diagnosis.known("frequency governor", host.read(&file)) {
-            Some(governor) if governor != "performance" => others.push((file, governor)),
-            governor => is_known &= governor.is_some(),
-        }
-    }
-    if let Some((file, governor)) = others.first() {
+    let files = policies.iter().map(|policy| policy.file(GOVERNOR));
+    let governors = all(files, |file| host.read(file));
+    let Some(mut others) = diagnosis.known("frequency governor", governors) else {
+        return;
+    };
+    others.retain(|(governor, _)| governor != "performance");
+    if let Some((governor, file)) = others.first() {
         diagnosis.add(
             Warning,
             "governor",
@@ -103,41 +109,36 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
              slower",
             "sudo cpupower frequency-set -g performance, or `--mode fixed`, which sets it and restores it",
         );
-    } else if is_known {
+    } else if !policies.is_empty() {
         diagnosis.good("the governor is `performance`");
     }
 }
 
 fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let of_policies = policies.iter().map(|policy| policy.file("boost"));
     let of_host = ["cpufreq/boost", "intel_pstate/no_turbo"].map(|it| format!("{CPUS}/{it}"));
-    let (mut is_known, mut is_unclear) = (false, false);
-    for file in of_host.into_iter().chain(of_policies) {
-        let off = if file.ends_with("no_turbo") { "1" } else { "0" };
-        if host.is_there(&file) == Ok(false) {
-            continue; // no host has all of them
-        }
-        let Some(is_one) = diagnosis.known("boost", host.flag(&file)) else {
-            is_unclear = true;
-            continue;
-        };
-        if is_one == (off == "0") {
-            return diagnosis.add(
-                Warning,
-                "boost",
-                format!("/{file} = {}", u8::from(is_one)),
-                "in mode `dynamic` the clock is higher when few CPUs are busy, which bends every speed-up curve",
-                format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
-            );
-        }
-        is_known = true;
-    }
-    if is_known && !is_unclear {
-        diagnosis.good("boost is off");
-    } else if !is_unclear {
+    let of_policies = policies.iter().map(|policy| policy.file("boost"));
+    let mut files: Vec<String> = of_host.into_iter().chain(of_policies).collect();
+    files.retain(|file| host.is_there(file) != Ok(false));
+    if files.is_empty() {
         let reason = format!("no file below /{CPUS} says whether it is allowed");
-        diagnosis.unknown("boost", &reason);
+        return diagnosis.unknown("boost", &reason);
     }
+    let Some(switches) = diagnosis.known("boost", all(files, |file| host.flag(file))) else {
+        return;
+    };
+    let mut switches = switches.into_iter();
+    let allows = |(is_one, file): &(bool, String)| *is_one != file.ends_with("no_turbo");
+    let Some((is_one, file)) = switches.find(allows) else {
+        return diagnosis.good("boost is off");
+    };
+    let (on, off) = (u8::from(is_one), u8::from(!is_one));
+    diagnosis.add(
+        Warning,
+        "boost",
+        format!("/{file} = {on}"),
+        "in mode `dynamic` the clock is higher when few CPUs are busy, which bends every speed-up curve",
+        format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
+    );
 }
 
 fn cap(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
@@ -205,36 +206,22 @@ fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
 }
 
 fn heat(host: &Host, diagnosis: &mut Diagnosis) {
-    let what = "whether heat slows the CPUs down";
-    let files = host.throttle_counts();
-    let missing = |cpu: &dyn std::fmt::Display| {
-        Err(format!("/{CPUS}/cpu{cpu}/thermal_throttle is not there"))
+    let counts = host.throttle_counts();
+    let counts = counts.and_then(|files| all(files, |file| host.number(file)));
+    let Some(counts) = diagnosis.known("whether heat slows the CPUs down", counts) else {
+        return;
     };
-    let of_all = match host.without_throttle_counts() {
-        _ if files.is_empty() => missing(&"*"),
-        Ok(without) => without.first().map_or(Ok(()), |cpu| missing(cpu)),
-        Err(reason) => Err(reason),
+    let Some((count, file)) = counts.iter().find(|(count, _)| *count > 0) else {
+        return diagnosis.good("heat has not slowed the CPUs down since the system started");
     };
-    let mut is_known = diagnosis.known(what, of_all).is_some();
-    for file in files {
-        match diagnosis.known(what, host.number(&file)) {
-            Some(0) => {}
-            Some(count) => {
-                return diagnosis.add(
-                    Warning,
-                    "heat",
-                    format!("/{file} = {count}"),
-                    "heat has slowed CPUs down since the system started, so late trials may run at another clock \
-                     than early ones",
-                    "better cooling, or a lower frequency; `throttles` in trials.jsonl shows the affected trials",
-                );
-            }
-            None => is_known = false,
-        }
-    }
-    if is_known {
-        diagnosis.good("heat has not slowed the CPUs down since the system started");
-    }
+    diagnosis.add(
+        Warning,
+        "heat",
+        format!("/{file} = {count}"),
+        "heat has slowed CPUs down since the system started, so late trials may run at another clock than \
+         early ones",
+        "better cooling, or a lower frequency; `throttles` in trials.jsonl shows the affected trials",
+    );
 }
 
 fn power(host: &Host, diagnosis: &mut Diagnosis) {

@@ -10,7 +10,7 @@ use crate::text::words::count;
 const FEW: usize = 4;
 
 /// The doctor recommends pinning if more than this share of ticks had both threads on one CPU, and
-/// pinning made ticks this much faster: if all CPUs are busy, sharing one may be best. Guesses.
+/// pinned ticks were this much faster. A guess.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 
@@ -267,7 +267,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    // Takes a node whose CPUs this process may use, if that is known: `numactl` refuses others.
+    // `numactl` refuses a node whose CPUs this process may not use.
     let allowed = host.allowed_cpus().unwrap_or_default();
     let has_allowed = |node: &&usize| {
         let cpus = host.cpus_in(&format!("{folder}/node{node}/cpulist"));

@@ -12,8 +12,8 @@ use crate::affinity::pin_to;
 /// the requested frequency. `runner/README.md` names it.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement. The fastest counts, because interrupts and other
-/// programs only slow a window down. A guess that makes a measurement take some 3 ms at 3 GHz.
+/// Windows of each chain in a measurement, of which the fastest counts: interrupts and other programs
+/// only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
 /// How often a measurement is repeated while the chains disagree: a CPU changes its clock, or another
@@ -118,8 +118,7 @@ fn agrees(seen: f64, expected: f64) -> bool {
 mod chains {
     use std::ops::RangeInclusive;
 
-    /// Length of a chain of additions: about 0.1 ms at 3 GHz, compared with which reading the clock
-    /// takes no time.
+    /// About 0.1 ms at 3 GHz, compared with which reading the time takes nothing.
     pub(super) const ADDS: u32 = UNROLLED * ADD_ROUNDS;
     pub(super) const MULTIPLIES: u32 = UNROLLED * MULTIPLY_ROUNDS;
     const UNROLLED: u32 = 64;
@@ -134,8 +133,7 @@ mod chains {
         3..=3
     };
 
-    /// Returns a function that runs a chain of one instruction; `None` if there is none for this
-    /// architecture.
+    /// Runs a chain of one instruction; `None` if this architecture has none.
     macro_rules! chain {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {

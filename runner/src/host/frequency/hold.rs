@@ -1,4 +1,4 @@
-//! Fix, verify, restore.
+//! Fixes the frequency, verifies it, and restores the old settings.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use super::sysfs::{Backend, Knob};
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often all files that differ are written. A governor resets boost, boost resets the limits,
-/// and the kernel refuses a limit beyond the other one, so four rounds are enough.
+/// How often the files that differ are written. Four are enough: a governor resets boost, boost
+/// resets the limits, and the kernel refuses a limit beyond the other one.
 const ROUNDS: usize = 6;
 
 /// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
@@ -30,7 +30,7 @@ impl Hold {
     /// [`Stop::HostNotFit`] with the files that refuse or that show another value.
     pub fn begin(
         host: Host,
-        mut backend: Box<dyn Backend>,
+        backend: Box<dyn Backend>,
         recipe: Recipe,
         journal: &Path,
     ) -> Result<Self> {
@@ -40,13 +40,13 @@ impl Hold {
         let journal = Some(Journal::create(journal, entry)?);
         let mut wanted = recipe.settings.clone();
         wanted.retain(|(knob, _)| backend.can_set(*knob));
-        let refusals = write(&host, &mut *backend, &wanted);
-        let held = Self {
+        let mut held = Self {
             host,
             backend,
             recipe,
             journal,
         };
+        let refusals = write(&held.host, &mut *held.backend, &wanted);
         let Err(error) = held.verify() else {
             return Ok(held);
         };
@@ -64,8 +64,8 @@ impl Hold {
         self.recipe.khz
     }
 
-    /// Reads back every file that the backend can write. If it cannot forbid boost, only the limits
-    /// keep the clock down, and only a measurement shows whether they do.
+    /// Reads back every file that the backend can write. If the backend cannot forbid boost, only the
+    /// measured clock shows whether the limits are kept.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that shows another value.

@@ -70,9 +70,9 @@ pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
         let file = format!("sys/devices/{name}/cpus");
         let listed = host.if_any(&file, Host::cpus_in)?.unwrap_or_default();
         let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
-        known.extend(listed.map(|cpu| (kind as u64, cpu)));
+        known.extend(listed.map(|cpu| (kind, cpu)));
     }
-    let sign = |kind, _| format!("/sys/devices/{}/cpus", MONITORS[kind as usize]);
+    let sign = |kind, _| format!("/sys/devices/{}/cpus", MONITORS[kind]);
     let kinds = grouped(known, sign);
     if kinds.len() > 1 {
         return Ok(kinds);
@@ -90,12 +90,12 @@ pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)
 }
 
-fn grouped(known: Vec<(u64, usize)>, sign: impl Fn(u64, usize) -> String) -> Vec<Alike> {
-    let mut kinds: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+fn grouped<S: Ord + Copy>(known: Vec<(S, usize)>, sign: impl Fn(S, usize) -> String) -> Vec<Alike> {
+    let mut kinds: BTreeMap<S, Vec<usize>> = BTreeMap::new();
     for (strength, cpu) in known {
         kinds.entry(strength).or_default().push(cpu);
     }
-    let alike = |(strength, cpus): (u64, Vec<usize>)| Alike {
+    let alike = |(strength, cpus): (S, Vec<usize>)| Alike {
         sign: sign(strength, cpus[0]),
         cpus,
     };

@@ -1,5 +1,4 @@
-//! The CPU frequency: fixed, verified, measured, and always restored. `README.md` of the runner has
-//! the rules.
+//! The CPU frequency: fixed, verified, measured, and always restored (`runner/README.md`).
 
 pub mod clock;
 pub mod hold;
@@ -22,8 +21,7 @@ use crate::affinity::allowed_cpus;
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix before the runner gives up: some drivers need a
-/// moment. A guess.
+/// How often the clock is measured after a fix: some drivers need a moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -32,7 +30,7 @@ const CLOCK_ATTEMPTS: usize = 5;
 pub enum FreqState {
     /// Set, read back after the trial, and measured within 2 % before and after it.
     FixedVerified,
-    /// Requested, but not held.
+    /// The host did not hold the requested frequency.
     FixedFailed,
     /// Left to the host, which has a frequency driver.
     Dynamic,
@@ -89,7 +87,7 @@ pub struct ClockReading {
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
     pub ghz_before: Option<f64>,
-    /// Measured clock after the trial, likewise.
+    /// The same after the trial.
     pub ghz_after: Option<f64>,
 }
 
@@ -153,8 +151,7 @@ impl Setup {
         Ok(true)
     }
 
-    /// Describes the fix that a runner left when it died, or returns
-    /// why that is unknown.
+    /// The fix that a runner left when it died, or why that is unknown.
     pub(crate) fn fix_in_force(&self) -> Option<String> {
         match Journal::open(&self.journal, &self.host) {
             Ok(journal) => journal.map(|Journal { entry, .. }| {
@@ -167,8 +164,8 @@ impl Setup {
         }
     }
 
-    /// The frequency that a fix would set, and its backend. If the host cannot hold one frequency,
-    /// the reason, as far as it is known without trying.
+    /// The frequency that a fix would set, and its backend; or why this host cannot hold one
+    /// frequency.
     pub(crate) fn fixable(&self) -> Result<String, String> {
         match self.prepare() {
             Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),

@@ -1,5 +1,4 @@
-//! The kernel's files of the CPU frequency, below `/sys/devices/system/cpu`: their names and
-//! contents, and the two ways to write them.
+//! The kernel's files of the CPU frequency, and the two ways to write them.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -43,8 +42,7 @@ pub struct Knob {
     pub name: FileName,
 }
 
-/// One of the names above. A type of its own, since serde would take a plain `&'static str` for text
-/// that is borrowed from the journal.
+/// One of the names above. serde would borrow a plain `&'static str` from the journal's text.
 pub type FileName = &'static str;
 
 impl From<Knob> for String {
@@ -117,8 +115,7 @@ impl Host {
         policies
     }
 
-    /// The policies that have a CPU on which trials may run. The runner leaves the others alone,
-    /// because other containers may run there.
+    /// The policies of CPUs on which trials may run. Other containers may use the other CPUs.
     #[must_use]
     pub fn used_policies(&self) -> Vec<Policy> {
         let used = self.used_cpus();
@@ -200,10 +197,7 @@ pub enum BackendChoice {
 
 impl BackendChoice {
     /// The backend, if it is permitted on this host.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] with the missing permission.
-    pub fn open(self, host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
+    pub(super) fn open(self, host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
         let sysfs = || Sysfs::open(host, policies);
         match self {
             Self::CpufreqSet => CpufreqSet::open(),

@@ -131,6 +131,10 @@ impl Cpus {
         Host::at(self.root())
     }
 
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.root().join("journal.json")
+    }
+
     /// Lets trials run on these CPUs only.
     pub(crate) fn allow(&self, cpus: &str) {
         self.write(

@@ -84,7 +84,6 @@ fn the_process_to_be_ended() {
 
 struct Case {
     cpus: Cpus,
-    folder: tempfile::TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -94,12 +93,7 @@ impl Case {
         Self {
             before: cpus.bytes(),
             cpus,
-            folder: tempfile::tempdir().unwrap(),
         }
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.folder.path().join("journal.json")
     }
 
     /// Runs the process that is ended before its write number `step`; returns how it ended.
@@ -108,7 +102,7 @@ impl Case {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", own]);
         command.env(TOLD[0], self.cpus.root());
-        command.env(TOLD[1], self.journal()).env(TOLD[2], step);
+        command.env(TOLD[1], self.cpus.journal()).env(TOLD[2], step);
         command.output().unwrap().status
     }
 
@@ -122,14 +116,14 @@ impl Case {
     #[track_caller]
     fn assert_is_as_before(&self, fault: &str) {
         assert!(self.cpus.bytes() == self.before, "{fault}");
-        assert!(!self.journal().exists(), "{fault}");
+        assert!(!self.cpus.journal().exists(), "{fault}");
     }
 
     fn restore(&self) -> Assert {
-        let mut command = common::runner(self.folder.path());
+        let mut command = common::runner(self.cpus.root());
         command.args(["frequency", "restore", "--host"]);
         command.arg(self.cpus.root());
-        command.arg("--frequency-journal").arg(self.journal());
+        command.arg("--frequency-journal").arg(self.cpus.journal());
         command.assert()
     }
 }
@@ -158,7 +152,7 @@ fn at_any_step(is_ended: impl Fn(&Case, usize) -> bool) {
         for step in 0.. {
             let host = Case::of(files);
             let is_ended = is_ended(&host, step);
-            if host.journal().exists() {
+            if host.cpus.journal().exists() {
                 host.restore().success().stderr(contains("restored"));
             }
             host.assert_is_as_before(&format!("{name} at {step}"));
@@ -173,7 +167,7 @@ fn at_any_step(is_ended: impl Fn(&Case, usize) -> bool) {
 #[test]
 fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
     at_any_step(|host, step| {
-        let (tree, journal) = (host.cpus.host(), host.journal());
+        let (tree, journal) = (host.cpus.host(), host.cpus.journal());
         let ended = catch_unwind(AssertUnwindSafe(|| {
             run(tree, &journal, move |at| {
                 if at == step {
@@ -196,7 +190,7 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
         let host = Case::of(files);
         assert!(host.kill_at(6), "a fix has more steps");
         assert!(host.cpus.bytes() != host.before);
-        // Each continues one step further, while anything is left to restore.
+        // Each restore gets one write further than the one before.
         let killed = (0..1000).take_while(|step| host.kill_at(*step)).count();
         assert!(killed > 1, "{name}");
         host.assert_is_as_before(name);
@@ -206,7 +200,7 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 #[test]
 fn without_a_journal_nothing_is_changed() {
     let case = Case::of(OF_BASE);
-    let (host, journal) = (case.cpus.host(), case.folder.path().join("missing/journal"));
+    let (host, journal) = (case.cpus.host(), case.cpus.root().join("missing/journal"));
     let recipe = recipe(&host).unwrap();
     let held = Hold::begin(host, Box::new(Kernel::default()), recipe, &journal);
     let error = held.err().unwrap().to_string();
@@ -230,7 +224,7 @@ fn a_journal_of_another_user_is_not_obeyed() {
     let host = Case::of(OF_BASE);
     assert!(host.kill_at(4), "a fix has more steps");
     let nobody = rustix::fs::Uid::from_raw(65_534);
-    if rustix::fs::chown(host.journal(), Some(nobody), None).is_err() {
+    if rustix::fs::chown(host.cpus.journal(), Some(nobody), None).is_err() {
         namespace::skip("files cannot be given away here; run this test as root");
         return;
     }

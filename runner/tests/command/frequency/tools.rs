@@ -49,11 +49,7 @@ fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     if !has("cpufreq-set", "cpufrequtils") {
         return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let (journal, own) = (
-        folder.path().join("journal.json"),
-        env::current_exe().unwrap(),
-    );
+    let (journal, own) = (cpus.journal(), env::current_exe().unwrap());
     let script = format!(
         "export TOOL=cpufreq-set; mount --bind \"$SYSFS\" /sys/devices/system/cpu
         {script} \"$OWN\" --ignored --exact --nocapture \\
