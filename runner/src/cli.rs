@@ -52,7 +52,7 @@ enum Command {
     /// Set aside broken lines of a sweep, so that it can be resumed
     #[command(after_help = repair::HELP)]
     Repair(repair::RepairArgs),
-    /// Show the CPU frequency, fix it by hand, restore the original settings
+    /// Restore the CPU frequency after a sweep that was killed
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
     /// Check whether this host is fit to measure, and list remedies
@@ -104,7 +104,7 @@ pub fn run() -> Result<Exit> {
         Command::Show(arguments) => show::run(&place()?, arguments),
         Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),
-        Command::Doctor(arguments) => doctor::run(&place()?, arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),
         Command::Calibrate(arguments) => calibrate::run(&place()?, arguments),
         Command::Validate(arguments) => validate::run(&place()?, arguments),

@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use crate::host::Host;
 use crate::host::doctor::{self, Circumstances, Diagnosis};
 use crate::host::frequency::Setup;
 use crate::host::frequency::sysfs::BackendChoice;
-use crate::host::{CPUS, Host};
-use crate::options::Project;
 use crate::options::{ListFormat, host_root};
 use crate::stop::Exit;
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or differences between branches \
 would not show in the times.
@@ -25,7 +23,6 @@ Examples:
   cargo runner doctor
   cargo runner doctor --format json | jq '.findings[].id'";
 
-/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// As text, or as JSON
@@ -36,12 +33,12 @@ pub(crate) struct DoctorArgs {
     host: Option<PathBuf>,
 }
 
-pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
+pub(crate) fn run(arguments: &DoctorArgs) -> Result<Exit> {
     let host = arguments
         .host
         .as_deref()
         .map_or_else(Host::default, Host::at);
-    let diagnosis = diagnose(project, &host);
+    let diagnosis = diagnose(&host);
     arguments.format.print(&diagnosis)?;
     Ok(if diagnosis.is_fit() {
         Exit::Good
@@ -50,20 +47,8 @@ pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     })
 }
 
-/// Examines a host.
-pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
-    let sysfs = host.path(CPUS);
-    // A mock host has a journal of its own as well, since the journal's name depends on the
-    // folder.
-    let setup = Setup::new(
-        (!host.is_system()).then_some(&*sysfs),
-        BackendChoice::Auto,
-        None,
-    );
-    let cpus = if host.is_system() {
-        Ok(Host::usable_cpus())
-    } else {
-        host.allowed_cpus().map(|cpus| cpus.len())
-    };
-    doctor::examine(host, &Circumstances::of(&project.checkout, &setup, cpus))
+pub(super) fn diagnose(host: &Host) -> Diagnosis {
+    // A mock host has a journal of its own as well, since the journal's name depends on the folder.
+    let setup = Setup::new(host.clone(), BackendChoice::Auto, None);
+    doctor::examine(host, &Circumstances::of(&setup))
 }

@@ -286,7 +286,7 @@ impl Work<'_> {
     }
 
     fn doctor(&self) -> Result<(String, Exit)> {
-        let diagnosis = doctor::diagnose(self.project, &Host::default());
+        let diagnosis = doctor::diagnose(&Host::default());
         print(&diagnosis.to_string())?;
         if !diagnosis.is_fit() {
             tell!("note: the doctor's findings become part of the results; continuing");

@@ -2,26 +2,22 @@
 
 use super::{Fact, Host, start_of};
 
-/// A limit of the CPU time of a group of processes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quota {
-    /// The number of CPUs whose time the group may use.
-    pub cpus: f64,
+pub(crate) struct Quota {
+    pub(crate) cpus: f64,
     /// As the system prints it: `50000 100000`, microseconds of each period.
-    pub printed: String,
+    pub(crate) printed: String,
     /// File with the limit, without the leading slash.
-    pub file: String,
+    pub(crate) file: String,
     /// File that counts how often the limit was reached.
-    pub counts: String,
+    pub(crate) counts: String,
 }
 
-/// How often and how long a group was kept from running because its quota was used up.
+/// How often, and how long, a used-up quota kept a group from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThrottleCounts {
-    /// Periods in which the quota was used up.
-    pub periods: u64,
-    /// Time that its threads waited, in nanoseconds.
-    pub ns: u64,
+pub(crate) struct ThrottleCounts {
+    pub(crate) periods: u64,
+    pub(crate) ns: u64,
 }
 
 impl Host {
@@ -30,43 +26,47 @@ impl Host {
     pub(crate) fn cpu_quotas(&self) -> Fact<Vec<Quota>> {
         let mut quotas = Vec::new();
         for folder in self.groups("cpu")? {
-            let Some((file, mut printed)) =
-                self.one_of(&folder, ["cpu.max", "cpu.cfs_quota_us"])?
-            else {
+            let found = self.one_of(&folder, ["cpu.max", "cpu.cfs_quota_us"])?;
+            let Some((file, mut printed)) = found else {
                 continue;
             };
-            let mut none = "max";
+            let mut no_limit = "max";
             if file.ends_with("cfs_quota_us") {
                 let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
-                (printed, none) = (format!("{printed} {period}"), "-1");
+                (printed, no_limit) = (format!("{printed} {period}"), "-1");
             }
-            let cpus = quota(&file, &printed, none)?;
-            quotas.extend(cpus.map(|cpus| Quota {
-                cpus,
+            let (quota, period) = printed.split_once(' ').unwrap_or((&printed, ""));
+            if quota == no_limit {
+                continue;
+            }
+            let us = |text: &str| text.parse::<u64>().ok().filter(|us| *us > 0);
+            let Some((quota, period)) = us(quota).zip(us(period)) else {
+                let printed = start_of(&printed);
+                return Err(format!("/{file} says `{printed}`, which is not a quota"));
+            };
+            quotas.push(Quota {
+                cpus: quota as f64 / period as f64,
+                counts: format!("{folder}/cpu.stat"),
                 printed,
                 file,
-                counts: format!("{folder}/cpu.stat"),
-            }));
+            });
         }
         quotas.sort_by(|a, b| a.cpus.total_cmp(&b.cpus));
         Ok(quotas)
     }
 
-    /// The tightest limit of memory in bytes; `None` if no group has one.
     pub(crate) fn memory_limit(&self) -> Fact<Option<u64>> {
-        let mut tightest = None;
+        let mut limits = Vec::new();
         for folder in self.groups("memory")? {
             let limit = self.one_of(&folder, ["memory.max", "memory.limit_in_bytes"])?;
             if let Some((file, _)) = limit.filter(|(_, printed)| printed != "max") {
-                // The older interface prints a number near 2⁶³ if there is no limit.
-                let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
-                tightest = tightest.into_iter().chain(limit).min();
+                limits.push(self.number(&file)?);
             }
         }
-        Ok(tightest)
+        // The older interface prints a number near 2⁶³ if there is no limit.
+        Ok(limits.into_iter().filter(|bytes| *bytes < 1 << 60).min())
     }
 
-    /// The CPUs that this process's group may use, as the system prints them.
     pub(crate) fn group_cpus(&self) -> Fact<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
         let mut folders = self.groups("cpuset")?.into_iter();
@@ -80,8 +80,7 @@ impl Host {
     fn one_of(&self, group: &str, names: [&str; 2]) -> Fact<Option<(String, String)>> {
         for name in names {
             let file = format!("{group}/{name}");
-            if self.is_there(&file)? {
-                let text = self.read(&file)?;
+            if let Some(text) = self.if_any(&file, Self::read)? {
                 return Ok(Some((file, text)));
             }
         }
@@ -92,38 +91,31 @@ impl Host {
     /// process's group; `None` if there is no such setting.
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
-        // Only the innermost partition counts: a root partition may lie in an isolated one. A
-        // partition that is `root invalid (…)` or `isolated invalid (…)` is a member of the one
-        // around it.
+        // Only the innermost valid partition counts: a root partition may lie in an isolated one.
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
-            // The outermost group has no such file, nor has a group without the controller.
-            if !self.is_there(&file)? {
-                continue;
-            }
-            match &*self.read(&file)? {
-                "isolated" => return Ok(Some(format!("/{file} = isolated"))),
-                "root" => return Ok(None),
-                kind if kind == "member" || kind.contains(" invalid") => {}
-                kind => {
-                    return Err(format!(
-                        "/{file} says `{}`, which is not a kind of partition",
-                        start_of(kind)
-                    ));
-                }
+            let kind = self.if_any(&file, |host, file| {
+                host.parsed(file, "a kind of partition", |kind| match kind {
+                    "isolated" => Some(Some(true)),
+                    "root" => Some(Some(false)),
+                    // An invalid partition is a member of the one around it.
+                    kind if kind == "member" || kind.contains(" invalid") => Some(None),
+                    _ => None,
+                })
+            })?;
+            if let Some(Some(is_isolated)) = kind {
+                return Ok(is_isolated.then(|| format!("/{file} = isolated")));
             }
         }
         // In the older interface, CPUs are balanced as soon as one group around says so.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
-            if !self.is_there(&file)? {
-                continue;
+            match self.if_any(&file, Self::number)? {
+                None => {}
+                Some(0) => drop(own.get_or_insert(format!("/{file} = 0"))),
+                Some(_) => return Ok(None),
             }
-            if self.number(&file)? != 0 {
-                return Ok(None);
-            }
-            own.get_or_insert(format!("/{file} = 0"));
         }
         Ok(own)
     }
@@ -142,22 +134,24 @@ impl Host {
             .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
-    /// Returns the counts of such a file since the group was made.
+    /// Returns the counts of a file `cpu.stat` since the group was made.
     pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {
-        let text = self.read(file)?;
-        let field = |name: &str| -> Fact<u64> {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            let number = line.and_then(|number| number.trim().parse().ok());
-            number.ok_or_else(|| format!("/{file} has no number `{}`", name.trim()))
-        };
-        let us = field("throttled_usec ").and_then(|us| {
-            us.checked_mul(1000)
-                .ok_or_else(|| format!("/{file} says {us} us, which is not a time"))
-        });
-        Ok(ThrottleCounts {
-            periods: field("nr_throttled ")?,
-            ns: us.or_else(|_| field("throttled_time "))?,
-        })
+        self.parsed(
+            file,
+            "a count of throttled periods and their time",
+            |text| {
+                let field = |name: &str| -> Option<u64> {
+                    let line = text.lines().find_map(|line| line.strip_prefix(name));
+                    line?.trim().parse().ok()
+                };
+                let ns = match field("throttled_usec ") {
+                    Some(us) => us.checked_mul(1000)?,
+                    None => field("throttled_time ")?,
+                };
+                let periods = field("nr_throttled ")?;
+                Some(ThrottleCounts { periods, ns })
+            },
+        )
     }
 
     /// Folders of this process's group and of those around it, for one controller, innermost first;
@@ -165,41 +159,38 @@ impl Host {
     fn groups(&self, controller: &str) -> Fact<Vec<String>> {
         let text = self.read("proc/self/cgroup")?;
         let base = "sys/fs/cgroup";
-        let lines: Vec<(&str, &str)> = text
+        let lines = text
             .lines()
-            .filter_map(|line| line.split_once(':')?.1.split_once(':'))
-            .collect();
-        // A controller is in one hierarchy: if the older interface has it, the newer one does not
-        // show it.
+            .filter_map(|line| line.split_once(':')?.1.split_once(':'));
+        // If the older interface has a controller, the newer one does not show it.
         let has_it = |of: &str| of.split(',').any(|name| name == controller);
-        let older = lines.iter().find(|(controllers, _)| has_it(controllers));
-        let newer = lines.iter().find(|(controllers, _)| controllers.is_empty());
-        let mut folders = Vec::new();
-        if let Some((controllers, path)) = older.or(newer) {
-            if path.split('/').any(|it| it == "..") {
-                return Err(format!(
-                    "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
-                ));
-            }
-            let mut mounts = match older {
-                Some(_) => vec![controllers, controller],
-                None => vec!["", "unified"],
-            };
-            mounts.dedup();
-            let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
-            folders.extend(mounts.flat_map(|mount| up_from(&mount, path)));
-        }
-        // In a container, this process may not see the folder of a path. A folder may also have the
-        // name of a group without being one.
-        let is_group = |folder: &String| {
-            let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
-            let names = self.names_in(folder);
-            let is_of_group = |name: &String| files.iter().any(|start| name.starts_with(start));
-            names.iter().any(is_of_group)
+        let mut older = lines.clone().filter(|(controllers, _)| has_it(controllers));
+        let mut newer = lines.filter(|(controllers, _)| controllers.is_empty());
+        let nothing = format!("/{base} shows no control group for `{controller}`");
+        let (mounts, path) = match (older.next(), newer.next()) {
+            (Some((controllers, path)), _) => ([controllers, controller], path),
+            (None, Some((_, path))) => (["", "unified"], path),
+            (None, None) => return Err(nothing),
         };
-        folders.retain(is_group);
+        if path.split('/').any(|it| it == "..") {
+            return Err(format!(
+                "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
+            ));
+        }
+        let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
+        let mut folders: Vec<String> = mounts.flat_map(|mount| up_from(&mount, path)).collect();
+        folders.dedup();
+        // In a container, this process may not see the folder of a path. A folder without such files
+        // is no group.
+        folders.retain(|folder| {
+            let names = self.names_in(folder);
+            let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
+            names
+                .iter()
+                .any(|name| files.iter().any(|it| name.starts_with(it)))
+        });
         if folders.is_empty() {
-            return Err(format!("/{base} shows no control group for `{controller}`"));
+            return Err(nothing);
         }
         Ok(folders)
     }
@@ -212,21 +203,6 @@ fn up_from(mount: &str, path: &str) -> Vec<String> {
     let inside = |count| format!("{mount}/{}", parts[..count].join("/"));
     let inside = (1..=parts.len()).rev().map(inside);
     inside.chain([mount.to_owned()]).collect()
-}
-
-/// The share as a number of CPUs: `50000 100000` is half a CPU; `none`, and a period alone, are no
-/// limit.
-fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
-    let (quota, period) = printed.split_once(' ').unwrap_or((printed, ""));
-    if quota == none {
-        return Ok(None);
-    }
-    let us = |text: &str| text.parse::<u64>().ok().filter(|us| *us > 0);
-    let cpus = us(quota)
-        .zip(us(period))
-        .map(|(quota, period)| quota as f64 / period as f64);
-    cpus.map(Some)
-        .ok_or_else(|| format!("/{file} says `{}`, which is not a quota", start_of(printed)))
 }
 
 #[cfg(test)]
@@ -247,72 +223,41 @@ mod tests {
         let older = MockRoot::new(&[
             (
                 "proc/self/cgroup",
-                "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/",
+                "5:memory:/job\n2:cpu,cpuacct:/job\n0::/",
             ),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000"),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000"),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576"),
-            (
-                "sys/fs/cgroup/memory/memory.limit_in_bytes",
-                "9223372036854771712",
-            ),
-            ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),
         ]);
         let none = MockRoot::new(&[
             ("proc/self/cgroup", "0::/\n1:cpu:/"),
-            ("sys/fs/cgroup/memory.max", "max"),
+            ("sys/fs/cgroup/memory.max", "9223372036854771712"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
         ]);
-        for (root, file, quota, memory) in [
-            (
-                newer,
-                "sys/fs/cgroup/team/cpu.max",
-                Some((1.5, "150000 100000")),
-                Some(4096),
-            ),
-            (
-                older,
-                "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us",
-                Some((0.5, "50000 100000")),
-                Some(1 << 20),
-            ),
-            (none, "", None, None),
+        for (root, quota, memory) in [
+            (newer, Some((1.5, "150000 100000")), Some(4096)),
+            (older, Some((0.5, "50000 100000")), Some(1 << 20)),
+            (none, None, None),
         ] {
             let quotas = root.host().cpu_quotas().unwrap();
             let seen = quotas.first().map(|it| (it.cpus, &*it.printed));
-            assert_eq!(seen, quota, "{file}");
-            assert!(quotas.first().is_none_or(|it| it.file == file), "{file}");
-            assert_eq!(root.host().memory_limit(), Ok(memory), "{file}");
+            assert_eq!(seen, quota);
+            assert_eq!(root.host().memory_limit(), Ok(memory));
         }
     }
 
     #[test]
     fn limits_that_cannot_be_read_are_unknown_and_not_absent() {
         let group = ("proc/self/cgroup", "0::/job");
-        let none = "/sys/fs/cgroup shows no control group for `cpu`";
-        for (files, reason) in [
-            (&[][..], "/proc/self/cgroup is not there"),
-            (&[group], none),
-            (&[group, ("sys/fs/cgroup/job/notes", "")], none),
-        ] {
-            let said = MockRoot::new(files).host().cpu_quotas().unwrap_err();
-            assert_eq!(said, reason);
-        }
-        for text in ["", "2G", "-1"] {
-            let limit = ("sys/fs/cgroup/job/memory.max", text);
-            let root = MockRoot::new(&[group, limit]);
-            assert!(root.host().memory_limit().is_err(), "{text}");
-        }
-        // Files that this process may not even look up.
+        let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/memory.max", "2G")]);
+        assert!(root.host().memory_limit().is_err());
+        // A file that this process may not even look up.
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
-        for name in ["cpu.max", "memory.max", "cpuset.cpus.partition"] {
-            let link = root.host().path(&format!("sys/fs/cgroup/job/{name}"));
-            std::os::unix::fs::symlink(name, link).unwrap();
-        }
-        let (host, says) = (root.host(), "cpu.max cannot be read");
-        assert!(host.cpu_quotas().unwrap_err().contains(says));
-        assert!(host.memory_limit().is_err() && host.unbalanced_group().is_err());
+        let link = root.host().path("sys/fs/cgroup/job/cpu.max");
+        std::os::unix::fs::symlink("cpu.max", link).unwrap();
+        let said = root.host().cpu_quotas().unwrap_err();
+        assert!(said.contains("cpu.max cannot be read"), "{said}");
     }
 
     #[test]
@@ -325,27 +270,14 @@ mod tests {
                 "nr_throttled 4\nthrottled_time 7",
             ),
         ]);
-        let (own, around) = (
-            "sys/fs/cgroup/team/job/cpu.stat",
-            "sys/fs/cgroup/team/cpu.stat",
-        );
+        let [own, around] = ["team/job", "team"].map(|it| format!("sys/fs/cgroup/{it}/cpu.stat"));
         let host = root.host();
-        assert_eq!(host.throttle_files().unwrap(), [own]);
-        assert_eq!(
-            host.throttled(own),
-            Ok(ThrottleCounts { periods: 4, ns: 7 })
-        );
-        root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
-        assert_eq!(host.throttle_files().unwrap(), [around]);
+        assert_eq!(host.throttle_files().as_deref(), Ok(&[own.clone()][..]));
+        let counts = ThrottleCounts { periods: 4, ns: 7 };
+        assert_eq!(host.throttled(&own), Ok(counts));
         // The waiting time of every group with a quota is this process's.
+        root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
-        assert_eq!(host.throttle_files().unwrap(), [around, own]);
-        let older = MockRoot::new(&[
-            ("proc/self/cgroup", "1:cpu:/job"),
-            ("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000"),
-            ("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000"),
-        ]);
-        let once = ["sys/fs/cgroup/cpu/job/cpu.stat"];
-        assert_eq!(older.host().throttle_files().unwrap(), once);
+        assert_eq!(host.throttle_files(), Ok(vec![around, own]));
     }
 }

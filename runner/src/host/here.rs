@@ -3,7 +3,7 @@
 //! The file takes values that the host cannot measure from the most similar shipped machine, and
 //! labels them as guesses.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ use crate::system::whole_file;
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
-/// MHz that replaces a clock that cannot be measured. The value does not matter, since all costs
-/// hold at it.
+/// MHz that replaces a clock that cannot be measured. Any value would do: the file gives all costs at
+/// this clock.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
 /// Digits of a cost parameter after the point.
@@ -44,14 +44,9 @@ pub(crate) fn measured(
     let shipped = shipped.get("price").and_then(Value::as_table);
     let shipped = shipped.with_context(|| format!("{} has no [price]", file.display()))?;
     let mhz = clock::measure(&numbers).map(|clock| (clock.ghz * 1e3).round());
-    Ok(text(
-        &title(host, &cpus),
-        &cpus,
-        mhz,
-        &probes::all(&cpus),
-        (like, shipped),
-        while_busy,
-    ))
+    let (title, costs) = (title(host, &cpus), probes::all(&cpus));
+    let shipped = (like, shipped);
+    Ok(text(&title, &cpus, mhz, &costs, shipped, while_busy))
 }
 
 /// Names the host, so that its costs are not taken for another host's.
@@ -116,28 +111,17 @@ fn like(host: &Host) -> &'static str {
 
 /// Sockets, clusters of each, and cores of each; `None` if their sizes differ.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
-    let sockets: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.socket).collect();
-    let clusters: BTreeSet<(usize, usize)> =
-        cpus.iter().map(|cpu| (cpu.socket, cpu.cluster)).collect();
-    let shape = [
-        sockets.len(),
-        clusters.len() / sockets.len().max(1),
-        cpus.len() / clusters.len().max(1),
-    ];
-    let [_, of_socket, of_cluster] = shape;
-    let is_even = sockets.iter().all(|socket| {
-        clusters
-            .iter()
-            .filter(|cluster| cluster.0 == *socket)
-            .count()
-            == of_socket
-    }) && clusters.iter().all(|cluster| {
-        cpus.iter()
-            .filter(|cpu| (cpu.socket, cpu.cluster) == *cluster)
-            .count()
-            == of_cluster
-    });
-    is_even.then_some(shape)
+    let mut clusters: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut sockets: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for cpu in cpus {
+        *clusters.entry((cpu.socket, cpu.cluster)).or_default() += 1;
+        sockets.entry(cpu.socket).or_default().insert(cpu.cluster);
+    }
+    let cores = *clusters.values().next()?;
+    let of_socket = sockets.values().next()?.len();
+    let is_even = clusters.values().all(|it| *it == cores)
+        && sockets.values().all(|it| it.len() == of_socket);
+    is_even.then_some([sockets.len(), of_socket, cores])
 }
 
 fn text(
@@ -177,18 +161,12 @@ fn text(
     let resume = measured("resume-ns").map_or(0.0, |cost| cost.value);
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };
-        let (value, source) = match measured(key) {
-            Some(cost) => (
-                format!("{:.DIGITS$}", cost.value.max(least)),
-                format!("measured: {}{while_busy}", cost.how),
-            ),
-            None => (
-                guess
-                    .get("value")
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
-                format!("guess: as {like}"),
-            ),
+        let (value, source) = if let Some(cost) = measured(key) {
+            let value = format!("{:.DIGITS$}", cost.value.max(least));
+            (value, format!("measured: {}{while_busy}", cost.how))
+        } else {
+            let value = guess.get("value").map(ToString::to_string);
+            (value.unwrap_or_default(), format!("guess: as {like}"))
         };
         let _ = writeln!(text, "{key} = {{ value = {value}, source = {source:?} }}");
     }
@@ -202,50 +180,33 @@ mod tests {
     use super::*;
     use crate::system::testing::MockRoot;
 
-    const FREE: Cpu = Cpu {
-        number: 0,
-        cluster: 0,
-        socket: 0,
-    };
-
-    fn shipped() -> Table {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/zen4-64.toml");
-        let text = std::fs::read_to_string(file).unwrap();
-        text.parse::<Table>().unwrap()["price"]
-            .as_table()
-            .unwrap()
-            .clone()
-    }
-
     #[test]
     fn what_is_not_measured_is_a_guess_and_the_machine_is_sound() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/zen4-64.toml");
+        let shipped: Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+        let shipped = ("zen4-64", shipped["price"].as_table().unwrap());
         let cost = Cost {
             key: "fence-ns",
             value: 12.345_67,
             how: "so",
         };
-        let text = text(
-            "t",
-            &[FREE],
-            None,
-            &[cost],
-            ("zen4-64", &shipped()),
-            ", in haste",
-        );
+        let cpu = Cpu {
+            number: 0,
+            cluster: 0,
+            socket: 0,
+        };
+        let text = text("t", &[cpu], None, &[cost], shipped, ", in haste");
         let folder = MockRoot::new(&[("here.toml", &text)]);
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
         assert_eq!(machine.costs.fence, 12_346);
-        assert_eq!(
-            (machine.topology.cores(), machine.frequency.fixed_mhz),
-            (1, 1_000)
-        );
-        assert!(
-            text.contains("fence-ns = { value = 12.346, source = \"measured: so, in haste\" }")
-        );
-        assert!(
-            text.contains("pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }"),
-            "{text}"
-        );
+        assert_eq!(machine.topology.cores(), 1);
+        assert_eq!(machine.frequency.fixed_mhz, 1_000);
+        for line in [
+            "fence-ns = { value = 12.346, source = \"measured: so, in haste\" }",
+            "pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
     }
 
     #[test]
@@ -255,24 +216,18 @@ mod tests {
             ("sys/devices/system/cpu/online", "0-7"),
         ]);
         for cpu in 0..8 {
-            let folder = format!("{CPUS}/cpu{cpu}");
-            root.write(
-                &format!("{folder}/topology/physical_package_id"),
-                &(cpu / 4).to_string(),
-            );
-            // Two CPUs of each core, two cores of each socket.
-            root.write(
-                &format!("{folder}/topology/core_id"),
-                &(cpu / 2 % 2).to_string(),
-            );
-            root.write(&format!("{folder}/cache/index0/level"), "1");
-            root.write(
-                &format!("{folder}/cache/index0/shared_cpu_list"),
-                &cpu.to_string(),
-            );
-            root.write(&format!("{folder}/cache/index3/level"), "3");
             let shared = format!("{}-{}", cpu / 4 * 4, cpu / 4 * 4 + 3);
-            root.write(&format!("{folder}/cache/index3/shared_cpu_list"), &shared);
+            for (file, content) in [
+                ("topology/physical_package_id", (cpu / 4).to_string()),
+                // Two CPUs of each core, two cores of each socket.
+                ("topology/core_id", (cpu / 2 % 2).to_string()),
+                ("cache/index0/level", "1".to_owned()),
+                ("cache/index0/shared_cpu_list", cpu.to_string()),
+                ("cache/index3/level", "3".to_owned()),
+                ("cache/index3/shared_cpu_list", shared),
+            ] {
+                root.write(&format!("{CPUS}/cpu{cpu}/{file}"), &content);
+            }
         }
         let cpus = cpus(&root.host());
         let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();

@@ -1,166 +1,99 @@
 //! Options on the kernel's command line that can change times: those that a record keeps, and those
 //! that mainline Linux does not have.
-//!
-//! The names are those of the kernel's own list (`admin-guide/kernel-parameters`) and of the
-//! modules named there.
 
-/// Options of mainline Linux that change when, where and how fast a thread runs. A name that ends in
-/// a dot stands for all options of a module. In names, `-` and `_` are one.
-const TIMING: [(&str, &[&str]); 8] = [
-    (
-        "scheduler",
-        &[
-            "autogroup",
-            "cgroup_disable",
-            "cgroup_favordynmods",
-            "cgroup_no_v1",
-            "noautogroup",
-            "numa_balancing",
-            "preempt",
-            "psi",
-            "relax_domain_level",
-            "resched_latency_warn_ms",
-            "sched_debug",
-            "sched_ext.",
-            "sched_proxy_exec",
-            "sched_thermal_decay_shift",
-            "sched_verbose",
-            "schedstats",
-            "workqueue.",
-        ],
-    ),
-    (
-        "isolation and interrupts",
-        &[
-            "irqaffinity",
-            "isolcpus",
-            "maxcpus",
-            "nmi_watchdog",
-            "nohz",
-            "nohz_full",
-            "nosmp",
-            "nosmt",
-            "nosoftlockup",
-            "nowatchdog",
-            "nr_cpus",
-            "possible_cpus",
-            "rcu_nocb_poll",
-            "rcu_nocbs",
-            "rcupdate.",
-            "rcutree.",
-            "skew_tick",
-            "threadirqs",
-            "watchdog_thresh",
-        ],
-    ),
-    (
-        "idle",
-        &[
-            "cpuidle.",
-            "cpuidle_haltpoll.",
-            "cpuidle_sysfs_switch",
-            "haltpoll.",
-            "hlt",
-            "idle",
-            "intel_idle.",
-            "nohlt",
-            "processor.",
-        ],
-    ),
-    (
-        "frequency",
-        &[
-            "acpi_cpufreq.",
-            "amd_prefcore",
-            "amd_pstate",
-            "cpufreq.",
-            "cpufreq_driver",
-            "intel_pstate",
-            "thermal.",
-        ],
-    ),
-    (
-        "time",
-        &[
-            "clocksource",
-            "clocksource.",
-            "highres",
-            "hpet",
-            "nohpet",
-            "nolapic_timer",
-            "notsc",
-            "tsc",
-            "tsc_early_khz",
-        ],
-    ),
-    (
-        "guests",
-        &[
-            "hv_nopvspin",
-            "kvm.",
-            "kvm_amd.",
-            "kvm_intel.",
-            "no_kvmapf",
-            "no_kvmclock",
-            "no_steal_acc",
-            "no_vmw_sched_clock",
-            "nopv",
-            "nopvspin",
-            "xen_nopv",
-            "xen_nopvspin",
-        ],
-    ),
-    (
-        "mitigations and hardening",
-        &[
-            "gather_data_sampling",
-            "indirect_target_selection",
-            "init_on_alloc",
-            "init_on_free",
-            "kaslr",
-            "kpti",
-            "l1d_flush",
-            "l1tf",
-            "mds",
-            "mitigations",
-            "mmio_stale_data",
-            "nokaslr",
-            "nopti",
-            "norandmaps",
-            "nospec_store_bypass_disable",
-            "nospectre_bhb",
-            "nospectre_v1",
-            "nospectre_v2",
-            "page_poison",
-            "pti",
-            "randomize_kstack_offset",
-            "reg_file_data_sampling",
-            "retbleed",
-            "spec_rstack_overflow",
-            "spec_store_bypass_disable",
-            "spectre_bhi",
-            "spectre_v2",
-            "spectre_v2_user",
-            "srbds",
-            "ssbd",
-            "tsa",
-            "tsx",
-            "tsx_async_abort",
-            "vmscape",
-        ],
-    ),
-    // A miss in address translation costs as much as a steal.
-    (
-        "huge pages and memory nodes",
-        &[
-            "default_hugepagesz",
-            "hugepages",
-            "hugepagesz",
-            "numa",
-            "thp_anon",
-            "transparent_hugepage",
-        ],
-    ),
+/// Beginnings of the names of mainline Linux's options that change when, where and how fast a thread
+/// runs (`admin-guide/kernel-parameters`). The kernel reads `-` in a name as `_`.
+const TIMING: [&str; 90] = [
+    "acpi_cpufreq.",
+    "amd_prefcore",
+    "amd_pstate",
+    "autogroup",
+    "cgroup_",
+    "clocksource",
+    "cpufreq.",
+    "cpufreq_driver",
+    "cpuidle.",
+    "cpuidle_haltpoll.",
+    "cpuidle_sysfs_switch",
+    "default_hugepagesz",
+    "gather_data_sampling",
+    "haltpoll.",
+    "highres",
+    "hlt",
+    "hpet",
+    "hugepages",
+    "hv_nopvspin",
+    "indirect_target_selection",
+    "init_on_",
+    "intel_idle.",
+    "intel_pstate",
+    "irqaffinity",
+    "isolcpus",
+    "kaslr",
+    "kpti",
+    "kvm",
+    "l1d_flush",
+    "l1tf",
+    "maxcpus",
+    "mds",
+    "mitigations",
+    "mmio_stale_data",
+    "nmi_watchdog",
+    "no_kvmapf",
+    "no_kvmclock",
+    "no_steal_acc",
+    "no_vmw_sched_clock",
+    "noautogroup",
+    "nohlt",
+    "nohpet",
+    "nohz",
+    "nokaslr",
+    "nolapic_timer",
+    "nopti",
+    "nopv",
+    "norandmaps",
+    "nosm",
+    "nosoftlockup",
+    "nospec",
+    "notsc",
+    "nowatchdog",
+    "nr_cpus",
+    "numa",
+    "page_poison",
+    "possible_cpus",
+    "preempt",
+    "processor.",
+    "psi",
+    "pti",
+    "randomize_kstack_offset",
+    "rcu",
+    "reg_file_data_sampling",
+    "relax_domain_level",
+    "resched_latency_warn_ms",
+    "retbleed",
+    "sched_debug",
+    "sched_ext.",
+    "sched_proxy_exec",
+    "sched_thermal_decay_shift",
+    "sched_verbose",
+    "schedstats",
+    "skew_tick",
+    "spec_",
+    "spectre_bhi",
+    "spectre_v2",
+    "srbds",
+    "ssbd",
+    "thermal.",
+    "thp_anon",
+    "threadirqs",
+    "transparent_hugepage",
+    "tsa",
+    "tsc",
+    "tsx",
+    "vmscape",
+    "watchdog_thresh",
+    "workqueue.",
+    "xen_nopv",
 ];
 
 /// Prefixes of options that decide when a thread runs, in kernels of any origin.
@@ -172,18 +105,21 @@ const OF_SCHEDULING: [&str; 14] = [
 /// The options that can change times, in their order. The other options name disks, networks, hosts
 /// or programs; they are private and not recorded.
 pub(super) fn timing(command_line: &str) -> String {
-    let kept = options(command_line)
-        .into_iter()
-        .filter(|option| is_known(option) || is_of_scheduling(option));
-    kept.collect::<Vec<_>>().join(" ")
+    let mut options = options(command_line);
+    options.retain(|option| is_one(option, &TIMING) || is_one(option, &OF_SCHEDULING));
+    options.join(" ")
 }
 
 /// The options that decide when a thread runs and that are not in the list of mainline Linux above.
 pub(super) fn foreign(command_line: &str) -> Vec<&str> {
-    let foreign = options(command_line)
-        .into_iter()
-        .filter(|option| is_of_scheduling(option) && !is_known(option));
-    foreign.collect()
+    let mut options = options(command_line);
+    options.retain(|option| is_one(option, &OF_SCHEDULING) && !is_one(option, &TIMING));
+    options
+}
+
+fn is_one(option: &str, prefixes: &[&str]) -> bool {
+    let name = option.replace('-', "_");
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Splits the kernel's command line as the kernel does, up to `--`: later words are for the first
@@ -198,22 +134,6 @@ fn options(command_line: &str) -> Vec<&str> {
         .take_while(|word| *word != "--")
         .filter(|word| !word.is_empty())
         .collect()
-}
-
-fn name(option: &str) -> String {
-    let name = option.split('=').next().unwrap_or_default();
-    name.replace('-', "_")
-}
-
-fn is_known(option: &str) -> bool {
-    let name = name(option);
-    let mut known = TIMING.iter().flat_map(|(_, names)| *names);
-    known.any(|known| *known == name || (known.ends_with('.') && name.starts_with(known)))
-}
-
-fn is_of_scheduling(option: &str) -> bool {
-    let name = name(option);
-    OF_SCHEDULING.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

@@ -5,18 +5,15 @@ use probes::core_to_core;
 use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
-/// The files that are read around every trial, found once, because a reading must be fast.
+/// The files that are read around every trial; found once, because a reading must be fast.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     host: Host,
-    /// Temperatures, in thousandths of a degree Celsius.
     temperatures: Vec<String>,
     /// Counts of how often heat slowed a CPU or a package down; empty if a CPU has no count.
     throttles: Vec<String>,
-    /// Files in which the control groups count how long used-up quotas kept them from running;
-    /// `None` if those cannot be read.
-    quotas: Option<Vec<String>>,
-    /// The first and the last CPU that trials may use.
+    /// Files in which the control groups count how long used-up quotas kept them from running.
+    quotas: Vec<String>,
     first_and_last: Option<[usize; 2]>,
 }
 
@@ -41,12 +38,8 @@ impl Sensors {
     pub fn of(host: &Host) -> Self {
         Self {
             temperatures: host.temperature_files(),
-            throttles: if host.without_throttle_counts() == Ok(Vec::new()) {
-                host.throttle_counts()
-            } else {
-                Vec::new()
-            },
-            quotas: host.throttle_files().ok(),
+            throttles: host.throttle_counts().unwrap_or_default(),
+            quotas: host.throttle_files().unwrap_or_default(),
             first_and_last: match allowed_cpus()[..] {
                 [first, .., last] => Some([first, last]),
                 _ => None,
@@ -56,45 +49,34 @@ impl Sensors {
     }
 
     /// Measures the transfer time of a cache line from the first CPU to the last, in nanoseconds;
-    /// `None` if there is only one CPU. Unlike reading a file, this keeps both CPUs busy for about
-    /// a millisecond.
+    /// `None` if there is only one CPU. Keeps both CPUs busy for about a millisecond.
     pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }
 
-    /// Reads all of them.
     pub(crate) fn look(&self) -> Readings {
         let host = &self.host;
-        let celsius = self
-            .temperatures
-            .iter()
-            .filter_map(|file| host.celsius(file));
+        let celsius = self.temperatures.iter();
+        let celsius = celsius.filter_map(|file| host.celsius(file));
         Readings {
             load: host.load().ok(),
             steal_ns: host.steal_ns().ok(),
             celsius: celsius.reduce(f64::max),
-            throttles: sum(self.throttles.iter().map(|file| host.number(file))),
-            quota_throttled_ns: self.quotas.as_ref().and_then(|files| {
-                let waits = files.iter().map(|file| host.throttled(file));
-                sum(waits.map(|throttled| throttled.map(|it| it.ns)))
-            }),
+            throttles: sum(&self.throttles, |file| host.number(file)),
+            quota_throttled_ns: sum(&self.quotas, |file| Ok(host.throttled(file)?.ns)),
         }
     }
 }
 
-/// `None` if there is no count, or one of them is unknown.
-fn sum(counts: impl Iterator<Item = Fact<u64>>) -> Option<u64> {
-    let mut counts = counts.peekable();
-    counts.peek()?;
-    counts.try_fold(0_u64, |sum, count| sum.checked_add(count.ok()?))
+fn sum(files: &[String], count: impl Fn(&str) -> Fact<u64>) -> Option<u64> {
+    let add = |sum: u64, file: &String| sum.checked_add(count(file).ok()?);
+    let sum = files.iter().try_fold(0, add);
+    sum.filter(|_| !files.is_empty())
 }
 
-/// Returns the difference of two readings; `None` if the count went back, since it then has no
-/// meaning.
+/// The difference of two readings; `None` if the count went back, since it then has no meaning.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    before
-        .zip(after)
-        .and_then(|(before, after)| after.checked_sub(before))
+    after?.checked_sub(before?)
 }
 
 impl Host {
@@ -107,58 +89,45 @@ impl Host {
             "cpu_thermal",
             "scpi_sensors",
         ];
-        let inputs = |folder: String| {
-            let names = self.names_in(&folder).into_iter();
-            names
-                .filter(|name| name.starts_with("temp") && name.ends_with("_input"))
-                .map(move |name| format!("{folder}/{name}"))
-        };
-        let sensors = self.names_in("sys/class/hwmon").into_iter();
-        let of_cpus: Vec<String> = sensors
-            .map(|name| format!("sys/class/hwmon/{name}"))
-            .filter(|folder| {
-                self.read(&format!("{folder}/name"))
-                    .is_ok_and(|name| OF_CPUS.contains(&&*name))
-            })
-            .flat_map(inputs)
-            .collect();
-        if !of_cpus.is_empty() {
-            return of_cpus;
+        let mut files = Vec::new();
+        for sensor in self.names_in("sys/class/hwmon") {
+            let folder = format!("sys/class/hwmon/{sensor}");
+            let name = self.read(&format!("{folder}/name"));
+            if name.is_ok_and(|name| OF_CPUS.contains(&&*name)) {
+                let inputs = self.names_in(&folder).into_iter();
+                let inputs =
+                    inputs.filter(|name| name.starts_with("temp") && name.ends_with("_input"));
+                files.extend(inputs.map(|name| format!("{folder}/{name}")));
+            }
         }
-        let zones = self.names_in("sys/class/thermal").into_iter();
-        zones
-            .filter(|name| name.starts_with("thermal_zone"))
-            .map(|name| format!("sys/class/thermal/{name}/temp"))
-            .filter(|file| self.celsius(file).is_some())
-            .collect()
+        if files.is_empty() {
+            let zones = self.names_in("sys/class/thermal").into_iter();
+            let zones = zones.filter(|name| name.starts_with("thermal_zone"));
+            files.extend(zones.map(|name| format!("sys/class/thermal/{name}/temp")));
+        }
+        files
     }
 
     /// Reads a sensor, which gives thousandths. A value that no CPU survives means a broken sensor.
     fn celsius(&self, file: &str) -> Option<f64> {
-        let celsius = self.read(file).ok()?.parse::<i32>().ok()?;
-        let celsius = f64::from(celsius) / 1e3;
+        let celsius = f64::from(self.read(file).ok()?.parse::<i32>().ok()?) / 1e3;
         (-100.0..200.0).contains(&celsius).then_some(celsius)
     }
 
-    /// Files that count how often heat slowed a CPU or a package down since boot.
-    pub(crate) fn throttle_counts(&self) -> Vec<String> {
-        let cpus = self.cpus().unwrap_or_default().into_iter();
-        let files = cpus.flat_map(|cpu| {
-            ["core", "package"]
-                .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
-        });
-        files.filter(|file| self.path(file).exists()).collect()
-    }
-
-    /// CPUs without such a count: whether heat slowed them down is unknown.
-    pub(crate) fn without_throttle_counts(&self) -> Fact<Vec<usize>> {
-        let mut without = self.cpus()?;
-        let counts = self.throttle_counts();
-        without.retain(|cpu| {
-            let folder = format!("{CPUS}/cpu{cpu}/");
-            !counts.iter().any(|file| file.starts_with(&folder))
-        });
-        Ok(without)
+    /// Files that count how often heat slowed a CPU or a package down since boot. Unknown if a CPU has
+    /// no count.
+    pub(crate) fn throttle_counts(&self) -> Fact<Vec<String>> {
+        let mut files = Vec::new();
+        for cpu in self.cpus()? {
+            let folder = format!("{CPUS}/cpu{cpu}/thermal_throttle");
+            let of_cpu = ["core", "package"].map(|what| format!("{folder}/{what}_throttle_count"));
+            let before = files.len();
+            files.extend(of_cpu.into_iter().filter(|file| self.path(file).exists()));
+            if files.len() == before {
+                return Err(format!("/{folder} is not there"));
+            }
+        }
+        Ok(files)
     }
 }
 
@@ -218,17 +187,5 @@ mod tests {
         assert_eq!(look(&[]), Readings::default());
         assert_eq!(since(None, Some(1)), None);
         assert_eq!(since(Some(5), Some(4)), None);
-        let steal = |columns: &str| look(&[("proc/stat", &format!("cpu  {columns}"))]).steal_ns;
-        assert!(steal("1 2 3 4 5 6 7 8 9 10").is_some());
-        for columns in [
-            "85 30 94 32 30 0 63 18446744073709551610 0 0", // a guest that was moved
-            "10 0 90 11732815868058135187 0 0 0 5 0 0",
-            "1 2 3 4 5 6 7 -8 0 0",
-            "0 0 0 0 0 0 0 0 0 0", // a sandbox
-            "1 2 3 4",
-            "",
-        ] {
-            assert_eq!(steal(columns), None, "{columns}");
-        }
     }
 }

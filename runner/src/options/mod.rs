@@ -15,6 +15,7 @@ use crate::config::checkout::Checkout;
 use crate::config::pick::GROUP;
 use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
+use crate::host::Host;
 use crate::host::frequency::Setup;
 use crate::host::frequency::sysfs::BackendChoice;
 use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard, SweepRequest, machine_box};
@@ -182,16 +183,16 @@ pub(crate) struct FrequencyOptions {
     /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     frequency_journal: Option<PathBuf>,
-    /// Folder that replaces /sys/devices/system/cpu, for tests; the measured clock is then not
-    /// compared
-    #[arg(long, value_name = "DIR", hide = true, value_parser = host_folder)]
-    sysfs: Option<PathBuf>,
+    /// Folder to use instead of /, for tests; the measured clock is then not compared
+    #[arg(long, value_name = "DIR", hide = true, value_parser = host_root)]
+    host: Option<PathBuf>,
 }
 
 impl FrequencyOptions {
     pub(crate) fn setup(&self) -> Setup {
-        let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
-        Setup::new(sysfs, self.frequency_backend.unwrap_or_default(), journal)
+        let host = self.host.as_deref().map_or_else(Host::default, Host::at);
+        let journal = self.frequency_journal.as_deref();
+        Setup::new(host, self.frequency_backend.unwrap_or_default(), journal)
     }
 
     /// Returns one of these options that was typed, if there is one.
@@ -199,7 +200,7 @@ impl FrequencyOptions {
         let typed = [
             ("--frequency-backend", self.frequency_backend.is_some()),
             ("--frequency-journal", self.frequency_journal.is_some()),
-            ("--sysfs", self.sysfs.is_some()),
+            ("--host", self.host.is_some()),
         ];
         typed.into_iter().find(|it| it.1).map(|it| it.0)
     }

@@ -27,8 +27,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that runs several others may call this
-/// again.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on; may be called again.
 ///
 /// # Errors
 /// If the handler cannot be installed.
@@ -47,10 +46,8 @@ pub fn install() -> Result<()> {
     .context("the handler for Ctrl-C cannot be installed")
 }
 
-/// From now on a write beyond `ulimit -f` is an error, which names the file; the caller undoes its
-/// change. Otherwise the kernel would silently end this process at any point.
-///
-/// A handler, not `SIG_IGN`: processes that are started from here do not inherit it.
+/// Makes a write beyond `ulimit -f` an error, at which the kernel would otherwise end this process.
+/// The processes that the runner starts do not inherit the handler.
 ///
 /// # Errors
 /// If the handler cannot be installed.
@@ -64,12 +61,10 @@ pub fn survive_file_limits() -> Result<()> {
         .context("the handler for `ulimit -f` cannot be installed")
 }
 
-/// Whether the user asked to stop.
 pub(crate) fn is_requested() -> bool {
     state().is_requested
 }
 
-/// The error of a build that the user's interrupt ended.
 pub(crate) fn while_building() -> Stop {
     Stop::Interrupted("interrupted while building; nothing was measured".to_owned())
 }
@@ -78,7 +73,7 @@ pub(crate) fn while_building() -> Stop {
 pub(crate) struct InterruptGuard(Pid);
 
 impl InterruptGuard {
-    /// Watches `group`; kills it right away if the request to stop is already there.
+    /// Kills `group` at once if the user has already asked to stop.
     pub(crate) fn new(group: Pid) -> Self {
         let mut state = state();
         state.groups.push(group);

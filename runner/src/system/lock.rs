@@ -1,9 +1,8 @@
-//! Two locks. Commands wait for each other's file lock, since one would destroy the files of
-//! another. The host's lock keeps a second sweep from disturbing the first.
+//! Locks of files, for which commands wait, and the host's lock, which keeps a second sweep from
+//! disturbing the first.
 
-use std::fs::{self, File, OpenOptions, TryLockError, create_dir_all};
+use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,49 +12,41 @@ use crate::stop::Stop;
 use crate::system::{interrupt, whole_file};
 
 /// Locks the file at `path`, and makes it if necessary; until the result is dropped, no other
-/// process gets the lock. If another command has it, prints a description of that command, `does`,
-/// and waits.
+/// process gets the lock. While another command has it, prints what that command `does`, and waits.
 ///
 /// # Errors
 /// If the lock cannot be made; [`Stop::Interrupted`].
 pub fn wait(path: &Path, does: &str) -> Result<File> {
-    let describe = || {
-        format!(
-            "{} cannot be locked; make it writable, or name another folder with \
-             CARGO_TARGET_DIR",
-            path.display()
-        )
-    };
+    let shown = path.display();
+    let remedy = "make it writable, or name another folder with CARGO_TARGET_DIR";
+    let describe = || format!("{shown} cannot be locked; {remedy}");
     create_dir_all(whole_file::folder_of(path)).with_context(describe)?;
     let file = File::create(path).with_context(describe)?;
     let mut is_told = false;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if interrupt::is_requested() => {
-                bail!(Stop::Interrupted(format!(
-                    "interrupted while another command has {}",
-                    path.display()
-                )))
-            }
-            Err(TryLockError::WouldBlock) => {
-                if !is_told {
-                    tell!("waiting for another command that {does} …");
-                    is_told = true;
-                }
-                std::thread::sleep(Duration::from_millis(200));
-            }
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
+            Err(TryLockError::WouldBlock) => {}
         }
+        if interrupt::is_requested() {
+            bail!(Stop::Interrupted(format!(
+                "interrupted while another command has {shown}"
+            )));
+        }
+        if !is_told {
+            tell!("waiting for another command that {does} …");
+            is_told = true;
+        }
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 
-/// Names another file for the lock of the host. Only for tests: two sweeps with different locks
-/// disturb each other.
+/// This variable names another file for the lock of the host, in tests.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives, because two at once would disturb each other.
-/// Simulated sweeps share the lock: other programs do not change their virtual time.
+/// Keeps a second sweep off this host while it lives. Simulated sweeps share the lock: other programs
+/// do not change their virtual time.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
@@ -71,27 +62,20 @@ impl HostLock {
         let path = Self::path();
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to
         // create another user's file, while a lock needs only read access.
-        let file = File::open(&path)
-            .or_else(|_| {
-                OpenOptions::new()
-                    .read(true)
-                    .write(true)
-                    .create(true)
-                    .truncate(false)
-                    .open(&path)
-            })
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = File::open(&path).or_else(|_| options.open(&path));
+        let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
         let locked = if is_simulated {
             file.try_lock_shared()
         } else {
             file.try_lock()
         };
         whole_file::check_locked(locked, &path, || {
-            let who = holder(&file)
-                .map(|who| format!(", {who}"))
-                .unwrap_or_default();
+            let path = path.display();
             format!(
-                "another sweep runs on this host{who}, and the two would disturb each other; wait for it or end it"
+                "another sweep runs on this host, and the two would disturb each other; wait for it or end it \
+                 (`fuser -v {path}` shows its process)"
             )
         })?;
         Ok(Self { _file: file })
@@ -104,7 +88,6 @@ impl HostLock {
         )
     }
 
-    /// Whether a sweep runs on this host now; or why that is unknown.
     pub(crate) fn is_held() -> Result<bool, String> {
         is_held(&Self::path())
     }
@@ -124,34 +107,6 @@ fn is_held(path: &Path) -> Result<bool, String> {
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(unknown(error)),
     }
-}
-
-/// The process that holds a lock on a file, as far as the kernel shows it.
-fn holder(file: &File) -> Option<String> {
-    let inode = file.metadata().ok()?.ino().to_string();
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    let mut words = locks
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let lock = words.find(|words| {
-        words.get(1) == Some(&"FLOCK")
-            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
-    })?;
-    let process = Path::new("/proc").join(lock[4]);
-    let line = fs::read(process.join("cmdline")).ok()?;
-    let command: Vec<_> = line
-        .split(|byte| *byte == 0)
-        .map(String::from_utf8_lossy)
-        .collect();
-    let folder = fs::read_link(process.join("cwd")).ok();
-    let folder = folder
-        .map(|folder| format!(" in {}", folder.display()))
-        .unwrap_or_default();
-    Some(format!(
-        "process {} (`{}`{folder})",
-        lock[4],
-        command.join(" ").trim()
-    ))
 }
 
 #[cfg(test)]
@@ -184,19 +139,5 @@ mod tests {
         let below = path.join("lock");
         let reason = is_held(&below).unwrap_err();
         assert!(reason.contains("lock/lock cannot be read: "), "{reason}");
-    }
-
-    #[test]
-    fn who_keeps_a_lock_is_reported_by_process_and_command() {
-        let locked = tempfile::NamedTempFile::new().unwrap();
-        let other = File::open(locked.path()).unwrap();
-        assert_eq!(holder(&other), None);
-        locked.as_file().lock().unwrap();
-        let who = holder(&other).unwrap();
-        let own = std::env::args().next().unwrap();
-        assert!(
-            who.starts_with(&format!("process {} (`{own}", std::process::id())),
-            "{who}"
-        );
     }
 }

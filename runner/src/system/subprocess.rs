@@ -16,10 +16,8 @@ use crate::system::interrupt::{self, InterruptGuard};
 
 /// Bytes that are read from standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
-/// How long a new binary may be open for writing. A guess: a child closes inherited files within a
-/// millisecond.
+/// How long a new binary may be open for writing. A guess.
 const BUSY_FOR: Duration = Duration::from_secs(2);
-/// Bytes that are kept from the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
 
 /// The time limit of a process.
@@ -27,8 +25,7 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// CPU time of the process with its threads, rounded up to whole seconds. With this limit the
-    /// process gets as far on a busy host as on an idle one.
+    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not shorten it.
     Cpu(Duration),
 }
 
@@ -61,14 +58,12 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
         .stderr(Stdio::piped())
         .process_group(0);
     die_with_parent(command);
-    let wall = match limit {
-        None => None,
-        Some(Limit::Wall(limit)) => Some(limit),
-        Some(Limit::Cpu(limit)) => {
-            keep_within(command, limit);
-            None
-        }
-    };
+    let mut wall = None;
+    match limit {
+        None => {}
+        Some(Limit::Wall(limit)) => wall = Some(limit),
+        Some(Limit::Cpu(limit)) => keep_within(command, limit),
+    }
     let (mut child, started) = spawn(command)?;
     let group = Pid::from_child(&child);
     let watched = InterruptGuard::new(group);
@@ -89,26 +84,19 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     // Also after an orderly end: processes that it started must not run into the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
-    let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
     drop(watched);
-    let (stdout, stderr) = (
-        stdout.join().unwrap_or_default(),
-        stderr.join().unwrap_or_default(),
-    );
     Ok(ProcessExit {
         status,
-        stdout,
-        stderr,
+        stdout: stdout.join().unwrap_or_default(),
+        stderr: stderr.join().unwrap_or_default(),
         elapsed,
-        is_timed_out,
+        is_timed_out: is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw()),
         is_interrupted: interrupt::is_requested(),
     })
 }
 
-/// Starts `command`, and returns the time of its start.
-///
-/// A binary that was just written may still be open for writing, in a child that another thread has
-/// begun to start. Then Linux refuses to run it.
+/// Starts `command`, and returns the time of its start. A binary that was just written may still be
+/// open for writing in a child of another thread, and then Linux refuses to run it.
 fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     let give_up = Instant::now() + BUSY_FOR;
     loop {
@@ -125,21 +113,17 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
 }
 
 /// Blocks until the process has ended (true) or the limit has passed (false). The process stays
-/// unreaped, so that no other group can get its number before the group is killed.
+/// unreaped, so that its group's number stays taken until the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let ended = loop {
-            match waitid(
-                WaitId::Pid(pid),
-                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-            ) {
-                Err(rustix::io::Errno::INTR) => {}
-                result => break result.map(drop),
-            }
-        };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let mut ended = waitid(WaitId::Pid(pid), options);
+        while let Err(rustix::io::Errno::INTR) = ended {
+            ended = waitid(WaitId::Pid(pid), options);
+        }
         // The receiver is gone after a time-out.
-        let _ = sender.send(ended);
+        let _ = sender.send(ended.map(drop));
     });
     // The runner has no wake-ups while the trial runs, because it must not take CPU time from the
     // trial.
@@ -147,13 +131,12 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
         Some(limit) => receiver.recv_timeout(limit).ok(),
         None => receiver.recv().ok(),
     };
-    ended.map_or(Ok(false), |result| {
-        result.map(|()| true).map_err(io::Error::from)
-    })
+    ended.transpose()?;
+    Ok(ended.is_some())
 }
 
-/// Makes the kernel kill the process if the runner dies, even by SIGKILL. Otherwise trials of a
-/// dead sweep would run beside those of the resumed one.
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL. Otherwise its trials would
+/// run beside those of the resumed sweep.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let set = move || {
@@ -181,8 +164,7 @@ fn keep_within(command: &mut Command, limit: Duration) {
         maximum: Some(seconds.max(1) + 1),
     };
     let set = move || setrlimit(Resource::Cpu, limit).map_err(io::Error::from);
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one
-    // system call, allocates nothing, takes no lock, and captures plain numbers.
+    // SAFETY: as in `die_with_parent`; `set` makes one system call.
     unsafe {
         command.pre_exec(set);
     }
@@ -203,7 +185,6 @@ fn read_tail(mut pipe: impl Read) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// The last `count` lines of a text that are not blank.
 pub(crate) fn last_lines(text: &str, count: usize) -> Option<String> {
     let lines: Vec<&str> = text
         .lines()
@@ -223,15 +204,21 @@ mod tests {
         command
     }
 
+    fn wait_until(fault: &str, is_so: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{fault}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// A killed process takes a moment to disappear, or stays a zombie until init has collected it.
     fn assert_goes(process: &str) {
         let stat = format!("/proc/{}/stat", process.trim());
-        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !is_gone() {
-            assert!(Instant::now() < deadline, "{} lives", process.trim());
-            thread::sleep(Duration::from_millis(10));
-        }
+        let is_zombie = |stat: String| stat.contains(") Z");
+        wait_until("the process lives", || {
+            std::fs::read_to_string(&stat).map_or(true, is_zombie)
+        });
     }
 
     #[test]
@@ -267,32 +254,23 @@ mod tests {
         let limit = Some(Limit::Wall(Duration::from_millis(200)));
         let done = run(&mut shell("sleep 60 & echo $!; wait"), b"", limit).unwrap();
         assert!(done.is_timed_out && done.elapsed < Duration::from_secs(30));
-        let grandchild = String::from_utf8(done.stdout).unwrap();
-        assert_goes(&grandchild);
+        assert_goes(&String::from_utf8(done.stdout).unwrap());
     }
 
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
-        let started = Instant::now();
-        let done = run(&mut shell("sleep 60 & echo $!"), b"", None).unwrap();
-        // Its output is open while the grandchild lives.
-        assert!(
-            started.elapsed() < Duration::from_secs(30),
-            "waited for the grandchild"
-        );
+        // The output is open while the grandchild lives, so a run that waited for it would hang.
+        let done = run(&mut shell("sleep 600 & echo $!"), b"", None).unwrap();
         assert!(!done.is_timed_out);
+        assert_goes(&String::from_utf8(done.stdout).unwrap());
     }
 
     #[test]
     #[ignore = "the runner that the next test kills"]
     fn a_runner_with_a_process() {
         let file = std::env::var("PROCESS_FILE").unwrap();
-        run(
-            &mut shell(&format!("echo $$ > {file}; exec sleep 60")),
-            b"",
-            None,
-        )
-        .unwrap();
+        let script = format!("echo $$ > {file}; exec sleep 60");
+        run(&mut shell(&script), b"", None).unwrap();
     }
 
     #[test]
@@ -301,15 +279,9 @@ mod tests {
         let mut runner = Command::new(std::env::current_exe().unwrap());
         runner.args(["--ignored", "a_runner_with_a_process"]);
         let mut runner = runner.env("PROCESS_FILE", file.path()).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
-        let process = loop {
-            let told = std::fs::read_to_string(file.path()).unwrap();
-            if told.ends_with('\n') {
-                break told;
-            }
-            assert!(Instant::now() < deadline, "the process does not start");
-            thread::sleep(Duration::from_millis(10));
-        };
+        let told = || std::fs::read_to_string(file.path()).unwrap();
+        wait_until("the process does not start", || told().ends_with('\n'));
+        let process = told();
         runner.kill().unwrap();
         runner.wait().unwrap();
         assert_goes(&process);
@@ -317,12 +289,8 @@ mod tests {
 
     #[test]
     fn the_tail_of_a_long_error_stream_is_kept() {
-        let done = run(
-            &mut shell("yes x | head -c 1000000 >&2; echo end >&2"),
-            b"",
-            None,
-        )
-        .unwrap();
+        let script = "yes x | head -c 1000000 >&2; echo end >&2";
+        let done = run(&mut shell(script), b"", None).unwrap();
         assert!(done.stderr.len() <= 2 * STDERR_KEPT + 8192 && done.stderr.ends_with("end\n"));
         assert_eq!(last_lines(&done.stderr, 2).as_deref(), Some("x\nend"));
         assert_eq!(last_lines("\n \n", 2), None);

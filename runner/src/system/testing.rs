@@ -23,7 +23,6 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
 pub(crate) struct MockRoot(tempfile::TempDir);
 
 impl MockRoot {
-    /// Files by path, with their content.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let tree = Self(tempfile::tempdir().unwrap());
         for (path, content) in files {
@@ -32,7 +31,6 @@ impl MockRoot {
         tree
     }
 
-    /// Writes a file, and its folders.
     pub(crate) fn write(&self, path: &str, content: &str) {
         let path = self.0.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

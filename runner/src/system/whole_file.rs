@@ -1,5 +1,4 @@
-//! Files that a crash leaves old or new, never half of one; files that keep their time stamps where
-//! they are right; files of others, which may be anything; and files that a checkout has.
+//! Writes files that a crash leaves old or new, and reads files that other users may have made.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
@@ -12,13 +11,9 @@ use tempfile::NamedTempFile;
 
 use crate::stop::Stop;
 
-/// Size limit in bytes, far above that of any text that is read as a whole.
 const LONGEST_TEXT: u64 = 1 << 28;
 
-/// Opens a file that any user may have put there, also through links.
-///
-/// # Errors
-/// The system's errors; and an error if it is a pipe, a socket or a device.
+/// Opens a file that any user may have put there. A pipe, a socket or a device is an error.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     // Checked before it is opened: a pipe would wait for its other end, a device may have no end.
     if is_special(path) {
@@ -27,27 +22,19 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     options.open(path)
 }
 
-/// Reads the text of such a file.
-///
-/// # Errors
-/// As [`open`], and if it is not text, or too long.
+/// Reads a text that any user may have put there.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    let file = open(path, OpenOptions::new().read(true))?;
     let mut text = String::new();
-    // Many zeros take no room on a disk.
-    if file.metadata()?.len() <= LONGEST_TEXT
-        && file.take(LONGEST_TEXT + 1).read_to_string(&mut text)? as u64 <= LONGEST_TEXT
-    {
+    let file = open(path, OpenOptions::new().read(true))?;
+    let read = file.take(LONGEST_TEXT + 1).read_to_string(&mut text)?;
+    if read as u64 <= LONGEST_TEXT {
         return Ok(text);
     }
     let why = format!("it has more than {} MiB", LONGEST_TEXT >> 20);
     Err(io::Error::new(ErrorKind::InvalidData, why))
 }
 
-/// Reads a file of the repository, which lies at `place` in the checkout at `root`.
-///
-/// # Errors
-/// [`Stop::BadInput`] with the remedy: if it is not there, the user has removed it.
+/// Reads the file at `place` in the checkout at `root`.
 pub(crate) fn text_of_checkout(root: &Path, place: &str) -> Result<String, Stop> {
     read_text(&root.join(place)).map_err(|error| not_in_checkout(place, &error))
 }
@@ -93,14 +80,12 @@ pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
-/// The folder of a file, also for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|it| !it.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
 }
 
-/// Checks that [`write`] can write a file, before a command works for it.
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let probed = match fs::metadata(path) {
         Ok(it) if it.is_dir() => Err(ErrorKind::IsADirectory.into()),
@@ -117,7 +102,6 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
     })
 }
 
-/// Writes a value as indented JSON with [`write`].
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     write(path, |file| {
         serde_json::to_writer_pretty(&mut *file, value)?;
@@ -142,8 +126,8 @@ pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> 
     Ok(true)
 }
 
-/// Paths of the files below a folder, except those that cargo and Git keep there. Links are not
-/// followed: they may lead in a circle.
+/// Paths of the files below a folder, except those that cargo and Git keep there. Links, which may
+/// lead in a circle, are not followed.
 pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut left = vec![PathBuf::new()];
@@ -179,7 +163,6 @@ pub(crate) fn check_locked(
     }
 }
 
-/// Waits until the names of a folder's files are on the disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
@@ -192,14 +175,12 @@ mod tests {
     fn a_file_that_cannot_be_filled_stays_as_it_was_and_nothing_is_left_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        let fail = |file: &mut BufWriter<&mut File>| {
+        write(&path, |file| file.write_all(b"before")).unwrap();
+        let failed = write(&path, |file| {
             file.write_all(b"half of")?;
             Err(ErrorKind::StorageFull.into())
-        };
-        write(&path, fail).unwrap_err();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        write(&path, |file| file.write_all(b"before")).unwrap();
-        write(&path, fail).unwrap_err();
+        });
+        failed.unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"before");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -207,29 +188,26 @@ mod tests {
     #[test]
     fn what_is_no_regular_file_is_refused_at_once_and_so_is_a_text_without_end() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        let refused = || read_text(&path).unwrap_err();
-        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        let [pipe, link, socket, file] =
+            ["pipe", "link", "socket", "file"].map(|name| folder.path().join(name));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
-        assert_eq!(refused().to_string(), "not a regular file");
-        for device in ["/dev/zero", "/dev/null"] {
-            fs::remove_file(&path).unwrap();
-            std::os::unix::fs::symlink(device, &path).unwrap();
-            assert_eq!(refused().to_string(), "not a regular file");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let endless = File::create(&file).unwrap();
+        endless.set_len(LONGEST_TEXT + 1).unwrap();
+        for (path, reason) in [
+            (&*pipe, "not a regular file"),
+            (&link, "not a regular file"),
+            (&socket, "not a regular file"),
+            (folder.path(), "Is a directory"),
+            (&file, "it has more than 256 MiB"),
+        ] {
+            let said = read_text(path).unwrap_err().to_string();
+            assert!(said.contains(reason), "{said}");
         }
-        fs::remove_file(&path).unwrap();
-        let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert_eq!(refused().to_string(), "not a regular file");
-        drop(socket);
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert_eq!(refused().kind(), ErrorKind::IsADirectory);
-        fs::remove_dir(&path).unwrap();
-        let file = File::create(&path).unwrap();
-        file.set_len(LONGEST_TEXT + 1).unwrap();
-        assert_eq!(refused().to_string(), "it has more than 256 MiB");
-        fs::write(&path, "text").unwrap();
-        assert_eq!(read_text(&path).unwrap(), "text");
+        fs::write(&file, "text").unwrap();
+        assert_eq!(read_text(&file).unwrap(), "text");
     }
 
     #[test]

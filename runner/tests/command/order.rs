@@ -148,203 +148,163 @@ impl Watch for Nobody {
     fn end(&mut self, _record: &Record) {}
 }
 
-fn run(
-    asked: &SweepRequest,
-    plan: &Plan,
-    done: HashSet<Id>,
-    fake: &mut Fake,
-) -> (Tally, Vec<Record>, Vec<Mode>) {
-    let inputs = asked.workloads.iter().map(|_| None).collect();
-    let job = Job {
+fn job<'a>(asked: &'a SweepRequest, plan: &'a Plan, done: HashSet<Id>) -> Job<'a> {
+    Job {
         root: Path::new("."),
         asked,
         plan,
-        inputs,
+        inputs: asked.workloads.iter().map(|_| None).collect(),
         done,
         cpus: 2,
         settle: Duration::ZERO,
-    };
-    let mut records = Vec::new();
+    }
+}
+
+/// Runs a job; `keep` gets each record. Also returns the modes that were entered.
+fn run_job(
+    job: &Job<'_>,
+    fake: &mut Fake,
+    keep: &mut dyn FnMut(&Record) -> anyhow::Result<()>,
+) -> (anyhow::Result<Tally>, Vec<Mode>) {
     let mut modes = Modes::default();
-    let tally = sweep::run(
-        &job,
-        &mut SweepContext {
-            trials: &mut [fake],
-            frequency: &mut modes,
-            keep: &mut |record| {
-                records.push(record.clone());
-                Ok(())
-            },
-            watch: &mut Nobody,
-            is_interrupted: &|| false,
-            sensors: &Sensors::of(&Host::default()),
-        },
-    )
-    .unwrap();
-    assert!(modes.is_left);
-    (tally, records, modes.entered)
+    let around = &mut SweepContext {
+        trials: &mut [fake],
+        frequency: &mut modes,
+        keep,
+        watch: &mut Nobody,
+        is_interrupted: &|| false,
+        sensors: &Sensors::of(&Host::default()),
+    };
+    let result = sweep::run(job, around);
+    assert!(modes.is_left, "the host must get its frequency back");
+    (result, modes.entered)
 }
 
-#[test]
-fn every_planned_trial_runs_once_and_in_the_planned_order() {
-    let (asked, mut fake) = (asked(), Fake::default());
-    let plan = plan_of(&asked);
-    let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    let ran: Vec<Id> = records.iter().map(|record| record.trial).collect();
-    let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
-    assert_eq!(ran, planned);
-    assert_eq!(
-        (tally.trials, tally.failed, tally.is_interrupted),
-        (planned.len(), 0, false)
-    );
-    assert_eq!(
-        tally.in_trials,
-        Duration::from_millis(3) * u32::try_from(planned.len()).unwrap()
-    );
+struct Ran {
+    plan: Plan,
+    tally: Tally,
+    records: Vec<Record>,
+    modes: Vec<Mode>,
 }
 
-#[test]
-fn the_control_runs_the_binary_of_the_baseline() {
-    let (asked, mut fake) = (asked(), Fake::default());
-    let plan = plan_of(&asked);
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    assert!(records.iter().any(|record| record.branch == "master-again"));
-    for ((binary, ..), record) in fake.calls.iter().zip(&records) {
-        let expected = if record.branch == "master-again" {
-            "master"
-        } else {
-            &record.branch
-        };
-        assert_eq!(binary, expected);
+fn run(asked: &SweepRequest, done: HashSet<Id>, fake: &mut Fake) -> Ran {
+    let plan = plan_of(asked);
+    let mut records = Vec::new();
+    let mut keep = |record: &Record| {
+        records.push(record.clone());
+        Ok(())
+    };
+    let (tally, modes) = run_job(&job(asked, &plan, done), fake, &mut keep);
+    Ran {
+        tally: tally.unwrap(),
+        plan,
+        records,
+        modes,
     }
 }
 
+fn all(asked: &SweepRequest, fake: &mut Fake) -> Ran {
+    run(asked, HashSet::new(), fake)
+}
+
+fn planned(plan: &Plan) -> Vec<Id> {
+    plan.trials().map(|trial| trial.id).collect()
+}
+
 #[test]
-fn trials_run_in_the_link_order_that_their_record_names() {
-    let (asked, mut fake) = (
-        SweepRequest {
-            layouts: 2,
-            ..asked()
-        },
-        Fake::default(),
+fn every_planned_trial_runs_once_in_order_as_its_record_says() {
+    let asked = SweepRequest {
+        layouts: 2,
+        placements: vec![Placement::Free, Placement::Pinned],
+        ..asked()
+    };
+    let mut fake = Fake::default();
+    let ran = all(&asked, &mut fake);
+    let ids: Vec<Id> = ran.records.iter().map(|record| record.trial).collect();
+    assert_eq!(ids, planned(&ran.plan));
+    let Tally {
+        trials,
+        failed,
+        in_trials,
+        is_interrupted,
+        ..
+    } = ran.tally;
+    assert_eq!((trials, failed, is_interrupted), (ids.len(), 0, false));
+    assert_eq!(
+        in_trials,
+        Duration::from_millis(3) * u32::try_from(trials).unwrap()
     );
-    let plan = plan_of(&asked);
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    for ((_, layout, _), record) in fake.calls.iter().zip(&records) {
+    assert!(ran.records.iter().any(|it| it.branch == "master-again"));
+    for ((binary, layout, request), record) in fake.calls.iter().zip(&ran.records) {
+        // The control runs the binary of the baseline.
+        assert_eq!(binary, record.branch.trim_end_matches("-again"));
         assert_eq!(record.layout.map(|seed| seed as usize), Some(layout + 1));
-    }
-}
-
-#[test]
-fn requests_say_what_the_record_says() {
-    let (asked, mut fake) = (asked(), Fake::default());
-    let plan = plan_of(&asked);
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    for ((.., request), record) in fake.calls.iter().zip(&records) {
         assert_eq!(
-            (request.threads, request.program),
-            (record.threads, record.program)
+            (request.threads, request.program, request.placement),
+            (record.threads, record.program, record.placement)
         );
-        assert_eq!(
-            (request.warmup_iterations, request.iterations, request.seed),
-            (1, 3, 5)
-        );
+        let numbers = (request.warmup_iterations, request.iterations, request.seed);
+        assert_eq!(numbers, (1, 3, 5));
         assert_eq!(request.parameters["elements"], "9");
         assert_eq!(record.oversubscribed, record.threads > 2);
         assert!(request.program == Program::Parallel || request.threads == 1);
     }
+    let pinned = ran
+        .records
+        .iter()
+        .filter(|it| it.placement == Placement::Pinned);
+    assert_eq!(2 * pinned.count(), trials);
 }
 
 #[test]
-fn an_answer_without_times_is_a_failed_trial_that_can_be_read_again() {
-    let mut fake = Fake {
-        tells_no_time_at: Some(3),
-        ..Fake::default()
-    };
-    let (tally, records, _) = run(&asked(), &plan_of(&asked()), HashSet::new(), &mut fake);
-    assert_eq!(tally.failed, 1);
-    let record = &records[3];
-    let reason = record.reason.as_deref().unwrap();
-    assert_eq!(
-        (record.outcome, reason),
-        (
-            Ending::BadOutput,
-            "field `iterations` is empty though `outcome` is `ok`"
-        )
-    );
-    assert!(record.metrics.is_empty() && record.usage.is_none());
-}
-
-#[test]
-fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
-    let (asked, mut fake) = (
-        asked(),
-        Fake {
-            fails_at: Some(3),
+fn a_failed_trial_is_recorded_with_its_reason_and_the_sweep_goes_on() {
+    let no_time = "field `iterations` is empty though `outcome` is `ok`";
+    for (fails_at, tells_no_time_at, outcome, reason) in [
+        (Some(3), None, Ending::Timeout, "no answer"),
+        (None, Some(3), Ending::BadOutput, no_time),
+    ] {
+        let mut fake = Fake {
+            fails_at,
+            tells_no_time_at,
             ..Fake::default()
-        },
-    );
-    let plan = plan_of(&asked);
-    let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    assert_eq!((tally.trials, tally.failed), (plan.len(), 1));
-    assert_eq!(
-        (records[3].outcome, records[3].reason.as_deref()),
-        (Ending::Timeout, Some("no answer"))
-    );
-    assert_eq!(records[4].outcome, Ending::Ok);
+        };
+        let ran = all(&asked(), &mut fake);
+        assert_eq!((ran.tally.trials, ran.tally.failed), (ran.plan.len(), 1));
+        let record = &ran.records[3];
+        assert_eq!(
+            (record.outcome, record.reason.as_deref()),
+            (outcome, Some(reason))
+        );
+        assert!(record.metrics.is_empty() && record.usage.is_none());
+        assert_eq!(ran.records[4].outcome, Ending::Ok);
+    }
 }
 
 #[test]
 fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
-    let asked = asked();
-    let plan = plan_of(&asked);
     let mut first = Fake {
         interrupted_at: Some(5),
         ..Fake::default()
     };
-    let (tally, before, _) = run(&asked, &plan, HashSet::new(), &mut first);
-    assert!(tally.is_interrupted);
-    assert_eq!(before.len(), 5);
-    let done = before.iter().map(|record| record.trial).collect();
-    let (tally, after, _) = run(&asked, &plan, done, &mut Fake::default());
-    assert!(!tally.is_interrupted);
-    let all: Vec<Id> = before
-        .iter()
-        .chain(&after)
-        .map(|record| record.trial)
-        .collect();
-    let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
-    assert_eq!(all, planned);
+    let before = all(&asked(), &mut first);
+    assert!(before.tally.is_interrupted);
+    assert_eq!(before.records.len(), 5);
+    let done = before.records.iter().map(|record| record.trial).collect();
+    let after = run(&asked(), done, &mut Fake::default());
+    assert!(!after.tally.is_interrupted);
+    let records = before.records.iter().chain(&after.records);
+    let ids: Vec<Id> = records.map(|record| record.trial).collect();
+    assert_eq!(ids, planned(&after.plan));
 }
 
 #[test]
 fn a_record_that_cannot_be_kept_stops_the_sweep() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
-    let job = Job {
-        root: Path::new("."),
-        asked: &asked,
-        plan: &plan,
-        inputs: vec![None],
-        done: HashSet::new(),
-        cpus: 2,
-        settle: Duration::ZERO,
-    };
-    let mut modes = Modes::default();
-    let result = sweep::run(
-        &job,
-        &mut SweepContext {
-            trials: &mut [&mut fake],
-            frequency: &mut modes,
-            keep: &mut |_| anyhow::bail!("disk full"),
-            watch: &mut Nobody,
-            is_interrupted: &|| false,
-            sensors: &Sensors::of(&Host::default()),
-        },
-    );
+    let job = job(&asked, &plan, HashSet::new());
+    let (result, _) = run_job(&job, &mut fake, &mut |_| anyhow::bail!("disk full"));
     assert_eq!(result.unwrap_err().to_string(), "disk full");
     assert_eq!(fake.calls.len(), 1);
-    assert!(modes.is_left, "the host must get its frequency back");
 }
 
 #[test]
@@ -353,44 +313,16 @@ fn modes_change_once_a_round_and_label_their_trials() {
         modes: vec![Mode::Dynamic, Mode::Fixed],
         ..asked()
     };
-    let plan = plan_of(&asked);
-    let (_, records, modes) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
-    assert!(modes.len() <= 2 * asked.trials as usize, "{modes:?}");
-    for record in records {
-        let expected = if record.mode == Mode::Fixed {
-            FreqState::FixedVerified
-        } else {
-            FreqState::Dynamic
+    let ran = all(&asked, &mut Fake::default());
+    assert!(ran.modes.len() <= 2 * asked.trials as usize);
+    for record in ran.records {
+        let expected = match record.mode {
+            Mode::Fixed => FreqState::FixedVerified,
+            Mode::Dynamic => FreqState::Dynamic,
         };
         assert_eq!(record.freq_state, expected);
-        assert_eq!(
-            (record.ghz_before, record.ghz_after),
-            (Some(2.0), Some(2.5))
-        );
-    }
-}
-
-#[test]
-fn a_trial_is_asked_to_run_where_its_block_says_and_its_record_tells() {
-    let asked = SweepRequest {
-        placements: vec![Placement::Free, Placement::Pinned],
-        ..asked()
-    };
-    let plan = plan_of(&asked);
-    let mut fake = Fake::default();
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    let placed = |of: Placement| {
-        records
-            .iter()
-            .filter(|record| record.placement == of)
-            .count()
-    };
-    assert_eq!(
-        (placed(Placement::Free), placed(Placement::Pinned)),
-        (14, 14)
-    );
-    for (record, (_, _, request)) in records.iter().zip(&fake.calls) {
-        assert_eq!(record.placement, request.placement);
+        let clocks = (record.ghz_before, record.ghz_after);
+        assert_eq!(clocks, (Some(2.0), Some(2.5)));
     }
 }
 
@@ -404,11 +336,9 @@ fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
         instrument: Some(instrument),
         ..asked()
     };
-    let plan = plan_of(&asked);
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
-    let (counted, timed): (Vec<Record>, Vec<Record>) = records
-        .into_iter()
-        .partition(|record| record.branch == "packed-instrumented");
+    let records = all(&asked, &mut Fake::default()).records.into_iter();
+    let (counted, timed): (Vec<Record>, Vec<Record>) =
+        records.partition(|record| record.branch == "packed-instrumented");
     assert_eq!(counted.len(), 2 * 2);
     for record in counted {
         let events = record.events.unwrap();
@@ -416,9 +346,6 @@ fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
         assert!(record.iterations.is_empty() && record.warmup.is_empty());
         assert!(record.usage.is_none() && record.metrics.is_empty());
     }
-    assert!(
-        timed
-            .iter()
-            .all(|record| record.events.is_none() && record.iterations.len() == 3)
-    );
+    let has_times = |it: &Record| it.events.is_none() && it.iterations.len() == 3;
+    assert!(timed.iter().all(has_times));
 }

@@ -1,34 +1,47 @@
 //! Checks the programs and settings that decide the CPUs' clock.
 
+use std::collections::BTreeSet;
+
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::frequency::recipe;
-use crate::host::frequency::sysfs::{Policy, Tree};
-use crate::host::{CPUS, Host, show_cpus, start_of};
+use crate::host::frequency::sysfs::{GOVERNOR, Policy};
+use crate::host::{CPUS, Fact, Host, show_cpus, start_of};
 
-/// Services that write the files by which a frequency is fixed, and the name of each one's process.
-/// The kernel shows fifteen characters of a name.
-const FIGHTS: [(&str, &str); 8] = [
-    ("power-profiles-", "power-profiles-daemon"),
-    ("tuned", "tuned"),
-    ("thermald", "thermald"),
-    ("auto-cpufreq", "auto-cpufreq"),
-    ("tlp", "tlp"),
-    ("cpufreqd", "cpufreqd"),
-    ("gamemoded", "gamemoded"),
-    ("intel_lpmd", "intel_lpmd"),
+/// Services that write the files by which a frequency is fixed. The kernel shows fifteen characters
+/// of a process's name.
+const FIGHTS: [&str; 8] = [
+    "auto-cpufreq",
+    "cpufreqd",
+    "gamemoded",
+    "intel_lpmd",
+    "power-profiles-daemon",
+    "thermald",
+    "tlp",
+    "tuned",
 ];
 
 pub(super) fn check_setup(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     frequency(host, around, diagnosis);
     measured(around, diagnosis);
-    leftover(around, diagnosis);
+    match &around.fix_in_force {
+        Some(fix) => diagnosis.add(
+            Unfit,
+            "fix-left",
+            fix,
+            "the host does not have its original settings",
+            "cargo runner frequency restore",
+        ),
+        None => diagnosis.good("no fixed frequency was left behind"),
+    }
 }
 
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
-    let tree = Tree::at(&host.path(CPUS));
-    let used = tree.used_cpus();
-    let (policies, without) = (tree.policies_of(&used), tree.without_policy(&used));
+    let policies = host.used_policies();
+    // No file shows or sets the frequency of a CPU without a policy.
+    let is_without = |cpu: &usize| policies.iter().all(|policy| !policy.cpus.contains(cpu));
+    let without = host.used_cpus().into_iter().filter(is_without);
+    let without: Vec<usize> = without.collect();
     let is_of_all = policies.is_empty() || without.is_empty();
     if !is_of_all {
         let reason = format!(
@@ -36,18 +49,17 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
             start_of(&show_cpus(&without))
         );
         for what in ["frequency governor", "boost", "limits of the frequency"] {
-            diagnosis.known::<()>(what, Err(reason.clone()));
+            diagnosis.unknown(what, &reason);
         }
     }
-    // Policies of some CPUs do not show that all CPUs are in order.
-    let mut of_policies = Diagnosis::default();
-    governors(host, &policies, &mut of_policies);
-    boost(host, &policies, &mut of_policies);
-    cap(&tree, &policies, &mut of_policies);
+    let in_order = diagnosis.in_order.len();
+    governors(host, &policies, diagnosis);
+    boost(host, &policies, diagnosis);
+    cap(host, &policies, diagnosis);
     if !is_of_all {
-        of_policies.in_order.clear();
+        // Policies of some CPUs do not show that all CPUs are in order.
+        diagnosis.in_order.truncate(in_order);
     }
-    diagnosis.extend(of_policies);
     fights(host, &policies, diagnosis);
     heat(host, diagnosis);
     power(host, diagnosis);
@@ -56,88 +68,81 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
 fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     let reason = match &around.fixable {
         Ok(how) => return diagnosis.good(format!("the frequency can be fixed at {how}")),
-        Err(reason) => reason.clone(),
+        Err(reason) => reason,
     };
-    let has_driver = !Tree::at(&host.path(CPUS)).policies().is_empty();
-    let remedy = if has_driver {
-        "see `cargo runner frequency status`; if only the permission is missing, run as root or let sudo allow \
-         `cpufreq-set` (runner/README.md, CPU frequency)"
+    let remedy = if !host.policies().is_empty() {
+        "if only the permission is missing, run as root or let sudo allow `cpufreq-set` (runner/README.md, CPU \
+         frequency)"
     } else if host.is_virtual() == Ok(true) {
-        "measure on bare metal, not in a virtual machine: `cargo runner sweep --mode fixed`. On this host, \
-         compare branches only at equal thread counts (`--mode dynamic`)"
-    } else if host.read("proc/cpuinfo").is_ok() && host.cpu_field("flags").is_err() {
-        "load the frequency driver of this processor, if Linux has one"
+        "measure on bare metal; on this host, compare branches only at equal thread counts"
     } else {
-        "load the CPU's frequency driver (`modprobe acpi-cpufreq`; intel_pstate and amd_pstate are chosen on \
-         the kernel's command line and in the firmware's setup)"
+        "load the processor's frequency driver, if Linux has one (`modprobe acpi-cpufreq`, or intel_pstate and \
+         amd_pstate on the kernel's command line)"
     };
     let why = "mode `fixed` is not possible: the clock may change between trials and with the number of busy \
-               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` if there is a \
-               driver";
+               CPUs. Trials are labelled `uncontrolled`, or `dynamic` if there is a driver";
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
 
+/// The contents of files with their paths; unknown if one file cannot be read.
+fn all<T>(
+    files: impl IntoIterator<Item = String>,
+    read: impl Fn(&str) -> Fact<T>,
+) -> Fact<Vec<(T, String)>> {
+    let contents = files.into_iter().map(|file| Ok((read(&file)?, file)));
+    contents.collect()
+}
+
 fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let mut others = Vec::new();
-    let mut is_known = !policies.is_empty();
-    for policy in policies {
-        let file = format!("{CPUS}/{}", policy.file("scaling_governor"));
-        match diagnosis.known("frequency governor", host.read(&file)) {
-            Some(governor) if governor != "performance" => others.push((file, governor)),
-            governor => is_known &= governor.is_some(),
-        }
-    }
-    if let Some((file, governor)) = others.first() {
+    let files = policies.iter().map(|policy| policy.file(GOVERNOR));
+    let governors = all(files, |file| host.read(file));
+    let Some(mut others) = diagnosis.known("frequency governor", governors) else {
+        return;
+    };
+    others.retain(|(governor, _)| governor != "performance");
+    if let Some((governor, file)) = others.first() {
         diagnosis.add(
             Warning,
             "governor",
             format!("/{file} = {governor} ({} of {} policies)", others.len(), policies.len()),
-            "in mode `dynamic` the clock rises some time after work begins, and trials measure \
-             that time, too. A design that sleeps more is slowed down twice",
-            "sudo cpupower frequency-set -g performance, or measure with `--mode fixed`, which sets it and \
-             restores it afterwards",
+            "in mode `dynamic` the clock rises some time after work begins, so designs that sleep more are \
+             slower",
+            "sudo cpupower frequency-set -g performance, or `--mode fixed`, which sets it and restores it",
         );
-    } else if is_known {
+    } else if !policies.is_empty() {
         diagnosis.good("the governor is `performance`");
     }
 }
 
 fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
+    let of_host = ["cpufreq/boost", "intel_pstate/no_turbo"].map(|it| format!("{CPUS}/{it}"));
     let of_policies = policies.iter().map(|policy| policy.file("boost"));
-    let of_host = ["cpufreq/boost", "intel_pstate/no_turbo"].map(str::to_owned);
-    let (mut is_known, mut is_unclear) = (false, false);
-    for file in of_host.into_iter().chain(of_policies) {
-        let off = if file.ends_with("no_turbo") { "1" } else { "0" };
-        let file = format!("{CPUS}/{file}");
-        if host.is_there(&file) == Ok(false) {
-            continue; // no host has all of them
-        }
-        let Some(is_one) = diagnosis.known("boost", host.flag(&file)) else {
-            is_unclear = true;
-            continue;
-        };
-        if is_one == (off == "0") {
-            return diagnosis.add(
-                Warning,
-                "boost",
-                format!("/{file} = {}", u8::from(is_one)),
-                "the clock is higher when few CPUs are busy, so in mode `dynamic` every speed-up curve bends for a \
-                 reason that is not the scheduler",
-                format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
-            );
-        }
-        is_known = true;
-    }
-    if is_known && !is_unclear {
-        diagnosis.good("boost is off");
-    } else if !is_unclear {
+    let mut files: Vec<String> = of_host.into_iter().chain(of_policies).collect();
+    files.retain(|file| host.is_there(file) != Ok(false));
+    if files.is_empty() {
         let reason = format!("no file below /{CPUS} says whether it is allowed");
-        diagnosis.known::<()>("boost", Err(reason));
+        return diagnosis.unknown("boost", &reason);
     }
+    let Some(switches) = diagnosis.known("boost", all(files, |file| host.flag(file))) else {
+        return;
+    };
+    let mut switches = switches.into_iter();
+    let allows = |(is_one, file): &(bool, String)| *is_one != file.ends_with("no_turbo");
+    let Some((is_one, file)) = switches.find(allows) else {
+        return diagnosis.good("boost is off");
+    };
+    let (on, off) = (u8::from(is_one), u8::from(!is_one));
+    diagnosis.add(
+        Warning,
+        "boost",
+        format!("/{file} = {on}"),
+        "in mode `dynamic` the clock is higher when few CPUs are busy, which bends every speed-up curve",
+        format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
+    );
 }
 
-fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let Some(cap) = diagnosis.known("limits of the frequency", recipe::cap(tree, policies)) else {
+fn cap(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
+    let Some(cap) = diagnosis.known("limits of the frequency", recipe::cap(host, policies)) else {
         return;
     };
     match cap {
@@ -145,10 +150,9 @@ fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
             Warning,
             "frequency-cap",
             seen,
-            "in mode `dynamic` the CPUs run slower than they could, but memory does not: times are those of \
-             a different machine",
-            "end the program that set the limit (a power profile, TLP, `cpupower frequency-set -u`, the firmware), or \
-             measure with `--mode fixed`, which sets another limit if that is permitted",
+            "in mode `dynamic` the CPUs run slower than they could, but memory does not",
+            "end the program that set the limit (a power profile, TLP, the firmware), or measure with `--mode \
+             fixed`",
         ),
         None if !policies.is_empty() => {
             diagnosis.good("no limit keeps the CPUs below the frequency that they can hold without boost");
@@ -164,95 +168,60 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Warning,
             "clock",
             "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %",
-            "trials will have no measured clock: CPUs change their clock, or other programs take them, within a \
-             millisecond",
-            "end other programs (`top`), then `cargo runner frequency status`",
+            "CPUs change their clock, or other programs take them; trials will have no measured clock",
+            "end other programs (`top`), then run the doctor again",
         ),
-        None => {
-            let reason = "it is measured on the running system only".to_owned();
-            diagnosis.known::<()>("the clock", Err(reason));
-        }
-    }
-}
-
-fn leftover(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    match &around.fix_in_force {
-        Some(fix) => diagnosis.add(
-            Unfit,
-            "fix-left",
-            fix.clone(),
-            "the host does not have its original settings: a fixed frequency was never restored",
-            "cargo runner frequency restore",
-        ),
-        None => diagnosis.good("no fixed frequency was left behind"),
+        None => diagnosis.unknown("the clock", "it is measured on the running system only"),
     }
 }
 
 fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let mut found = Vec::new();
+    let (mut seen, mut services) = (Vec::new(), BTreeSet::new());
     let processes = diagnosis.known("which services run", host.processes());
-    let is_known = processes.is_some();
-    for (process, name) in processes.unwrap_or_default() {
-        if let Some((_, service)) = FIGHTS.iter().find(|(shown, _)| *shown == name) {
-            found.push((format!("process {process} is `{name}`"), *service));
+    for (process, name) in processes.iter().flatten() {
+        if let Some(service) = FIGHTS.iter().find(|it| it.get(..15).unwrap_or(it) == name) {
+            seen.push(format!("process {process} is `{name}`"));
+            services.insert(*service);
         }
     }
     // TLP has no process: it sets everything once, and again when the power supply changes.
     if host.path("run/tlp").is_dir() {
-        found.push(("/run/tlp is there".to_owned(), "tlp"));
+        seen.push("/run/tlp is there".to_owned());
+        services.insert("tlp");
     }
-    let (seen, mut services): (Vec<String>, Vec<&str>) = found.into_iter().unzip();
-    services.sort_unstable();
-    services.dedup();
     if services.is_empty() {
-        if is_known {
+        if processes.is_some() {
             diagnosis.good("no service is known to change the clock");
         }
         return;
     }
+    let services: Vec<&str> = services.into_iter().collect();
     diagnosis.add(
         if policies.is_empty() { Note } else { Warning },
         "clock-service",
         seen.join("; "),
-        "it changes governor, limits or boost by itself; trials of mode `fixed` with such a change become \
-         `fixed-failed`, and in mode `dynamic` the clock drifts",
+        "it changes governor, limits or boost by itself; trials of mode `fixed` then become `fixed-failed`",
         format!("sudo systemctl stop {}", services.join(" ")),
     );
 }
 
 fn heat(host: &Host, diagnosis: &mut Diagnosis) {
-    let files = host.throttle_counts();
-    let what = "whether heat slows the CPUs down";
-    if files.is_empty() {
-        let reason = format!("/{CPUS}/cpu*/thermal_throttle is not there");
-        diagnosis.known::<()>(what, Err(reason));
+    let counts = host.throttle_counts();
+    let counts = counts.and_then(|files| all(files, |file| host.number(file)));
+    let Some(counts) = diagnosis.known("whether heat slows the CPUs down", counts) else {
         return;
-    }
-    let of_all = host.without_throttle_counts().and_then(|without| {
-        let missing = |cpu| format!("/{CPUS}/cpu{cpu}/thermal_throttle is not there");
-        without.first().map_or(Ok(()), |cpu| Err(missing(cpu)))
-    });
-    let mut is_known = diagnosis.known(what, of_all).is_some();
-    for file in files {
-        match diagnosis.known(what, host.number(&file)) {
-            Some(0) => {}
-            Some(count) => {
-                return diagnosis.add(
-                    Warning,
-                    "heat",
-                    format!("/{file} = {count}"),
-                    "heat has slowed CPUs down since the system started; then late trials run at another clock \
-                     than early ones",
-                    "better cooling, or a lower frequency; `throttles` in trials.jsonl shows the trials in which \
-                     it happened",
-                );
-            }
-            None => is_known = false,
-        }
-    }
-    if is_known {
-        diagnosis.good("heat has not slowed the CPUs down since the system started");
-    }
+    };
+    let Some((count, file)) = counts.iter().find(|(count, _)| *count > 0) else {
+        return diagnosis.good("heat has not slowed the CPUs down since the system started");
+    };
+    diagnosis.add(
+        Warning,
+        "heat",
+        format!("/{file} = {count}"),
+        "heat has slowed CPUs down since the system started, so late trials may run at another clock than \
+         early ones",
+        "better cooling, or a lower frequency; `throttles` in trials.jsonl shows the affected trials",
+    );
 }
 
 fn power(host: &Host, diagnosis: &mut Diagnosis) {
@@ -261,7 +230,7 @@ fn power(host: &Host, diagnosis: &mut Diagnosis) {
             Unfit,
             "battery",
             "/sys/class/power_supply says that the machine runs from its battery",
-            "firmware lowers clocks to save power, and lowers them further as the battery empties",
+            "firmware lowers clocks to save power",
             "plug the power supply in",
         ),
         Some(false) => diagnosis.good("the machine does not run from a battery"),

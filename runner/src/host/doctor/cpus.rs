@@ -3,16 +3,14 @@
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};
 use crate::host::frequency::kinds;
-use crate::host::frequency::sysfs::Tree;
-use crate::host::{CPUS, Host, kernel_options, show_cpus, start_of};
+use crate::host::{CPUS, Host, cpu_list, kernel_options, show_cpus};
 use crate::text::words::count;
 
 /// With fewer CPUs, a sweep shows that the tool works, but little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// Above this share of ticks with both threads on one CPU, the kernel stacks threads. From this
-/// gain on, the doctor recommends pinning: if all CPUs are busy, sharing one may be the best
-/// choice. Both values are guesses.
+/// The doctor recommends pinning if more than this share of ticks had both threads on one CPU, and
+/// pinned ticks were this much faster. A guess.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 
@@ -39,13 +37,11 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Warning,
         "few-cpus",
         format!("{seen}, by affinity and quota"),
-        "higher thread counts are oversubscribed: they are labelled, drawn separately, and show how threads share \
-         a CPU, not how a pool scales",
+        "higher thread counts are oversubscribed: they show how threads share a CPU, not how a pool scales",
         format!("use a machine with more CPUs; on this one, `--threads 1..={cpus}`"),
     );
 }
 
-/// The label of the unknown fact if nothing shows which CPUs the scheduler gives to the runner.
 const ALLOWED: &str = "the CPUs that may be used";
 
 fn allowed(host: &Host, diagnosis: &mut Diagnosis) -> Option<Vec<usize>> {
@@ -60,10 +56,8 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         pinned_us,
     }) = around.stacking
     else {
-        let reason =
-            "they are measured on the running system only, with two CPUs or more".to_owned();
-        diagnosis.known::<()>("stacked wake-ups", Err(reason));
-        return;
+        let reason = "they are measured on the running system only, with two CPUs or more";
+        return diagnosis.unknown("stacked wake-ups", reason);
     };
     let share = f64::from(stacked) / f64::from(ticks);
     let seen = format!(
@@ -77,51 +71,42 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         Warning,
         "stacked-wake-ups",
         seen,
-        "the kernel puts a woken worker on the CPU of a running one, and leaves another \
-         CPU idle. Loads that sleep between their ticks then measure the kernel's choice, and \
-         gain little from more threads",
-        "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see its \
-         effect",
+        "the kernel puts a woken worker on the CPU of a running one, and leaves another CPU idle. Loads that \
+         sleep between their ticks then gain little from more threads",
+        "`--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see its effect",
     );
 }
 
 pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
     match around.has_membarrier {
-        Some(true) => {
-            return diagnosis.good("a process can fence for all its threads (membarrier)");
-        }
-        Some(false) => {}
-        None => {
-            let reason = "files do not show it, and the running system is another host".to_owned();
-            diagnosis.known::<()>("membarrier", Err(reason));
-            return;
-        }
+        Some(true) => diagnosis.good("a process can fence for all its threads (membarrier)"),
+        Some(false) => diagnosis.add(
+            Warning,
+            "no-membarrier",
+            "the kernel does not offer the system call membarrier, or a sandbox refuses it",
+            "branches with `demand`, among them `champion`, execute a full fence in each push and pop",
+            "Linux from 4.14 on; in a container, a seccomp profile that allows membarrier",
+        ),
+        None => diagnosis.unknown(
+            "membarrier",
+            "files do not show it, and the running system is another host",
+        ),
     }
-    diagnosis.add(
-        Warning,
-        "no-membarrier",
-        "the kernel does not offer the system call membarrier, or a sandbox refuses it",
-        "branches with `demand`, among them `champion`, execute a full fence in each push and pop, \
-         and gain less than elsewhere",
-        "Linux from 4.14 on; in a container, a seccomp profile that allows membarrier",
-    );
 }
 
 fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(sign) = diagnosis.known("a hypervisor beneath", host.hypervisor()) else {
-        return;
-    };
-    let Some(seen) = sign else {
-        return diagnosis.good("no hypervisor beneath");
-    };
-    diagnosis.add(
-        Warning,
-        "virtual-machine",
-        seen,
-        "the hypervisor decides when and at what clock a CPU runs, on which core, and beside which others. \
-         Waking a sleeping CPU costs a VM exit, unlike on bare metal",
-        "repeat on bare metal what you want to assert about it; on this host, trust only changes above the noise floor",
-    );
+    match diagnosis.known("a hypervisor beneath", host.hypervisor()) {
+        None => {}
+        Some(None) => diagnosis.good("no hypervisor beneath"),
+        Some(Some(seen)) => diagnosis.add(
+            Warning,
+            "virtual-machine",
+            seen,
+            "the hypervisor decides when, where and at what clock a CPU runs. Waking a sleeping CPU costs a VM \
+             exit",
+            "repeat on bare metal what you want to assert about bare metal",
+        ),
+    }
 }
 
 fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
@@ -129,32 +114,26 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(active) = diagnosis.known("CPUs that share a core", host.flag(&file)) else {
         return;
     };
-    let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
-    // Kernels that cannot switch siblings off show 0 even if there are siblings.
-    let shares = cpus
-        .as_ref()
-        .is_some_and(|(cpus, cores)| *cores < cpus.len());
-    if !active && !shares {
+    let (mut shares, mut shown) = (active, String::new());
+    if let (Ok(cpus), Ok(cores)) = (host.allowed_cpus(), host.cores()) {
+        // Kernels that cannot switch siblings off show 0 even if there are siblings.
+        shares |= cores < cpus.len();
+        let (cpus, cores) = (
+            count(cpus.len(), "CPU", "CPUs"),
+            count(cores, "core", "cores"),
+        );
+        shown = format!(" ({cpus} that may be used, on {cores})");
+    }
+    if !shares {
         return diagnosis.good("no two CPUs share a core, as far as the kernel knows");
     }
-    let cpus = cpus.map_or(String::new(), |(cpus, cores)| {
-        let cpus = count(cpus.len(), "CPU", "CPUs");
-        format!(
-            " ({cpus} that may be used, on {})",
-            count(cores, "core", "cores")
-        )
-    });
+    let off = format!("echo off | sudo tee /{CPUS}/smt/control, or ");
     diagnosis.add(
         Warning,
         "smt",
-        format!("/{file} = {}{cpus}", u8::from(active)),
-        "two threads may share a core although another is free, and a searching thread slows its \
-         sibling. Beyond the number of cores, curves also show that sharing",
-        if active {
-            format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`")
-        } else {
-            "`--threads 1..=cores`".to_owned()
-        },
+        format!("/{file} = {}{shown}", u8::from(active)),
+        "two threads may share a core although another is free, and a searching thread slows its sibling",
+        if active { off } else { String::new() } + "`--threads 1..=cores`",
     );
 }
 
@@ -162,7 +141,7 @@ fn strengths(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(allowed) = allowed(host, diagnosis) else {
         return;
     };
-    let kinds = kinds::of(&Tree::at(&host.path(CPUS)), &allowed);
+    let kinds = kinds::of(host, &allowed);
     let Some(kinds) = diagnosis.known("whether the CPUs are equally strong", kinds) else {
         return;
     };
@@ -192,38 +171,27 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(quota) = quotas.first() else {
         return diagnosis.good("no CPU quota that this process can see");
     };
-    let throttled = diagnosis.known(
-        "how often the quota was used up",
-        host.throttled(&quota.counts),
-    );
-    let so_far = throttled.map_or(String::new(), |throttled| {
-        let periods = usize::try_from(throttled.periods).unwrap_or(usize::MAX);
-        format!(
-            "; used up in {} so far",
-            count(periods, "period", "periods")
-        )
+    let throttled = host.throttled(&quota.counts);
+    let throttled = diagnosis.known("how often the quota was used up", throttled);
+    let so_far = throttled.map_or(String::new(), |it| {
+        format!("; used up in {} periods so far", it.periods)
     });
     let cpus = allowed(host, diagnosis).map(|cpus| cpus.len());
-    let severity = if cpus.is_none_or(|cpus| quota.cpus < cpus as f64) {
-        Unfit
-    } else {
-        Note
-    };
+    let is_tight = cpus.is_none_or(|cpus| quota.cpus < cpus as f64);
     let cpus = cpus.map_or_else(
         || "an unknown number of CPUs".to_owned(),
         |cpus| count(cpus, "CPU", "CPUs"),
     );
     diagnosis.add(
-        severity,
+        if is_tight { Unfit } else { Note },
         "quota",
         format!(
             "/{} = {} ({:.2} CPUs' time for {cpus}){so_far}",
             quota.file, quota.printed, quota.cpus
         ),
-        "once it is used up, all threads stop for the rest of a period, commonly 100 ms. \
-         Times then measure the quota, and a spinning design looks slower than it is",
-        "run without it: `docker run` without --cpus, a pod without a CPU limit, or \
-         `systemctl set-property UNIT CPUQuota=`",
+        "once it is used up, all threads stop for the rest of a period, commonly 100 ms, so times measure the \
+         quota",
+        "run without it: no `--cpus` of docker, no CPU limit of the pod, `systemctl set-property UNIT CPUQuota=`",
     );
 }
 
@@ -259,44 +227,35 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(allowed) = allowed(host, diagnosis) else {
         return;
     };
-    let mut used = isolated.clone().unwrap_or_default();
-    used.retain(|cpu| allowed.contains(cpu));
-    let seen = if let Some(Some(group)) = &group {
-        format!("{group}, and the runner is in this control group")
-    } else if used.is_empty() {
-        if isolated.is_some() && group.is_some() {
-            diagnosis.good(
+    let used = isolated.iter().flatten();
+    let used = used.filter(|cpu| allowed.contains(cpu)).count();
+    let seen = match (group, isolated) {
+        (Some(Some(group)), _) => format!("{group}, and the runner is in this control group"),
+        (_, Some(all)) if used > 0 => {
+            let all = show_cpus(&all);
+            format!("/{file} = {all}, and {used} of these CPUs are among the usable ones")
+        }
+        (Some(None), Some(_)) => {
+            return diagnosis.good(
                 "the scheduler balances threads over the CPUs, as far as this process can see",
             );
         }
-        return;
-    } else {
-        let all = show_cpus(&isolated.unwrap_or_default());
-        format!(
-            "/{file} = {all}, and {} of these CPUs are among the usable ones",
-            used.len()
-        )
+        _ => return,
     };
     diagnosis.add(
         Unfit,
         "isolated",
         seen,
-        "the kernel does not spread threads over isolated CPUs: all threads of a pool stay on the CPU where \
-         they started",
-        "start the runner on other CPUs (`taskset`), or isolate them by a cpuset partition of type `root`, \
-         which balances, instead of `isolcpus=` or type `isolated`",
+        "the kernel does not spread threads over isolated CPUs: a pool's threads stay on one CPU",
+        "start the runner on other CPUs (`taskset`), or use a cpuset partition of type `root`, which balances",
     );
 }
 
 fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let folder = "sys/devices/system/node";
     let file = format!("{folder}/online");
-    let nodes = host.cpus_in(&file).and_then(|nodes| {
-        if nodes.is_empty() {
-            return Err(format!("/{file} names none"));
-        }
-        Ok(nodes)
-    });
+    let some = |text: &str| cpu_list(text).filter(|nodes| !nodes.is_empty());
+    let nodes = host.parsed(&file, "a list of memory nodes", some);
     let Some(all) = diagnosis.known("memory nodes", nodes) else {
         return;
     };
@@ -308,7 +267,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    // Takes a node whose CPUs this process may use, if that is known: `numactl` refuses others.
+    // `numactl` refuses a node whose CPUs this process may not use.
     let allowed = host.allowed_cpus().unwrap_or_default();
     let has_allowed = |node: &&usize| {
         let cpus = host.cpus_in(&format!("{folder}/node{node}/cpulist"));
@@ -323,8 +282,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
         if balancing == "0" { Note } else { Warning },
         "memory-nodes",
         format!("/sys/devices/system/node/online: {nodes} nodes; /{file} = {balancing}"),
-        "a stolen job may find its data on another node, and the kernel may move pages between nodes during a \
-         trial",
+        "a stolen job may find its data on another node, and the kernel may move pages during a trial",
         format!("echo 0 | sudo tee /{file}; for one node: numactl --cpunodebind={node} --membind={node} cargo runner …"),
     );
 }
@@ -332,19 +290,19 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
 fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     addresses(host, diagnosis);
     let file = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let source = host.read(file).and_then(|source| match &*source {
+    let what = "a clock source that the doctor knows";
+    let source = host.parsed(file, what, |source| match source {
         "tsc"
         | "kvm-clock"
         | "hyperv_clocksource_tsc_page"
         | "arch_sys_counter"
         | "riscv_clocksource"
         | "timebase"
-        | "tod" => Ok(None),
-        "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => Ok(Some(source)),
-        "" => Err(format!("/{file} is empty")),
-        _ => Err(format!(
-            "/{file} = {source}, which the doctor does not know"
-        )),
+        | "tod" => Some(None),
+        "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => {
+            Some(Some(source.to_owned()))
+        }
+        _ => None,
     });
     match diagnosis.known("cost of reading the time", source) {
         Some(None) => diagnosis.good("the time is read without a system call"),
@@ -366,7 +324,6 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
 /// The kernel may choose random addresses in general, but not for this process and its children:
 /// debuggers and `setarch -R` request that.
 fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
-    /// `ADDR_NO_RANDOMIZE` of the system call `personality`.
     const NOT_RANDOM: u32 = 0x0004_0000;
     const WHAT: &str = "whether addresses are random";
     let (of_all, own) = (
@@ -377,23 +334,20 @@ fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
         return;
     };
     let (seen, remedy) = if value == 2 {
-        let personality = host.read(own).and_then(|text| {
-            let bits = u32::from_str_radix(&text, 16);
-            let text = start_of(&text);
-            bits.map_err(|_| format!("/{own} says `{text}`, which is not a personality"))
-        });
-        let Some(bits) = diagnosis.known(WHAT, personality) else {
-            return;
-        };
-        if bits & NOT_RANDOM == 0 {
-            return diagnosis.good("addresses are random, so trials average over them");
-        }
-        (
-            format!(
-                "/{own} = {bits:08x}: the program that started the runner turned random addresses off"
+        let bits = |text: &str| u32::from_str_radix(text, 16).ok();
+        let personality = host.parsed(own, "a personality", bits);
+        match diagnosis.known(WHAT, personality) {
+            None => return,
+            Some(bits) if bits & NOT_RANDOM == 0 => {
+                return diagnosis.good("addresses are random, so trials average over them");
+            }
+            Some(bits) => (
+                format!(
+                    "/{own} = {bits:08x}: the program that started the runner turned random addresses off"
+                ),
+                "start the runner without `setarch -R`, and not in a debugger".to_owned(),
             ),
-            "start the runner without `setarch -R`, and not in a debugger".to_owned(),
-        )
+        }
     } else {
         let remedy = format!("echo 2 | sudo tee /{of_all}");
         (format!("/{of_all} = {value}"), remedy)
@@ -423,28 +377,29 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
             "/proc/cmdline: options that the doctor does not know from mainline Linux: {}",
             foreign.join(" ")
         ),
-        "the kernel may have its own policy for when and where a woken thread runs. Results on \
-         sleeping and waking may hold on such kernels only",
-        "repeat on a mainline kernel what you want to assert about Linux; host.json keeps these options",
+        "the kernel may have its own policy for woken threads, so results on sleeping may hold on such kernels \
+         only",
+        "repeat on a mainline kernel what you want to assert about Linux",
     );
 }
 
 /// Settings that are a choice: none is wrong, but they make the results of two hosts differ.
 fn facts(host: &Host, diagnosis: &mut Diagnosis) {
-    let read = |file: &str| Some(format!("/{file} = {}", host.read(file).ok()?));
     let weaknesses = format!("{CPUS}/vulnerabilities");
-    let mitigated = host.names_in(&weaknesses).into_iter().filter(|name| {
+    let mut mitigated = host.names_in(&weaknesses);
+    mitigated.retain(|name| {
         let text = host.read(&format!("{weaknesses}/{name}"));
         text.is_ok_and(|text| text.starts_with("Mitigation"))
     });
-    let mitigated: Vec<String> = mitigated.collect();
-    let mut seen: Vec<String> = [
-        read("sys/kernel/mm/transparent_hugepage/enabled"),
-        read("proc/self/timerslack_ns"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let files = [
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "proc/self/timerslack_ns",
+    ];
+    let seen = files.iter().filter_map(|file| {
+        let text = host.read(file).ok()?;
+        Some(format!("/{file} = {text}"))
+    });
+    let mut seen: Vec<String> = seen.collect();
     if !mitigated.is_empty() {
         seen.push(format!("/{weaknesses}: mitigated {}", mitigated.join(", ")));
     }
@@ -455,8 +410,8 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         Note,
         "settings",
         seen.join("; "),
-        "huge pages change the cost of memory. Timer slack delays wake-ups with a time limit. \
-         Mitigations raise the cost of system calls, and so of sleeping and waking",
-        "nothing to do; compare only hosts on which they are alike (host.json has them)",
+        "huge pages change the cost of memory, timer slack delays wake-ups with a time limit, and mitigations \
+         raise the cost of system calls",
+        "compare only hosts on which they are alike (host.json has them)",
     );
 }

@@ -1,5 +1,4 @@
-//! The doctor's diagnosis: its findings, the checks that found everything in order, and their
-//! output for people, 80 columns wide.
+//! The doctor's diagnosis, and its output for people, 80 columns wide.
 
 use std::fmt;
 
@@ -13,11 +12,10 @@ use crate::text::words::count;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As the host is now, a sweep cannot run, no frequency can be held, or differences between
-    /// branches would not show in the times. The doctor then ends with exit code 4.
+    /// A sweep cannot run, no frequency can be held, or differences between branches would not show
+    /// in the times.
     Unfit,
-    /// Times can be used, but their intervals are wider or their curves bent for a reason outside
-    /// the scheduler.
+    /// Intervals are wider, or curves bent, for a reason outside the scheduler.
     Warning,
     /// Readers of the results should know it.
     Note,
@@ -39,12 +37,11 @@ pub struct Finding {
     pub remedy: String,
 }
 
-/// All findings, the worst first; the facts that could not be read; and the checks that found
-/// everything in order.
+/// The result of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// The faults of the host.
+    /// The worst first.
     pub findings: Vec<Finding>,
     /// The unknown facts with the reasons, one clause each. Diagnoses from before 2026-12 have
     /// none.
@@ -61,12 +58,6 @@ impl Diagnosis {
         self.findings
             .iter()
             .all(|finding| finding.severity != Severity::Unfit)
-    }
-
-    /// The finding with this name, if there is one.
-    #[must_use]
-    pub fn find(&self, id: &str) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.id == id)
     }
 
     pub(super) fn add(
@@ -87,29 +78,17 @@ impl Diagnosis {
         });
     }
 
-    /// Returns the fact. A fact that could not be read is listed as unknown. A check that gets
-    /// `None` must not add anything, above all not that something is in order.
-    pub(super) fn known<T>(&mut self, what: &str, fact: Fact<T>) -> Option<T> {
-        let reason = match fact {
-            Ok(fact) => return Some(fact),
-            Err(reason) => reason,
-        };
+    pub(super) fn unknown(&mut self, what: &str, reason: &str) {
         let clause = format!("{what}: {reason}");
         if !self.unknown.contains(&clause) {
             self.unknown.push(clause);
         }
-        None
     }
 
-    /// Adds everything from another diagnosis.
-    pub(super) fn extend(&mut self, other: Self) {
-        self.findings.extend(other.findings);
-        for clause in other.unknown {
-            if !self.unknown.contains(&clause) {
-                self.unknown.push(clause);
-            }
-        }
-        self.in_order.extend(other.in_order);
+    /// Returns the fact, or lists it as unknown. A check that gets `None` must not say that
+    /// something is in order.
+    pub(super) fn known<T>(&mut self, what: &str, fact: Fact<T>) -> Option<T> {
+        fact.map_err(|reason| self.unknown(what, &reason)).ok()
     }
 
     pub(super) fn good(&mut self, clause: impl Into<String>) {
@@ -129,44 +108,32 @@ impl fmt::Display for Severity {
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let findings: Vec<(String, &Finding)> = self
-            .findings
-            .iter()
-            .map(|it| (it.severity.to_string(), it))
-            .collect();
-        let findings = findings.iter().flat_map(|(severity, it)| {
-            let Finding {
-                id,
-                seen,
-                why,
-                remedy,
-                ..
-            } = it;
-            [
-                (severity.as_str(), id.as_str()),
-                ("seen", seen),
-                ("matters", why),
-                ("remedy", remedy),
+        let mut rows: Vec<(String, &str)> = Vec::new();
+        for it in &self.findings {
+            rows.push((it.severity.to_string(), &it.id));
+            for (label, text) in [
+                ("seen", &*it.seen),
+                ("matters", &it.why),
+                ("remedy", &it.remedy),
                 ("", ""),
-            ]
-        });
-        let group = |label, clauses| {
-            let labels = std::iter::once(label).chain(std::iter::repeat(""));
-            let clauses: &[String] = clauses;
-            labels.zip(clauses.iter().map(String::as_str))
-        };
-        let unknown = group("unknown", &self.unknown);
-        let gap = unknown.clone().take(1).map(|_| ("", ""));
-        let rows = findings.chain(unknown).chain(gap);
-        let rows = rows.chain(group("in order", &self.in_order));
+            ] {
+                rows.push((label.to_owned(), text));
+            }
+        }
+        for (label, clauses) in [("unknown", &self.unknown), ("in order", &self.in_order)] {
+            if label == "in order" && !self.unknown.is_empty() {
+                rows.push(Default::default());
+            }
+            for (number, clause) in clauses.iter().enumerate() {
+                let label = if number == 0 { label } else { "" };
+                rows.push((label.to_owned(), clause));
+            }
+        }
+        let rows = rows.iter().map(|(label, text)| (&**label, *text));
         f.write_str(&labelled(rows, [10, PAGE], ""))?;
         let these = |severity, one: &str| {
-            let number = self
-                .findings
-                .iter()
-                .filter(|it| it.severity == severity)
-                .count();
-            count(number, one, &format!("{one}s"))
+            let these = self.findings.iter().filter(|it| it.severity == severity);
+            count(these.count(), one, &format!("{one}s"))
         };
         let warnings = these(Severity::Warning, "warning");
         writeln!(f)?;

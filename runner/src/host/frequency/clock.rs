@@ -1,9 +1,6 @@
 //! Measures the frequency at which CPUs really run, by the time of a chain of instructions. Each
-//! needs the result of the one before, so the CPU cannot run two at once.
-//!
-//! A requested frequency is not the clock: firmware, heat and a hypervisor change it. A CPU may
-//! shorten one kind of chain, so there are two, of additions and of multiplications, which must
-//! agree.
+//! instruction needs the result of the one before, so the CPU cannot run two at once. A CPU may
+//! shorten one kind of chain, so a chain of additions and one of multiplications must agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -15,12 +12,12 @@ use crate::affinity::pin_to;
 /// the requested frequency. `runner/README.md` names it.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement. The fastest counts, because interrupts and other
-/// programs only slow a window down. A guess that makes a measurement take some 3 ms at 3 GHz.
+/// Windows of each chain in a measurement, of which the fastest counts: interrupts and other programs
+/// only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is repeated if the chains do not agree. They disagree if a CPU changes
-/// its clock, or another program takes cycles from it. A guess.
+/// How often a measurement is repeated while the chains disagree: a CPU changes its clock, or another
+/// program takes cycles from it. A guess.
 const ATTEMPTS: usize = 3;
 
 /// The clock that several CPUs delivered at the same time.
@@ -35,7 +32,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether every CPU runs at `khz`.
     pub(crate) fn is_at(&self, khz: u64) -> bool {
         let ghz = khz as f64 / 1e6;
         [self.slowest_ghz, self.fastest_ghz]
@@ -103,7 +99,6 @@ fn timed(chain: fn() -> Option<()>) -> Option<Duration> {
     Some(start.elapsed())
 }
 
-/// The clock in GHz, if both chains give the same.
 fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
     let ns = |time: Duration| time.as_secs_f64() * 1e9;
     let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
@@ -123,8 +118,7 @@ fn agrees(seen: f64, expected: f64) -> bool {
 mod chains {
     use std::ops::RangeInclusive;
 
-    /// Length of a chain of additions: about 0.1 ms at 3 GHz, compared with which reading the clock
-    /// takes no time.
+    /// About 0.1 ms at 3 GHz, compared with which reading the time takes nothing.
     pub(super) const ADDS: u32 = UNROLLED * ADD_ROUNDS;
     pub(super) const MULTIPLIES: u32 = UNROLLED * MULTIPLY_ROUNDS;
     const UNROLLED: u32 = 64;
@@ -139,8 +133,7 @@ mod chains {
         3..=3
     };
 
-    /// Returns a function that runs a chain of one instruction; `None` if there is none for this
-    /// architecture.
+    /// Runs a chain of one instruction; `None` if this architecture has none.
     macro_rules! chain {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
@@ -186,7 +179,6 @@ mod tests {
     use super::*;
     use crate::affinity::allowed_cpus;
 
-    /// How long the chains take at `ghz` if a multiplication takes `cycles`.
     fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {
         let time = |operations: u32, cycles: f64| {
             Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9)
@@ -195,23 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn chains_that_agree_give_the_clock() {
-        let (adds, multiplies) = times(2.5, 3.0);
-        let ghz = judge(adds, multiplies).unwrap();
-        assert!((ghz - 2.5).abs() < 1e-3, "{ghz}");
-        let (adds, multiplies) = times(2.5, 3.05);
-        assert!(judge(adds, multiplies).is_some());
-    }
-
-    #[test]
-    fn chains_that_differ_by_more_than_the_tolerance_give_none() {
-        for cycles in [2.9, 3.1] {
+    fn chains_give_a_clock_only_if_they_agree_within_the_tolerance() {
+        for (cycles, is_known) in [(3.0, true), (3.05, true), (2.9, false), (3.1, false)] {
             let (adds, multiplies) = times(2.5, cycles);
-            assert_eq!(judge(adds, multiplies), None, "{cycles}");
+            let ghz = judge(adds, multiplies);
+            let is_right = ghz.is_some_and(|ghz| (ghz - 2.5).abs() < 1e-3);
+            assert_eq!(is_right, is_known, "{cycles}: {ghz:?}");
+            // A CPU that did two additions in a cycle would appear twice as fast.
+            assert_eq!(judge(adds / 2, multiplies), None);
         }
-        // A CPU that did two additions in a cycle would appear twice as fast.
-        let (adds, multiplies) = times(2.5, 3.0);
-        assert_eq!(judge(adds / 2, multiplies), None);
     }
 
     #[test]

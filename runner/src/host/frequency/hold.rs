@@ -1,4 +1,4 @@
-//! Journal, fix, verify, restore: the order in which files are written.
+//! Fixes the frequency, verifies it, and restores the old settings.
 
 use std::path::Path;
 
@@ -6,15 +6,19 @@ use anyhow::{Result, bail};
 
 use super::journal::{Entry, Journal, SavedSetting};
 use super::recipe::Recipe;
-use super::sysfs::{Backend, Kind, Knob, Tree};
+use super::sysfs::{Backend, Knob};
+use crate::host::Host;
 use crate::stop::Stop;
+
+/// How often the files that differ are written. Four are enough: a governor resets boost, boost
+/// resets the limits, and the kernel refuses a limit beyond the other one.
+const ROUNDS: usize = 6;
 
 /// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
 pub struct Hold {
-    tree: Tree,
+    host: Host,
     backend: Box<dyn Backend>,
     recipe: Recipe,
-    /// `None` once the settings are restored, or a restore was given up.
     journal: Option<Journal>,
 }
 
@@ -23,32 +27,35 @@ impl Hold {
     /// restores the old settings.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the file that refused or that shows another value.
+    /// [`Stop::HostNotFit`] with the files that refuse or that show another value.
     pub fn begin(
-        tree: Tree,
+        host: Host,
         backend: Box<dyn Backend>,
         recipe: Recipe,
         journal: &Path,
     ) -> Result<Self> {
-        let knobs = tree.knobs(&recipe.policies).into_iter();
-        let before: Result<_> = knobs.map(|knob| SavedSetting::of(&tree, knob)).collect();
-        let entry = Entry::now(&tree, recipe.khz, before?);
+        let knobs = host.knobs(&recipe.policies).into_iter();
+        let before: Result<_> = knobs.map(|knob| SavedSetting::of(&host, knob)).collect();
+        let entry = Entry::now(&host, recipe.khz, before?);
         let journal = Some(Journal::create(journal, entry)?);
+        let mut wanted = recipe.settings.clone();
+        wanted.retain(|(knob, _)| backend.can_set(*knob));
         let mut held = Self {
-            tree,
+            host,
             backend,
             recipe,
             journal,
         };
-        let Err(error) = held.apply().and_then(|()| held.verify()) else {
+        let refusals = write(&held.host, &mut *held.backend, &wanted);
+        let Err(error) = held.verify() else {
             return Ok(held);
         };
-        // The failure of the restore is more important than the one before it, and names the
-        // remedy.
+        // The failure of the restore is more important, and names the remedy.
         held.restore()?;
-        bail!(Stop::HostNotFit(format!(
-            "{error:#}; all settings are restored"
-        )))
+        bail!(Stop::HostNotFit(
+            [refusals, vec![format!("{error:#}")]].concat().join("; ")
+                + "; all settings are restored"
+        ))
     }
 
     /// The frequency, in kHz.
@@ -57,59 +64,23 @@ impl Hold {
         self.recipe.khz
     }
 
-    fn apply(&mut self) -> Result<()> {
-        let Recipe { khz, settings, .. } = self.recipe.clone();
-        for (knob, value) in settings {
-            // The lower limit must never be above the upper one, or the kernel refuses.
-            if let (Kind::Max, Some(policy)) = (knob.kind, knob.policy)
-                && khz <= self.tree.value(knob)?.parse().unwrap_or(0)
-            {
-                self.set(Knob::of(policy, Kind::Min), &value)?;
-            }
-            if !self.leaves_on(knob) {
-                self.set(knob, &value)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the setting is boost, and the backend has no way to forbid it.
-    fn leaves_on(&self, knob: Knob) -> bool {
-        knob.kind.is_boost() && !self.backend.can_set(knob.kind)
-    }
-
-    /// Writes a value unless the file already has it: then no permission is needed.
-    fn set(&mut self, knob: Knob, value: &str) -> Result<()> {
-        if self.tree.value(knob)? == value {
-            return Ok(());
-        }
-        self.backend.set(&self.tree, knob, value.as_bytes())
-    }
-
-    /// Boost that stays on because the backend has no way to forbid it. Then only the limits keep
-    /// the clock down, and only a measurement shows whether they do.
-    #[must_use]
-    pub fn boost_left_on(&self) -> Option<Knob> {
-        let left = self.recipe.settings.iter().find(|(knob, off)| {
-            self.leaves_on(*knob) && self.tree.value(*knob).ok().as_ref() != Some(off)
-        });
-        left.map(|(knob, _)| *knob)
-    }
-
-    /// Reads everything back.
+    /// Reads back every file that the backend can write. If the backend cannot forbid boost, only the
+    /// measured clock shows whether the limits are kept.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that shows another value.
     pub fn verify(&self) -> Result<()> {
-        for (knob, wanted) in &self.recipe.settings {
-            let found = self.tree.value(*knob)?;
-            if found != *wanted && !self.leaves_on(*knob) {
-                bail!(Stop::HostNotFit(format!(
-                    "{}: was set to `{wanted}` and reads `{found}`; stop daemons that may set it (tuned, \
-                     power-profiles-daemon, thermald, tlp); if that does not help, the hardware allows no other value",
-                    self.tree.path(*knob).display()
-                )));
-            }
+        let mut settings = self.recipe.settings.iter();
+        let is_other = |(knob, value): &&(Knob, String)| {
+            self.backend.can_set(*knob) && differs(&self.host, *knob, value)
+        };
+        if let Some((knob, wanted)) = settings.find(is_other) {
+            bail!(Stop::HostNotFit(format!(
+                "{}: was set to `{wanted}` and reads `{}`; stop daemons that may set it (tuned, \
+                 power-profiles-daemon, thermald, tlp); if that does not help, the hardware allows no other value",
+                self.host.knob(*knob).display(),
+                self.host.setting(*knob)?.trim()
+            )));
         }
         Ok(())
     }
@@ -122,15 +93,10 @@ impl Hold {
         self.restore_once()
     }
 
-    /// Ends without a restore: the fix stays until a command restores from the journal.
-    pub(crate) fn leave_fixed(mut self) {
-        self.journal = None;
-    }
-
     fn restore_once(&mut self) -> Result<()> {
         // Taken first: if the restore fails, the next command tries again; `drop` does not.
         let journal = self.journal.take();
-        journal.map_or(Ok(()), |it| put_back(&self.tree, &mut *self.backend, it))
+        journal.map_or(Ok(()), |it| put_back(&self.host, &mut *self.backend, it))
     }
 }
 
@@ -142,59 +108,56 @@ impl Drop for Hold {
     }
 }
 
-/// Restores the settings of a journal and deletes it.
+fn differs(host: &Host, knob: Knob, value: &str) -> bool {
+    host.setting(knob)
+        .map_or(true, |found| found.trim() != value.trim())
+}
+
+/// Writes all files that differ, again and again until none differs: a write may make the kernel
+/// change other files, or accept a value that it refused before. Returns the refusals of the last
+/// round.
+fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {
+    let mut refusals = Vec::new();
+    for _ in 0..ROUNDS {
+        refusals.clear();
+        let mut is_changed = false;
+        for (knob, value) in wanted {
+            if differs(host, *knob, value) {
+                match backend.set(host, *knob, value) {
+                    Ok(()) => is_changed = true,
+                    Err(error) => refusals.push(format!("{error:#}")),
+                }
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    refusals
+}
+
+/// Restores the settings of a journal in reverse order, and deletes the journal.
 ///
 /// # Errors
 /// [`Stop::HostNotFit`] with every file that could not be restored; the journal then stays.
-pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
-    let all = &journal.entry.before;
-    // Requests have a meaning under the governor `userspace` only; under any other, the kernel
-    // itself answers.
-    let obeys = |it: &&SavedSetting| {
-        let is_governor = it.file.kind == Kind::Governor;
-        is_governor && it.content.trim() == "userspace"
-    };
-    let asked: Vec<Option<u32>> = all.iter().filter(obeys).map(|it| it.file.policy).collect();
-    let is_ours =
-        |it: &&SavedSetting| it.file.kind != Kind::Speed || asked.contains(&it.file.policy);
-    let ours: Vec<&SavedSetting> = all.iter().filter(is_ours).collect();
-    let differs =
-        |it: &SavedSetting| tree.read(it.file).ok().as_deref() != Some(it.content.as_bytes());
-
-    // Lower limits go first to the lowest value, so that they obstruct no other write.
-    for limit in ours.iter().filter(|it| it.file.kind == Kind::Min) {
-        let policy = limit.file.policy;
-        let lowest = tree.fact(&limit.file.beside("cpuinfo_min_freq"));
-        if ours
-            .iter()
-            .any(|it| it.file.policy == policy && differs(it))
-            && let Ok(lowest) = lowest
-        {
-            let _ = backend.set(tree, limit.file, lowest.as_bytes()); // compared at the end
-        }
-    }
-    let mut troubles = Vec::new();
-    for kind in Kind::all() {
-        for it in ours.iter().filter(|it| it.file.kind == kind) {
-            // A refusal does not matter if the setting is nevertheless right.
-            if differs(it)
-                && let Err(error) = backend.set(tree, it.file, it.content.as_bytes())
-                && differs(it)
-            {
-                troubles.push(format!("{error:#}"));
-            }
-        }
-    }
-    for it in ours.iter().filter(|it| differs(it)) {
-        let was = it.content.trim();
-        troubles.push(match tree.value(it.file) {
-            Ok(is) => format!("{} is `{is}`, was `{was}`", tree.path(it.file).display()),
-            Err(error) => format!("{error:#}, was `{was}`"),
-        });
-    }
-    if troubles.is_empty() {
+pub fn put_back(host: &Host, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
+    let before = journal.entry.before.iter().rev();
+    let before: Vec<(Knob, String)> = before.map(|it| (it.file, it.content.clone())).collect();
+    let mut troubles = write(host, backend, &before);
+    let differing = before
+        .iter()
+        .filter(|(knob, was)| differs(host, *knob, was));
+    let mut differing = differing.peekable();
+    if differing.peek().is_none() {
         return journal.delete();
     }
+    troubles.extend(differing.map(|(knob, was)| match host.setting(*knob) {
+        Ok(is) => {
+            let (path, is, was) = (host.knob(*knob), is.trim(), was.trim());
+            format!("{} is `{is}`, was `{was}`", path.display())
+        }
+        Err(error) => format!("{error:#}, was `{}`", was.trim()),
+    }));
     bail!(Stop::HostNotFit(format!(
         "some frequency settings could not be restored: {}. Mend the cause, then run `cargo runner \
          frequency restore` ({} keeps the original settings)",

@@ -1,6 +1,6 @@
-//! Keeps on disk the files' content from before a fix. The journal is written before the first
-//! change, and deleted after the last file is restored. A runner that finds a journal without a
-//! holder undoes the fix of a runner that died.
+//! Keeps on disk the files' content from before a fix. The runner writes the journal before the
+//! first change, and deletes it after the last file is restored. A runner that finds a journal
+//! without a holder undoes the fix of a runner that died.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,83 +10,68 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::sysfs::{Knob, Tree};
-use crate::host::{Host, start_of};
+use super::sysfs::Knob;
+use crate::host::{CPUS, Host, start_of};
 use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::{check_locked, folder_of, sync_folder};
 use crate::text::words::moment;
 
-/// Version of the file's format.
 const SCHEMA: u32 = 1;
 
-/// The file's content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub(super) struct Entry {
     schema: u32,
     /// Folder whose files were changed.
-    pub sysfs: PathBuf,
-    /// Identifies the start of the system in which the changes were made; the next start undoes
-    /// them by itself.
+    sysfs: PathBuf,
+    /// The start of the system in which the runner made the changes; the next start undoes them.
     boot: String,
-    /// Process that made them.
-    pub process: u32,
+    /// Process that made the changes.
+    pub(super) process: u32,
     /// RFC 3339, UTC.
-    pub since: String,
-    /// The frequency that was set, in kHz.
-    pub khz: u64,
-    /// The settings before the fix.
-    pub before: Vec<SavedSetting>,
+    pub(super) since: String,
+    pub(super) khz: u64,
+    pub(super) before: Vec<SavedSetting>,
 }
 
-/// The content of a file before the fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SavedSetting {
-    /// The file.
-    pub file: Knob,
-    /// Its content, end of line included. The kernel shows these files in ASCII.
-    pub content: String,
+pub(super) struct SavedSetting {
+    pub(super) file: Knob,
+    /// With the end of line.
+    pub(super) content: String,
 }
 
 impl SavedSetting {
-    /// The content now.
-    pub(super) fn of(tree: &Tree, file: Knob) -> Result<Self> {
-        let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
+    pub(super) fn of(host: &Host, file: Knob) -> Result<Self> {
+        let content = host.setting(file)?;
         let setting = Self { file, content };
-        match setting.fault(tree) {
+        match setting.fault() {
             None => Ok(setting),
-            Some(why) => bail!(Stop::HostNotFit(format!(
-                "{}: {why}, so it could not be restored",
-                tree.shown()
-            ))),
+            Some(why) => not_fit(format!("/{CPUS}: {why}, so it could not be restored")),
         }
     }
 
-    /// Returns why a fix cannot have found this value, so that it must not be written.
-    fn fault(&self, tree: &Tree) -> Option<String> {
+    /// Returns why the kernel cannot have shown this content, so that it must not be written.
+    fn fault(&self) -> Option<String> {
         let Self { file, content } = self;
-        if !tree.holds(*file) {
-            return Some(format!("`{file}` is a link that leads out of the folder"));
+        let value = content.strip_suffix('\n').unwrap_or(content);
+        let is_part = |it: char| it.is_ascii_alphanumeric() || "_-<>".contains(it);
+        if (1..=32).contains(&value.len()) && value.chars().all(is_part) {
+            return None;
         }
-        let expected = file.kind.misfit(content)?;
-        let content = content.strip_suffix('\n').unwrap_or(content);
-        let content = start_of(content).escape_debug().to_string();
-        Some(format!(
-            "`{file}` says `{content}`, which is not {expected}"
-        ))
+        let value = start_of(value).escape_debug().to_string();
+        Some(format!("`{file}` says `{value}`, which is not one word"))
     }
 }
 
 impl Entry {
-    /// An entry for a fix that begins now.
-    pub(super) fn now(tree: &Tree, khz: u64, before: Vec<SavedSetting>) -> Self {
+    pub(super) fn now(host: &Host, khz: u64, before: Vec<SavedSetting>) -> Self {
         Self {
             schema: SCHEMA,
-            sysfs: tree.root.clone(),
+            sysfs: host.path(CPUS),
             boot: boot(),
             process: std::process::id(),
             since: moment(SystemTime::now()),
@@ -95,15 +80,12 @@ impl Entry {
         }
     }
 
-    /// Whether the system has booted since the fix, which undid it. If a start is unknown, the
-    /// answer is no: restoring twice does no harm.
+    /// Whether a start of the system has undone the fix. If a start is unknown, the answer is no:
+    /// restoring twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
-        is_other_boot(&self.boot, &boot())
+        let now = boot();
+        !self.boot.is_empty() && !now.is_empty() && self.boot != now
     }
-}
-
-fn is_other_boot(one: &str, other: &str) -> bool {
-    !one.is_empty() && !other.is_empty() && one != other
 }
 
 /// Identifies this start of the system; empty if the kernel does not let this process read it.
@@ -112,30 +94,26 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// The default path of a tree's journal: one for the host, so that every checkout finds it, and
-/// outside of all results.
-pub(super) fn default_path(tree: &Tree) -> PathBuf {
-    let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
+/// The default path of a host's journal, which every checkout finds.
+pub(super) fn default_path(host: &Host) -> PathBuf {
+    let own = Host::default().id();
+    let identity = Id::of(&("frequency journal", own, host.path(CPUS))).to_string();
     let name = format!("work-stealing-sweep-frequency-{}.json", &identity[..8]);
     Path::new("/var/tmp").join(name)
 }
 
-/// A journal on disk. While it is open no other process can open it.
+/// A journal on disk. While it is open, no other process can open it.
 #[derive(Debug)]
 pub struct Journal {
     pub(super) path: PathBuf,
     /// Locked; the lock ends with the process, however it ends.
     _file: File,
-    /// The content.
-    pub entry: Entry,
+    pub(super) entry: Entry,
 }
 
 impl Journal {
     /// Writes a journal and waits until it is on the disk.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if it cannot be written or there is one already.
-    pub fn create(path: &Path, entry: Entry) -> Result<Self> {
+    pub(super) fn create(path: &Path, entry: Entry) -> Result<Self> {
         let file = write(path, &entry).map_err(|error| {
             Stop::HostNotFit(format!(
                 "{}: the journal cannot be written: {error}. Nothing was changed, since the settings \
@@ -154,16 +132,15 @@ impl Journal {
     /// Opens the journal of a fix that ended without a restore; `None` if there is none.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if it is not a journal, or of another tree; [`Stop::HostNotFit`] if it is
+    /// [`Stop::BadInput`] if it is not a journal, or of another host; [`Stop::HostNotFit`] if it is
     /// another user's, or its runner still runs.
-    pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
+    pub fn open(path: &Path, host: &Host) -> Result<Option<Self>> {
         let shown = path.display();
-        let unread =
-            |error| Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}"));
+        let unread = |error| not_fit(format!("{shown}: the journal cannot be read: {error}"));
         let damaged = |reason: String| {
             Stop::BadInput(format!(
                 "{shown}: not a journal of this runner: {reason}. The settings before the fix are unknown: \
-                 see `cargo runner frequency status`, make the settings by hand, and delete the file"
+                 look at the host's settings (`cpupower frequency-info`), set them, and delete the file"
             ))
         };
         // A pipe at the journal's path must not make this wait for a writer.
@@ -173,7 +150,7 @@ impl Journal {
         let file = match options.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => bail!(unread(error)),
+            Err(error) => return unread(error),
         };
         // Any user may write to the folder, and the runner writes the journal's values to the
         // kernel's files.
@@ -183,47 +160,46 @@ impl Journal {
         }
         let owner = facts.uid();
         if owner != rustix::process::geteuid().as_raw() {
-            bail!(Stop::HostNotFit(format!(
+            return not_fit(format!(
                 "{shown}: user {owner} has fixed the frequency of this host, or has not restored it; \
                  run `cargo runner frequency restore` as that user"
-            )));
+            ));
         }
-        let held = || {
+        check_locked(file.try_lock(), path, || {
             format!(
                 "{shown}: another runner holds the frequency; wait for it or end it, and it restores the settings by itself"
             )
-        };
-        check_locked(file.try_lock(), path, held)?;
+        })?;
         // Its owner may have deleted it between the opening and the lock.
         if !path.exists() {
             return Ok(None);
         }
-        let text = io::read_to_string(&file).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => damaged(error.to_string()),
-            _ => unread(error),
-        })?;
-        // The version is read first: another one may have other fields.
-        let invalid = |error: serde_json::Error| damaged(error.to_string());
-        let value: Value = serde_json::from_str(&text).map_err(invalid)?;
-        if let Some(schema) = value.get("schema")
-            && *schema != SCHEMA
-        {
-            bail!(damaged(format!("`schema` is {schema}, known: {SCHEMA}")));
+        let text = match io::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                bail!(damaged(error.to_string()))
+            }
+            Err(error) => return unread(error),
+        };
+        let entry: Entry =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if entry.schema != SCHEMA {
+            bail!(damaged(format!(
+                "`schema` is {}, known: {SCHEMA}",
+                entry.schema
+            )));
         }
-        let entry: Entry = serde_json::from_value(value).map_err(invalid)?;
-        // A fix sets a governor and limits at least.
         if entry.before.is_empty() {
             bail!(damaged("`before` has no file".to_owned()));
         }
-        if entry.sysfs != tree.root {
+        if entry.sysfs != host.path(CPUS) {
             bail!(Stop::BadInput(format!(
-                "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
-                 --frequency-journal",
+                "{shown}: `sysfs` is {}, not {}; name another journal with --frequency-journal",
                 entry.sysfs.display(),
-                tree.root.display()
+                host.path(CPUS).display()
             )));
         }
-        if let Some(why) = entry.before.iter().find_map(|it| it.fault(tree)) {
+        if let Some(why) = entry.before.iter().find_map(SavedSetting::fault) {
             bail!(damaged(why));
         }
         Ok(Some(Self {
@@ -233,11 +209,14 @@ impl Journal {
         }))
     }
 
-    /// Deletes it: everything is back.
     pub(super) fn delete(self) -> Result<()> {
         fs::remove_file(&self.path)
             .with_context(|| format!("{} cannot be deleted", self.path.display()))
     }
+}
+
+fn not_fit<T>(reason: String) -> Result<T> {
+    Err(Stop::HostNotFit(reason).into())
 }
 
 /// All or nothing: under its name the file is complete, locked, and on the disk.
@@ -262,9 +241,10 @@ mod tests {
     use crate::exit::exit_of;
     use crate::stop::Exit;
 
-    /// A journal as every runner since the first has written it, of a fix in the folder `sysfs`.
-    fn text(sysfs: &Path) -> String {
-        let (sysfs, boot) = (sysfs.display(), boot());
+    /// A journal as every runner since the first has written it, of a fix below `root`.
+    fn text(root: &Path) -> String {
+        let (sysfs, boot) = (root.join(CPUS), boot());
+        let sysfs = sysfs.display();
         format!(
             r#"{{"schema": 1, "sysfs": "{sysfs}", "boot": "{boot}", "process": 7,
             "since": "2026-11-20T10:00:00Z", "khz": 2000000, "before": [
@@ -278,96 +258,56 @@ mod tests {
     #[test]
     fn a_journal_without_a_holder_says_what_was_there_and_a_second_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
+        let (host, path) = (Host::at(folder.path()), folder.path().join("journal"));
+        let open = || Journal::open(&path, &host).unwrap().unwrap();
         fs::write(&path, text(folder.path())).unwrap();
-        let found = Journal::open(&path, &tree).unwrap().unwrap();
-        assert!(!found.entry.is_of_earlier_boot());
-        let refused = Journal::create(&path, found.entry.clone()).unwrap_err();
-        assert!(
-            refused.to_string().contains("Nothing was changed"),
-            "{refused}"
-        );
+        let found = open();
         let entry = found.entry.clone();
+        let refused = Journal::create(&path, entry.clone()).unwrap_err();
+        assert!(refused.to_string().contains("Nothing was changed"));
         found.delete().unwrap();
         drop(Journal::create(&path, entry.clone()).unwrap());
-        assert_eq!(Journal::open(&path, &tree).unwrap().unwrap().entry, entry);
-        fs::write(&path, text(folder.path()).replace(&boot(), "another start")).unwrap();
-        let found = Journal::open(&path, &tree).unwrap().unwrap();
-        assert!(found.entry.is_of_earlier_boot());
-    }
-
-    #[test]
-    fn a_fix_is_of_an_earlier_start_only_if_both_starts_are_known() {
-        assert!(is_other_boot("one", "other"));
-        for (one, other) in [("one", "one"), ("", "other"), ("one", ""), ("", "")] {
-            assert!(!is_other_boot(one, other), "`{one}` `{other}`");
+        assert_eq!(open().entry, entry);
+        for (start, is_earlier) in [(&*boot(), false), ("another start", true), ("", false)] {
+            fs::write(&path, text(folder.path()).replace(&boot(), start)).unwrap();
+            assert_eq!(open().entry.is_of_earlier_boot(), is_earlier, "{start}");
         }
     }
 
     #[test]
-    fn what_is_no_journal_of_this_tree_is_refused_with_the_remedy() {
+    fn what_is_no_journal_of_this_host_is_refused_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
-        let refused = |remedy: &str| {
-            let error = Journal::open(&path, &tree).unwrap_err();
+        let (host, path) = (Host::at(folder.path()), folder.path().join("journal"));
+        let refused = |reason: &str| {
+            let error = Journal::open(&path, &host).unwrap_err();
             assert_eq!(exit_of(&error), Exit::BadInput);
             let said = error.to_string();
-            assert!(said.contains(remedy), "{said}");
+            assert!(said.contains(reason), "{said}");
             said
         };
         let whole = text(folder.path());
+        let governor = "cpufreq/policy0/scaling_governor";
         let without_files = whole.split_once('[').unwrap().0.to_owned() + "[]}";
         for (from, to, reason) in [
-            (&*whole, "", "not a journal of this runner"),
-            (&*whole, "{\"schema\": 9, \"more\": []}", "`schema` is 9"),
             ("\"khz\"", "\"khz", "not a journal of this runner"),
             ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
-            (
-                "cpufreq/policy0/scaling_governor",
-                "../../etc/passwd",
-                "which a fix does not change",
-            ),
-            ("policy0", "policy+0", "which a fix does not change"),
-            (
-                "policy0/scaling_governor",
-                "policy0/cpufreq/boost",
-                "which a fix does not change",
-            ),
-            ("cpufreq/boost", "boost", "which a fix does not change"),
             (&*whole, &*without_files, "`before` has no file"),
+            (governor, "../../etc/passwd", "which a fix does not change"),
+            ("policy0", "policy+0", "which a fix does not change"),
+            ("cpufreq/boost", "boost", "which a fix does not change"),
+            ("userspace", "../x", "says `../x`, which is not one word"),
+            ("userspace\\n", "", "says ``, which is not one word"),
             (
-                "userspace",
-                "../x",
-                "says `../x`, which is not the name of a governor",
+                "\"1\\n\"",
+                "\"1\\n0\\n\"",
+                "says `1…`, which is not one word",
             ),
-            (
-                "userspace",
-                "\\u001b[2J",
-                "which is not the name of a governor",
-            ),
-            (
-                "userspace\\n",
-                "",
-                "says ``, which is not the name of a governor",
-            ),
-            ("\"1\\n\"", "\"1\\n0\\n\"", "says `1…`, which is not 0 or 1"),
-            ("\"1\\n\"", "\"2\\n\"", "says `2`, which is not 0 or 1"),
-            ("1500000", "-1", "which is not a number of kHz"),
-            ("1500000", "1e9", "which is not a number of kHz"),
-            ("1500000", "99999999999", "which is not a number of kHz"),
         ] {
             fs::write(&path, whole.replace(from, to)).unwrap();
-            let said = refused("delete the file");
-            assert!(said.contains(reason), "{said}");
+            assert!(refused(reason).contains("delete the file"));
         }
-        // The names are valid, but they lead outside the folder.
-        let outside = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(outside.path(), folder.path().join("cpufreq")).unwrap();
-        fs::write(outside.path().join("boost"), "1\n").unwrap();
-        fs::write(&path, &whole).unwrap();
-        refused("`cpufreq/boost` is a link that leads out of the folder");
         fs::write(&path, text(Path::new("/elsewhere"))).unwrap();
-        refused("`sysfs` is /elsewhere");
+        refused("`sysfs` is /elsewhere/sys");
         fs::write(&path, [0xff, 0xfe]).unwrap();
         refused("delete the file");
         // Opening must not wait for a path that is not a file.

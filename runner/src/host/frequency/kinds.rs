@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::sysfs::Tree;
-use crate::host::{Fact, cpu_list, start_of};
+use crate::host::{CPUS, Fact, Host};
 
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
     /// The evidence that they differ from other CPUs: a file of the kernel and its content.
     pub(crate) sign: String,
-    /// Their numbers, ascending.
     pub(crate) cpus: Vec<usize>,
 }
 
@@ -33,30 +31,32 @@ const FAVOURED: f64 = 0.85;
 
 /// The kinds of `cpus`, the strongest first; one if all are alike. They are unequal if one file
 /// shows a difference.
-pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
-    let policies = tree.policies();
+pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
+    let policies = host.policies();
     let policy_of = |cpu| policies.iter().find(|policy| policy.cpus.contains(&cpu));
     let mut same = None;
     for file in FILES {
         let mut known = Vec::new();
         for &cpu in cpus {
-            let strength = match (file.strip_prefix("cpufreq/"), policy_of(cpu)) {
-                (None, _) => tree.number_if_any(&format!("cpu{cpu}/{file}"))?,
-                (Some(file), Some(policy)) => tree.number_if_any(&policy.file(file))?,
-                (Some(_), None) => None,
+            let file = match (file.strip_prefix("cpufreq/"), policy_of(cpu)) {
+                (None, _) => format!("{CPUS}/cpu{cpu}/{file}"),
+                (Some(file), Some(policy)) => policy.file(file),
+                (Some(_), None) => continue,
             };
+            let strength = host.if_any(&file, Host::number)?;
             // 0 counts as missing.
             known.extend(strength.filter(|it| *it > 0).map(|it| (it, cpu)));
         }
         if file == HIGHEST {
             let highest = known.iter().map(|(khz, _)| *khz).max().unwrap_or(0);
-            let favoured = known.iter_mut().map(|(khz, _)| khz);
-            favoured
-                .filter(|khz| **khz as f64 > FAVOURED * highest as f64)
-                .for_each(|khz| *khz = highest);
+            for (khz, _) in &mut known {
+                if *khz as f64 > FAVOURED * highest as f64 {
+                    *khz = highest;
+                }
+            }
         }
         let is_of_all = known.len() == cpus.len();
-        let sign = |strength, cpu| format!("{}/cpu{cpu}/{file} = {strength}", tree.shown());
+        let sign = |strength, cpu| format!("/{CPUS}/cpu{cpu}/{file} = {strength}");
         let kinds = grouped(known, sign);
         if kinds.len() > 1 {
             return Ok(kinds);
@@ -67,13 +67,8 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     }
     let mut known = Vec::new();
     for (kind, name) in MONITORS.iter().enumerate() {
-        let Some(text) = tree.fact_if_any(&format!("../../{name}/cpus"))? else {
-            continue;
-        };
-        let listed = cpu_list(&text).ok_or_else(|| {
-            let text = start_of(&text);
-            format!("/sys/devices/{name}/cpus says `{text}`, which is not a list of CPUs")
-        })?;
+        let file = format!("sys/devices/{name}/cpus");
+        let listed = host.if_any(&file, Host::cpus_in)?.unwrap_or_default();
         let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
         known.extend(listed.map(|cpu| (kind, cpu)));
     }
@@ -83,8 +78,8 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
         return Ok(kinds);
     }
     same.ok_or_else(|| {
-        let (files, folder) = (FILES.join(", "), tree.shown());
-        format!("of the files {files} below {folder}/cpu*, none exists for all CPUs")
+        let files = FILES.join(", ");
+        format!("of the files {files} below /{CPUS}/cpu*, none exists for all CPUs")
     })
 }
 
@@ -95,17 +90,14 @@ pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)
 }
 
-/// CPUs by their strength, the strongest first.
 fn grouped<S: Ord + Copy>(known: Vec<(S, usize)>, sign: impl Fn(S, usize) -> String) -> Vec<Alike> {
     let mut kinds: BTreeMap<S, Vec<usize>> = BTreeMap::new();
     for (strength, cpu) in known {
         kinds.entry(strength).or_default().push(cpu);
     }
-    let kinds = kinds.into_iter().rev();
-    kinds
-        .map(|(strength, cpus)| Alike {
-            sign: sign(strength, cpus[0]),
-            cpus,
-        })
-        .collect()
+    let alike = |(strength, cpus): (S, Vec<usize>)| Alike {
+        sign: sign(strength, cpus[0]),
+        cpus,
+    };
+    kinds.into_iter().rev().map(alike).collect()
 }

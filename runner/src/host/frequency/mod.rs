@@ -1,12 +1,10 @@
-//! The CPU frequency: fixed, verified, measured, and always restored. `README.md` of the runner has
-//! the rules, [`recipe`] the values that are written, and [`hold`] the order.
+//! The CPU frequency: fixed, verified, measured, and always restored (`runner/README.md`).
 
 pub mod clock;
 pub mod hold;
 pub mod journal;
 pub(crate) mod kinds;
 pub mod recipe;
-pub(crate) mod status;
 pub mod sysfs;
 
 use std::path::{Path, PathBuf};
@@ -18,12 +16,12 @@ use self::clock::Clock;
 use self::hold::Hold;
 use self::journal::Journal;
 use self::recipe::Recipe;
-use self::sysfs::{Backend, BackendChoice, Policy, Tree};
+use self::sysfs::{Backend, BackendChoice};
 use crate::affinity::allowed_cpus;
+use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix before the runner gives up: some drivers need a
-/// moment. A guess.
+/// How often the clock is measured after a fix: some drivers need a moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -32,7 +30,7 @@ const CLOCK_ATTEMPTS: usize = 5;
 pub enum FreqState {
     /// Set, read back after the trial, and measured within 2 % before and after it.
     FixedVerified,
-    /// Requested, but not held.
+    /// The host did not hold the requested frequency.
     FixedFailed,
     /// Left to the host, which has a frequency driver.
     Dynamic,
@@ -89,62 +87,49 @@ pub struct ClockReading {
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
     pub ghz_before: Option<f64>,
-    /// Measured clock after the trial, likewise.
+    /// The same after the trial.
     pub ghz_after: Option<f64>,
 }
 
 /// Where and how the frequency is set.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The files that are set.
-    pub(crate) tree: Tree,
+    pub(crate) host: Host,
     backend: BackendChoice,
-    /// The file that keeps the old settings.
     pub(crate) journal: PathBuf,
 }
 
 impl Setup {
-    /// Sets the files below the folder `sysfs` (default: the system's), and keeps their old content
-    /// in the file `journal` (default: one for this host).
+    /// Sets the files of `host`, and keeps their old content in the file `journal` (default: one
+    /// for this host).
     #[must_use]
-    pub fn new(sysfs: Option<&Path>, backend: BackendChoice, journal: Option<&Path>) -> Self {
-        let tree = sysfs.map(Tree::at).unwrap_or_default();
-        let journal = journal.map_or_else(|| journal::default_path(&tree), Path::to_owned);
+    pub fn new(host: Host, backend: BackendChoice, journal: Option<&Path>) -> Self {
+        let journal = journal.map_or_else(|| journal::default_path(&host), Path::to_owned);
         Self {
-            tree,
+            host,
             backend,
             journal,
         }
     }
 
-    /// Returns the settings of a fix, and the backend that would write them.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] with the reason why this host cannot fix a frequency.
-    pub(crate) fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
-        let recipe = recipe::recipe(&self.tree, &self.tree.used_cpus())?;
-        let backend = self.backend.open(&self.tree, &recipe.policies)?;
+    fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
+        let recipe = recipe::recipe(&self.host)?;
+        let backend = self.backend.open(&self.host, &recipe.policies)?;
         Ok((recipe, backend))
-    }
-
-    /// The policies of the CPUs that trials may run on.
-    pub(crate) fn policies(&self) -> Vec<Policy> {
-        self.tree.policies_of(&self.tree.used_cpus())
     }
 
     /// Fixes the frequency until the value is dropped.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if that is not possible; all settings are then unchanged.
-    pub(crate) fn fix(&self) -> Result<Hold> {
+    pub fn fix(&self) -> Result<Hold> {
         let (recipe, backend) = self.prepare()?;
-        Hold::begin(self.tree.clone(), backend, recipe, &self.journal)
+        Hold::begin(self.host.clone(), backend, recipe, &self.journal)
     }
 
-    /// Undoes a fix that was made by hand or by a runner that died, and prints that. Returns
-    /// whether there was one.
+    /// Undoes the fix of a runner that died, and prints that. Returns whether there was one.
     pub(crate) fn restore_leftover(&self) -> Result<bool> {
-        let Some(journal) = Journal::open(&self.journal, &self.tree)? else {
+        let Some(journal) = Journal::open(&self.journal, &self.host)? else {
             return Ok(false);
         };
         let entry = journal.entry.clone();
@@ -156,8 +141,8 @@ impl Setup {
                  has undone it; its journal is deleted"
             );
         } else {
-            let mut backend = self.backend.open(&self.tree, &self.policies())?;
-            hold::put_back(&self.tree, &mut *backend, journal)?;
+            let mut backend = self.backend.open(&self.host, &self.host.used_policies())?;
+            hold::put_back(&self.host, &mut *backend, journal)?;
             tell!(
                 "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; all settings \
                  are the original ones"
@@ -166,10 +151,9 @@ impl Setup {
         Ok(true)
     }
 
-    /// Describes the fix that is in force, made by hand or left by a runner that died, or returns
-    /// why that is unknown.
+    /// The fix that a runner left when it died, or why that is unknown.
     pub(crate) fn fix_in_force(&self) -> Option<String> {
-        match Journal::open(&self.journal, &self.tree) {
+        match Journal::open(&self.journal, &self.host) {
             Ok(journal) => journal.map(|Journal { entry, .. }| {
                 format!(
                     "{} kHz since {}, by process {}, which has ended; `cargo runner frequency restore` undoes it",
@@ -180,8 +164,8 @@ impl Setup {
         }
     }
 
-    /// The frequency that a fix would set, and its backend. If the host cannot hold one frequency,
-    /// the reason, as far as it is known without trying.
+    /// The frequency that a fix would set, and its backend; or why this host cannot hold one
+    /// frequency.
     pub(crate) fn fixable(&self) -> Result<String, String> {
         match self.prepare() {
             Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
@@ -189,7 +173,6 @@ impl Setup {
         }
     }
 
-    /// Refuses modes that this host cannot keep, unless the user accepts uncontrolled trials.
     pub(crate) fn check_modes(&self, modes: &[Mode], allow_uncontrolled: bool) -> Result<()> {
         if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
             return Ok(());
@@ -254,13 +237,8 @@ impl Controller {
         Ok(())
     }
 
-    /// False on a mock tree, since the measured clock is the real host's.
-    fn compares_clock(&self) -> bool {
-        self.setup.tree.is_system()
-    }
-
     fn check_clock(&self, held: &Hold) -> Result<()> {
-        if !self.compares_clock() {
+        if !self.setup.host.is_system() {
             return Ok(());
         }
         let mut seen = None;
@@ -270,17 +248,13 @@ impl Controller {
                 return Ok(());
             }
         }
-        let left = held.boost_left_on().map_or(String::new(), |knob| {
-            let path = self.setup.tree.path(knob);
-            let path = path.display();
-            format!("; {path} allows boost, and this backend cannot forbid it")
-        });
         let seen = seen.map_or_else(
             || "their clock cannot be measured: the two methods disagree".to_owned(),
             |clock| format!("run at {clock}"),
         );
         bail!(Stop::HostNotFit(format!(
-            "all CPUs that trials may use were set to {} kHz, and the files confirm it, but {seen}{left}",
+            "all CPUs that trials may use were set to {} kHz, and the files confirm it, but {seen} \
+             (the backend cpufreq-set cannot forbid boost)",
             held.khz()
         )))
     }
@@ -291,7 +265,7 @@ impl Controller {
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
-        if self.setup.policies().is_empty() {
+        if self.setup.host.used_policies().is_empty() {
             return FreqState::Uncontrolled;
         }
         if self.mode == Mode::Dynamic {
@@ -301,7 +275,7 @@ impl Controller {
         let Some(held) = held else {
             return FreqState::FixedFailed;
         };
-        if !self.compares_clock() {
+        if !self.setup.host.is_system() {
             return FreqState::FixedVerified;
         }
         match clocks {

@@ -1,5 +1,4 @@
-//! Mock folders that replace /sys/devices/system/cpu, and a mock kernel that responds to writes
-//! there.
+//! Mock hosts with the kernel's files of CPUs, and a mock kernel that responds to writes there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +6,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use runner::host::frequency::sysfs::{Backend, Kind, Knob, Tree};
+use runner::host::Host;
+use runner::host::frequency::sysfs::{Backend, EPP, GOVERNOR, Knob, MAX, MIN, NO_TURBO, SPEED};
 use tempfile::TempDir;
 
 /// Files of a mock host, with their lines. A `*` means the number of each policy.
@@ -16,28 +16,24 @@ pub(crate) type Files = [(&'static str, &'static str)];
 /// The highest frequency of all mock hosts without boost, in kHz.
 pub(crate) const BASE: u64 = 2_000_000;
 
-/// The files that every mock host has, unless its own say otherwise: two policies of one CPU each.
+/// The files of every mock host: two policies of one CPU each. The files of a kind of host replace
+/// them.
 const EVERY: &Files = &[
     ("online", "0-1"),
-    ("present", "0-1"),
     ("cpufreq/policy*/affected_cpus", "*"),
     ("cpufreq/policy*/cpuinfo_max_freq", "3500000"),
     ("cpufreq/policy*/cpuinfo_min_freq", "1000000"),
-    ("cpufreq/policy*/related_cpus", "*"),
     (
         "cpufreq/policy*/scaling_available_governors",
         "performance powersave schedutil userspace",
     ),
-    ("cpufreq/policy*/scaling_cur_freq", "1000000"),
     ("cpufreq/policy*/scaling_driver", "mock"),
     ("cpufreq/policy*/scaling_governor", "schedutil"),
     ("cpufreq/policy*/scaling_max_freq", "3500000"),
     ("cpufreq/policy*/scaling_min_freq", "1000000"),
     ("cpufreq/policy*/scaling_setspeed", "<unsupported>"),
-    ("cpufreq/policy*/cpuinfo_transition_latency", "10000"),
 ];
 
-/// The files of `intel_pstate`; the host with the most files.
 pub(crate) const OF_BASE: &Files = &[
     ("cpufreq/policy*/base_frequency", "2000000"),
     (
@@ -48,10 +44,8 @@ pub(crate) const OF_BASE: &Files = &[
     ("cpufreq/policy*/scaling_governor", "powersave"),
     ("intel_pstate/no_turbo", "0"),
     ("intel_pstate/hwp_dynamic_boost", "1"),
-    ("intel_pstate/status", "active"),
 ];
 
-/// The files of `amd-pstate-epp`.
 pub(crate) const OF_NOMINAL: &Files = &[
     ("cpu*/acpi_cppc/nominal_freq", "2000"), // MHz
     ("cpufreq/boost", "1"),
@@ -97,7 +91,6 @@ pub(crate) const HOSTS: [(&str, &Files); 4] = [
     ("table", OF_TABLE),
 ];
 
-/// A mock host.
 pub(crate) struct Cpus {
     folder: TempDir,
 }
@@ -107,6 +100,7 @@ impl Cpus {
         let cpus = Self {
             folder: tempfile::tempdir().unwrap(),
         };
+        fs::create_dir_all(cpus.path()).unwrap();
         cpus.change(EVERY);
         cpus.change(files);
         for policy in 0..2 {
@@ -117,7 +111,6 @@ impl Cpus {
         cpus
     }
 
-    /// Writes further files.
     pub(crate) fn change(&self, files: &[(&str, &str)]) {
         for (file, content) in files {
             for policy in ["0", "1"] {
@@ -126,27 +119,41 @@ impl Cpus {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(crate) fn tree(&self) -> Tree {
-        Tree::at(self.path())
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root().join("sys/devices/system/cpu")
     }
 
-    /// The line in a file.
+    pub(crate) fn host(&self) -> Host {
+        Host::at(self.root())
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.root().join("journal.json")
+    }
+
+    /// Lets trials run on these CPUs only.
+    pub(crate) fn allow(&self, cpus: &str) {
+        self.write(
+            "../../../../proc/self/status",
+            &format!("Cpus_allowed_list:\t{cpus}"),
+        );
+    }
+
     pub(crate) fn read(&self, file: &str) -> String {
         let text = fs::read_to_string(self.path().join(file)).unwrap();
         text.trim().to_owned()
     }
 
-    /// Writes a line.
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // At once, as the kernel does it: a runner that reads meanwhile finds the old or the new
         // content, but never an empty file.
-        let mut whole = tempfile::NamedTempFile::new_in(self.path()).unwrap();
+        let mut whole = tempfile::NamedTempFile::new_in(self.root()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
         whole.persist(path).unwrap();
@@ -154,7 +161,7 @@ impl Cpus {
 
     /// Every file with its bytes: equal bytes mean an unchanged host.
     pub(crate) fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path().to_owned()]);
+        let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path()]);
         while let Some(folder) = left.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -172,77 +179,92 @@ impl Cpus {
     }
 }
 
-/// The behaviour of a mock host's kernel beyond storing values.
+/// A fault of a mock host's kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
     /// The kernel lowers any upper limit above this one to it.
     ClipsAt(u64),
-    /// Writes to this kind are refused.
-    Refuses(Kind),
-    /// A daemon writes this into the file right after every write to its kind.
-    Overwrites(Kind, &'static str),
+    /// The kernel refuses to write the files of this name.
+    Refuses(&'static str),
+    /// A daemon writes this value right after every write to a file of this name.
+    Overwrites(&'static str, &'static str),
 }
 
-/// Responds to writes as the kernel does. It refuses contradictory values, and cuts limits without
-/// boost. A governor may allow turbo again and force a preference. Every value is a line of its
-/// own.
+/// Responds to writes as the kernel does. It refuses contradictory limits, and lowers limits while
+/// boost is forbidden. A governor may allow turbo again and force a preference.
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
-    /// No write comes before this file.
+    /// No write comes before this file exists.
     pub(crate) journal: Option<PathBuf>,
     /// As with a tool, the switches for boost and the preference cannot be written.
     pub(crate) sets_limits_only: bool,
 }
 
-fn store(tree: &Tree, knob: Knob, text: &str) {
-    fs::write(tree.path(knob), format!("{text}\n")).unwrap();
-}
-
-fn limit(tree: &Tree, policy: u32, kind: Kind) -> u64 {
-    tree.value(Knob::of(policy, kind)).unwrap().parse().unwrap()
-}
-
-/// A governor was set.
-fn governor(tree: &Tree, policy: u32, value: &str) {
-    let knob = |kind| Knob::of(policy, kind);
-    let was = tree.value(knob(Kind::Governor)).unwrap();
-    store(tree, knob(Kind::Governor), value);
-    let speed = limit(tree, policy, Kind::Min).to_string();
-    let is_asked = value == "userspace";
-    let speed = if is_asked { &speed } else { "<unsupported>" };
-    store(tree, knob(Kind::Speed), speed);
-    if tree.path(Knob::of_host(Kind::NoTurbo)).exists() {
-        store(tree, Knob::of_host(Kind::NoTurbo), "0");
+pub(crate) fn knob(policy: u32, name: &'static str) -> Knob {
+    Knob {
+        policy: Some(policy),
+        name,
     }
-    if tree.path(knob(Kind::Epp)).exists() && was != value {
-        if value == "performance" {
-            store(tree, knob(Kind::Epp), "performance");
+}
+
+fn store(host: &Host, knob: Knob, text: &str) {
+    fs::write(host.knob(knob), format!("{text}\n")).unwrap();
+}
+
+fn value(host: &Host, knob: Knob) -> String {
+    host.setting(knob).unwrap().trim().to_owned()
+}
+
+fn limit(host: &Host, policy: u32, name: &'static str) -> u64 {
+    value(host, knob(policy, name)).parse().unwrap()
+}
+
+fn set_governor(host: &Host, policy: u32, governor: &str) {
+    let knob = |name| knob(policy, name);
+    let was = value(host, knob(GOVERNOR));
+    store(host, knob(GOVERNOR), governor);
+    let speed = limit(host, policy, MIN).to_string();
+    let is_asked = governor == "userspace";
+    let speed = if is_asked { &speed } else { "<unsupported>" };
+    store(host, knob(SPEED), speed);
+    let no_turbo = Knob {
+        policy: None,
+        name: NO_TURBO,
+    };
+    if host.knob(no_turbo).exists() {
+        store(host, no_turbo, "0");
+    }
+    if host.knob(knob(EPP)).exists() && was != governor {
+        if governor == "performance" {
+            store(host, knob(EPP), "performance");
         } else if was == "performance" {
             // Not the old value: the restore must write that.
-            store(tree, knob(Kind::Epp), "default");
+            store(host, knob(EPP), "default");
         }
     }
 }
 
-/// Boost was switched: the upper limits follow at once, down, or up to the hardware's limit again.
-fn boost(tree: &Tree, is_allowed: bool) {
-    for policy in tree.policies() {
-        let max = Knob::of(policy.number, Kind::Max);
+/// The upper limits follow a switch of boost at once: down, or up to the hardware's limit again.
+fn switch_boost(host: &Host, is_allowed: bool) {
+    for policy in host.policies() {
+        let max = knob(policy.number, MAX);
         if is_allowed {
-            let most = tree.path(max).with_file_name("cpuinfo_max_freq");
-            fs::copy(most, tree.path(max)).unwrap();
-        } else if limit(tree, policy.number, Kind::Max) > BASE {
-            store(tree, max, &BASE.to_string());
+            let most = host.knob(max).with_file_name("cpuinfo_max_freq");
+            fs::copy(most, host.knob(max)).unwrap();
+        } else if limit(host, policy.number, MAX) > BASE {
+            store(host, max, &BASE.to_string());
         }
     }
 }
 
-fn is_boost_off(tree: &Tree, policy: u32) -> bool {
-    let is = |knob: Knob, off: &str| tree.value(knob).is_ok_and(|value| value == off);
-    is(Knob::of_host(Kind::NoTurbo), "1")
-        || is(Knob::of_host(Kind::Boost), "0")
-        || is(Knob::of(policy, Kind::PolicyBoost), "0")
+fn is_boost_off(host: &Host, policy: u32) -> bool {
+    let switches = [NO_TURBO, "cpufreq/boost"].map(|name| Knob { policy: None, name });
+    let mut switches = switches.into_iter().chain([knob(policy, "boost")]);
+    switches.any(|knob| {
+        let off = if knob.name == NO_TURBO { "1" } else { "0" };
+        host.setting(knob).is_ok_and(|value| value.trim() == off)
+    })
 }
 
 impl Backend for Kernel {
@@ -250,63 +272,51 @@ impl Backend for Kernel {
         "mock"
     }
 
-    fn can_set(&self, kind: Kind) -> bool {
-        !self.sets_limits_only || !(kind.is_boost() || kind == Kind::Epp)
+    fn can_set(&self, knob: Knob) -> bool {
+        !self.sets_limits_only || knob.name.starts_with("scaling_")
     }
 
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> anyhow::Result<()> {
-        assert!(self.can_set(knob.kind), "{knob}");
+    fn set(&mut self, host: &Host, knob: Knob, text: &str) -> anyhow::Result<()> {
+        assert!(self.can_set(knob), "{knob}");
         assert!(self.journal.as_ref().is_none_or(|it| it.exists()), "{knob}");
-        let text = String::from_utf8(value.to_vec()).unwrap().trim().to_owned();
+        let text = text.trim();
         let policy = knob.policy.unwrap_or_default();
-        let is_under = |name: &str| tree.value(Knob::of(policy, Kind::Governor)).unwrap() == name;
-        let mut refusal = None;
-        match knob.kind {
-            kind if matches!(self.quirk, Some(Quirk::Refuses(it)) if it == kind) => {
-                refusal = Some("Permission denied");
-            }
-            Kind::Governor => {
-                let offered = tree
-                    .path(knob)
-                    .with_file_name("scaling_available_governors");
-                let offered = fs::read_to_string(offered).unwrap();
-                if offered.split_whitespace().any(|name| name == text) {
-                    governor(tree, policy, &text);
-                } else {
-                    refusal = Some("Invalid argument");
-                }
-            }
-            Kind::Min | Kind::Max => {
-                let mut khz: u64 = text.parse().unwrap();
-                if is_boost_off(tree, policy) {
-                    khz = khz.min(BASE);
-                }
-                if let Some(Quirk::ClipsAt(most)) = self.quirk {
-                    khz = khz.min(most);
-                }
-                let is_contradiction = match knob.kind {
-                    Kind::Min => khz > limit(tree, policy, Kind::Max),
-                    _ => khz < limit(tree, policy, Kind::Min),
-                };
-                if is_contradiction {
-                    refusal = Some("Invalid argument");
-                } else {
-                    store(tree, knob, &khz.to_string());
-                }
-            }
-            Kind::Speed if !is_under("userspace") => refusal = Some("Invalid argument"),
-            Kind::Epp if is_under("performance") => refusal = Some("Device or resource busy"),
-            Kind::Speed | Kind::Epp | Kind::HwpDynamicBoost => store(tree, knob, &text),
-            Kind::NoTurbo | Kind::Boost | Kind::PolicyBoost => {
-                store(tree, knob, &text);
-                boost(tree, (text == "0") == (knob.kind == Kind::NoTurbo));
-            }
+        let of_policy = |name| value(host, super::cpus::knob(policy, name));
+        let mut khz: u64 = text.parse().unwrap_or(0);
+        if is_boost_off(host, policy) {
+            khz = khz.min(BASE);
         }
-        if let Some(refusal) = refusal {
-            anyhow::bail!("{knob}: {refusal}");
+        if let Some(Quirk::ClipsAt(most)) = self.quirk {
+            khz = khz.min(most);
+        }
+        let is_refused = match knob.name {
+            name if matches!(self.quirk, Some(Quirk::Refuses(it)) if it == name) => true,
+            GOVERNOR => {
+                let offered = "scaling_available_governors";
+                let offered = fs::read_to_string(host.knob(knob).with_file_name(offered)).unwrap();
+                offered.split_whitespace().all(|name| name != text)
+            }
+            MIN => khz > limit(host, policy, MAX),
+            MAX => khz < limit(host, policy, MIN),
+            SPEED => of_policy(GOVERNOR) != "userspace",
+            EPP => of_policy(GOVERNOR) == "performance",
+            _ => false,
+        };
+        if is_refused {
+            anyhow::bail!("{knob}: Permission denied");
+        }
+        match knob.name {
+            GOVERNOR => set_governor(host, policy, text),
+            MIN | MAX => store(host, knob, &khz.to_string()),
+            name => {
+                store(host, knob, text);
+                if name == NO_TURBO || name.ends_with("boost") && !name.contains("hwp") {
+                    switch_boost(host, (text == "0") == (name == NO_TURBO));
+                }
+            }
         }
         match self.quirk {
-            Some(Quirk::Overwrites(kind, value)) if kind == knob.kind => store(tree, knob, value),
+            Some(Quirk::Overwrites(name, value)) if name == knob.name => store(host, knob, value),
             _ => {}
         }
         Ok(())

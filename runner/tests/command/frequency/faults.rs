@@ -5,33 +5,32 @@
 //! `cargo xtask faults` does this on every kind of host; plain `cargo test` on one.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use assert_cmd::assert::OutputAssertExt as _;
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::str::contains;
+use runner::host::Host;
 use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
-use runner::host::frequency::sysfs::{Backend, Kind, Knob, Tree};
+use runner::host::frequency::sysfs::{Backend, Knob};
 use runner::system::interrupt;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE, OF_LIST, OF_NOMINAL};
+use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE};
 use crate::{common, namespace};
 
 /// The hosts: `all`, or by default the one with the most files.
 const ALL: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step.
-const TOLD: [&str; 3] = ["FAULT_SYSFS", "FAULT_JOURNAL", "FAULT_STEP"];
+const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
 /// Replaces a step's number: signals that request an end, before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
-/// Calls a function just before a write.
 struct Faulty<F> {
     steps: usize,
     before_step: F,
@@ -42,39 +41,35 @@ impl<F: FnMut(usize)> Backend for Faulty<F> {
         "faulty"
     }
 
-    fn can_set(&self, kind: Kind) -> bool {
-        Kernel::default().can_set(kind)
-    }
-
-    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> anyhow::Result<()> {
+    fn set(&mut self, host: &Host, knob: Knob, value: &str) -> anyhow::Result<()> {
         self.steps += 1;
         (self.before_step)(self.steps - 1);
-        Kernel::default().set(tree, knob, value)
+        Kernel::default().set(host, knob, value)
     }
 }
 
 /// Works as a runner: restores the settings of a journal, or fixes the frequency and restores it.
-fn run(tree: Tree, journal: &Path, before_step: impl FnMut(usize) + 'static) {
+fn run(host: Host, journal: &Path, before_step: impl FnMut(usize) + 'static) {
     let mut backend = Faulty {
         steps: 0,
         before_step,
     };
-    if let Some(found) = Journal::open(journal, &tree).unwrap() {
-        hold::put_back(&tree, &mut backend, found).unwrap();
+    if let Some(found) = Journal::open(journal, &host).unwrap() {
+        hold::put_back(&host, &mut backend, found).unwrap();
         return;
     }
-    let recipe = recipe(&tree, &[0, 1]).unwrap();
-    drop(Hold::begin(tree, Box::new(backend), recipe, journal).unwrap());
+    let recipe = recipe(&host).unwrap();
+    drop(Hold::begin(host, Box::new(backend), recipe, journal).unwrap());
 }
 
 #[test]
 #[ignore = "is started by the other tests as a process of its own, which has to end"]
 fn the_process_to_be_ended() {
-    let [sysfs, journal, fault] = TOLD.map(|name| std::env::var(name).unwrap());
+    let [root, journal, fault] = TOLD.map(|name| std::env::var(name).unwrap());
     interrupt::install().unwrap();
     let end = move |signal| kill_process(getpid(), signal).unwrap();
     run(
-        Tree::at(Path::new(&sysfs)),
+        Host::at(Path::new(&root)),
         Path::new(&journal),
         move |step| {
             if fault == ASKED_TO_END {
@@ -87,24 +82,18 @@ fn the_process_to_be_ended() {
     );
 }
 
-struct Host {
+struct Case {
     cpus: Cpus,
-    folder: tempfile::TempDir,
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl Host {
+impl Case {
     fn of(files: &Files) -> Self {
         let cpus = Cpus::of(files);
         Self {
             before: cpus.bytes(),
             cpus,
-            folder: tempfile::tempdir().unwrap(),
         }
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.folder.path().join("journal.json")
     }
 
     /// Runs the process that is ended before its write number `step`; returns how it ended.
@@ -112,8 +101,8 @@ impl Host {
         let own = "frequency::faults::the_process_to_be_ended";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", own]);
-        command.env(TOLD[0], self.cpus.path());
-        command.env(TOLD[1], self.journal()).env(TOLD[2], step);
+        command.env(TOLD[0], self.cpus.root());
+        command.env(TOLD[1], self.cpus.journal()).env(TOLD[2], step);
         command.output().unwrap().status
     }
 
@@ -127,22 +116,15 @@ impl Host {
     #[track_caller]
     fn assert_is_as_before(&self, fault: &str) {
         assert!(self.cpus.bytes() == self.before, "{fault}");
-        assert!(!self.journal().exists(), "{fault}");
+        assert!(!self.cpus.journal().exists(), "{fault}");
     }
 
-    /// `cargo runner frequency restore`, for which the mock host consists of plain files.
-    fn restore(&self) {
-        let restored = self.frequency("restore").assert().success();
-        restored.stderr(contains("restored"));
-    }
-
-    /// `cargo runner frequency VERB` on this host.
-    fn frequency(&self, verb: &str) -> Command {
-        let mut command = common::runner(self.folder.path());
-        command.args(["frequency", verb, "--sysfs"]);
-        command.arg(self.cpus.path());
-        command.arg("--frequency-journal").arg(self.journal());
-        command
+    fn restore(&self) -> Assert {
+        let mut command = common::runner(self.cpus.root());
+        command.args(["frequency", "restore", "--host"]);
+        command.arg(self.cpus.root());
+        command.arg("--frequency-journal").arg(self.cpus.journal());
+        command.assert()
     }
 }
 
@@ -157,29 +139,24 @@ const FEWEST: usize = 8;
 #[test]
 fn sigint_and_sigterm_at_any_step_leave_the_host_as_it_was() {
     for (name, files) in hosts() {
-        let host = Host::of(files);
+        let host = Case::of(files);
         assert!(host.end_at(ASKED_TO_END).success(), "{name}");
         host.assert_is_as_before(name);
     }
 }
 
-#[test]
-fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
+/// Ends a runner before each of its writes, on every host, and restores what its journal has.
+/// `is_ended` tells whether the runner had such a write.
+fn at_any_step(is_ended: impl Fn(&Case, usize) -> bool) {
     for (name, files) in hosts() {
         for step in 0.. {
-            let host = Host::of(files);
-            let ended = catch_unwind(AssertUnwindSafe(|| {
-                run(host.cpus.tree(), &host.journal(), move |at| {
-                    if at == step {
-                        resume_unwind(Box::new("a panic that prints nothing"));
-                    }
-                });
-            }));
-            if host.journal().exists() {
-                host.restore();
+            let host = Case::of(files);
+            let is_ended = is_ended(&host, step);
+            if host.cpus.journal().exists() {
+                host.restore().success().stderr(contains("restored"));
             }
             host.assert_is_as_before(&format!("{name} at {step}"));
-            if ended.is_ok() {
+            if !is_ended {
                 assert!(step >= FEWEST, "{name}: only {step} steps");
                 break;
             }
@@ -188,30 +165,32 @@ fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() 
 }
 
 #[test]
+fn a_panic_at_any_step_leaves_the_host_as_it_was_or_a_journal_to_restore_from() {
+    at_any_step(|host, step| {
+        let (tree, journal) = (host.cpus.host(), host.cpus.journal());
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            run(tree, &journal, move |at| {
+                if at == step {
+                    resume_unwind(Box::new("a panic that prints nothing"));
+                }
+            });
+        }));
+        ended.is_err()
+    });
+}
+
+#[test]
 fn after_sigkill_at_any_step_restore_gives_back_every_byte() {
-    for (name, files) in hosts() {
-        for step in 0.. {
-            let host = Host::of(files);
-            let is_killed = host.kill_at(step);
-            if is_killed {
-                host.restore();
-            }
-            host.assert_is_as_before(&format!("{name} at {step}"));
-            if !is_killed {
-                assert!(step >= FEWEST, "{name}: only {step} steps");
-                break;
-            }
-        }
-    }
+    at_any_step(Case::kill_at);
 }
 
 #[test]
 fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
     for (name, files) in hosts() {
-        let host = Host::of(files);
+        let host = Case::of(files);
         assert!(host.kill_at(6), "a fix has more steps");
         assert!(host.cpus.bytes() != host.before);
-        // Each continues one step further, while anything is left to restore.
+        // Each restore gets one write further than the one before.
         let killed = (0..1000).take_while(|step| host.kill_at(*step)).count();
         assert!(killed > 1, "{name}");
         host.assert_is_as_before(name);
@@ -219,123 +198,38 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 }
 
 #[test]
-fn a_journal_of_an_earlier_runner_is_restored() {
-    // That runner fixed the frequency by the governor `userspace`, and its journal had every file
-    // that a fix may change.
-    let host = Host::of(OF_LIST);
-    let file = |file: String| {
-        let content = fs::read_to_string(host.cpus.path().join(&file)).unwrap();
-        serde_json::json!({ "file": file, "content": content })
-    };
-    let of_policy = |policy: usize| {
-        let names = [
-            "scaling_governor",
-            "scaling_max_freq",
-            "scaling_min_freq",
-            "scaling_setspeed",
-        ];
-        names.map(|name| file(format!("cpufreq/policy{policy}/{name}")))
-    };
-    let mut before = vec![file("cpufreq/boost".to_owned())];
-    before.extend([of_policy(0), of_policy(1)].concat());
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let journal = serde_json::json!({
-        "schema": 1,
-        "sysfs": host.cpus.path(),
-        "boot": boot.trim(),
-        "process": 1,
-        "since": "2026-11-20T10:00:00Z",
-        "khz": 2_000_000,
-        "before": before,
-    });
-    fs::write(host.journal(), journal.to_string()).unwrap();
-    host.cpus.change(&[
-        ("cpufreq/boost", "0"),
-        ("cpufreq/policy*/scaling_max_freq", "2000000"),
-        ("cpufreq/policy*/scaling_min_freq", "2000000"),
-        ("cpufreq/policy*/scaling_setspeed", "2000000"),
-    ]);
-    host.restore();
-    host.assert_is_as_before("a journal of an earlier runner");
+fn without_a_journal_nothing_is_changed() {
+    let case = Case::of(OF_BASE);
+    let (host, journal) = (case.cpus.host(), case.cpus.root().join("missing/journal"));
+    let recipe = recipe(&host).unwrap();
+    let held = Hold::begin(host, Box::new(Kernel::default()), recipe, &journal);
+    let error = held.err().unwrap().to_string();
+    assert!(error.contains("Nothing was changed"), "{error}");
+    case.assert_is_as_before(&error);
 }
 
 #[test]
-fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
-    let host = Host::of(OF_NOMINAL);
-    let says = |verb, code, text| {
-        let output = host.frequency(verb).output().unwrap();
-        let said = [&*output.stdout, &output.stderr].concat();
-        let said = String::from_utf8(said).unwrap();
-        assert!(said.contains(text), "{verb}: {said}");
-        output.assert().code(code);
-    };
-    says("status", 0, "can be fixed at: 2000000 kHz, by sysfs");
-    says(
-        "fix",
-        0,
-        "all CPUs that trials may use are set to 2000000 kHz",
-    );
-    assert!(host.cpus.bytes() != host.before);
-    says("status", 0, "fix in force: 2000000 kHz since");
-    says("fix", 4, "frequency restore` first");
-    says("restore", 0, "all settings are the original ones");
-    host.assert_is_as_before("by hand");
-    says("restore", 0, "nothing to restore");
-    host.cpus.change(&[("cpu*/acpi_cppc/nominal_freq", "0")]);
-    says("fix", 4, "the highest frequency without boost");
-    says("status", 0, "cannot be fixed");
-}
-
-#[test]
-fn status_as_json_is_data() {
-    let host = Host::of(OF_BASE);
-    let mut command = host.frequency("status");
-    let output = command.args(["--format", "json"]).output().unwrap();
-    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(status["fixable"], "2000000 kHz, by sysfs");
-    let alike = &status["policies"][0];
-    assert_eq!(alike["cpus"], "0-1");
-    assert_eq!(alike["settings"]["scaling_governor"], "powersave");
-    assert_eq!(status["fix_in_force"], serde_json::Value::Null);
-}
-
-#[test]
-fn a_full_disk_and_read_only_files_are_noticed_before_anything_is_changed() {
-    for (script, reason) in [
-        (
-            r#"mount -t tmpfs -o size=16k none /mnt
-            dd if=/dev/zero of=/mnt/filler bs=1k count=64 2>/dev/null || true
-            exec "$RUNNER" frequency fix --sysfs "$SYSFS" --frequency-journal /mnt/journal"#,
-            "Nothing was changed",
-        ),
-        (
-            r#"mount --bind -o ro "$SYSFS" "$SYSFS"
-            exec "$RUNNER" frequency fix --sysfs "$SYSFS" --frequency-journal "$JOURNAL""#,
-            "cannot be written: Read-only file system",
-        ),
-    ] {
-        let host = Host::of(OF_BASE);
-        let journal = host.journal();
-        let variables = [("SYSFS", host.cpus.path()), ("JOURNAL", &*journal)];
-        let Some(output) = namespace::run(script, &variables) else {
-            return;
-        };
+fn read_only_files_are_noticed_before_anything_is_changed() {
+    let case = Case::of(OF_BASE);
+    let script = r#"mount --bind -o ro "$HOST" "$HOST"
+        exec "$RUNNER" plan --mode fixed --host "$HOST""#;
+    if let Some(output) = namespace::run(script, &[("HOST", case.cpus.root())]) {
+        let reason = "cannot be written: Read-only file system";
         output.assert().code(4).stderr(contains(reason));
-        host.assert_is_as_before(reason);
     }
 }
 
 #[test]
 fn a_journal_of_another_user_is_not_obeyed() {
-    let host = Host::of(OF_BASE);
+    let host = Case::of(OF_BASE);
     assert!(host.kill_at(4), "a fix has more steps");
     let nobody = rustix::fs::Uid::from_raw(65_534);
-    if rustix::fs::chown(host.journal(), Some(nobody), None).is_err() {
+    if rustix::fs::chown(host.cpus.journal(), Some(nobody), None).is_err() {
         namespace::skip("files cannot be given away here; run this test as root");
         return;
     }
     let changed = host.cpus.bytes();
-    let refused = host.frequency("restore").assert().code(4);
+    let refused = host.restore().code(4);
     refused.stderr(contains("user 65534 has fixed the frequency"));
     assert_eq!(host.cpus.bytes(), changed);
 }
