@@ -27,10 +27,10 @@ const RECORD: &str = "record.json";
 /// Files of a host.
 const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
 
-/// Files of a sweep; a sweep has its records in one of the last two.
+/// Files of a sweep; its records are in one of the last two.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Checksums that bundles had before 2026-12. The checksum of the compressed data replaces them.
+/// Checksums of bundles before 2026-12; the compressed data has a checksum of its own.
 const SUMS: &str = "SHA256SUMS";
 
 /// Limit of the unpacked size in bytes, far above the size of one host's results.
@@ -66,26 +66,6 @@ pub enum Step {
     Report,
 }
 
-impl Step {
-    /// Its name, as in the file.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Doctor => "doctor",
-            Self::Calibrate => "calibrate",
-            Self::Predict => "predict",
-            Self::Study => "study",
-            Self::Classics => "classics",
-            Self::Validate => "validate",
-            Self::Report => "report",
-        }
-    }
-
-    /// Whether the step leaves a sweep, under whose name it is kept.
-    fn is_sweep(self) -> bool {
-        !matches!(self, Self::Doctor | Self::Calibrate | Self::Report)
-    }
-}
-
 /// A step that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -100,7 +80,6 @@ pub struct Done {
 
 /// `record.json`: the steps of `on-this-host` that are done. A second call continues from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Version of the format.
     pub schema: u32,
@@ -120,9 +99,6 @@ pub struct Record {
     pub begun_at: String,
     /// Commit of the checkout.
     pub checkout: Commit,
-    /// The duration that older runners estimated, in seconds.
-    #[serde(default, skip_serializing)]
-    pub announced_s: Option<u64>,
     /// Steps that are done, in their order.
     pub steps: Vec<Done>,
 }
@@ -170,13 +146,13 @@ impl Record {
 
     /// Names of the sweeps, in order.
     pub fn sweeps(&self) -> impl Iterator<Item = &str> {
-        let done = self.steps.iter().filter(|done| done.step.is_sweep());
-        done.map(|done| done.made.as_str())
+        let has_no_sweep = |step| matches!(step, Step::Doctor | Step::Calibrate | Step::Report);
+        let sweeps = self.steps.iter().filter(move |it| !has_no_sweep(it.step));
+        sweeps.map(|done| done.made.as_str())
     }
 
-    /// Folders of the bundle, seen from the results. The host's own is last: once it exists, the
-    /// host is known.
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+    /// Folders of the bundle, seen from the results: the host's own, then those of sweeps.
+    pub(crate) fn folders(&self) -> BTreeSet<PathBuf> {
         let sweeps = self.sweeps().map(|name| Path::new("sweeps").join(name));
         sweeps
             .chain([Path::new("hosts").join(&self.host)])
@@ -297,26 +273,13 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
             "it does not have exactly one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
         )));
     };
-    // Names in a record are as untrusted as the rest. Only folders that were unpacked are taken,
-    // and each once, or it could not be moved.
-    let named: BTreeSet<PathBuf> = record.folders().into_iter().collect();
-    if named.len() < record.folders().len() {
-        bail!(refused(format!("its {RECORD} names a sweep twice")));
-    }
-    if let Some(other) = named.symmetric_difference(&found).next() {
+    // Names in a record are as untrusted as the rest.
+    if let Some(other) = record.folders().symmetric_difference(&found).next() {
         let other = other.display().to_string();
         bail!(refused(format!(
             "`{}` is only in the {RECORD} of host {}, or only among the files",
             other.escape_debug(),
             record.host.escape_debug()
-        )));
-    }
-    let is_there = |sweep: &&PathBuf, name| folder.join(sweep).join(name).exists();
-    let has_both = |it: &&PathBuf| is_there(it, PACKED) && is_there(it, PACKED_BEFORE);
-    if let Some(sweep) = found.iter().find(has_both) {
-        let sweep = sweep.display();
-        bail!(refused(format!(
-            "{sweep} has its records twice, in {PACKED} and in {PACKED_BEFORE}"
         )));
     }
     Ok(record)
@@ -359,9 +322,6 @@ pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     if text.contains(is_control) || text.contains("\\u00") {
         return Err("it has control characters".to_owned());
     }
-    if trials_file::is_packed(file) && !text.ends_with('\n') {
-        return Err("its last line is torn; the sweep was not finished".to_owned());
-    }
     Ok(())
 }
 
@@ -387,7 +347,6 @@ mod tests {
             is_quick: false,
             begun_at: "2026-03-01T12:00:00Z".to_owned(),
             checkout: Commit::default(),
-            announced_s: None,
             steps: vec![
                 done(Step::Doctor, "doctor.json"),
                 done(Step::Study, "2026-a-sweep"),
@@ -479,12 +438,6 @@ mod tests {
         let record = fs::read_to_string(folder.path().join("hosts/1a2b3c/record.json")).unwrap();
         let own = ("hosts/1a2b3c/record.json", EntryType::Regular, &*record);
         let elsewhere = record.replace("2026-a-sweep", "../../up");
-        let twice = record.replace("doctor.json", "2026-a-sweep");
-        let twice = twice.replace("\"doctor\"", "\"classics\"");
-        let sweep = |file: &str| {
-            let path = format!("sweeps/2026-a-sweep/{file}");
-            (&*path.leak(), EntryType::Regular, "")
-        };
         for path in [
             "../up/record.json",
             "/etc/passwd",
@@ -516,11 +469,6 @@ mod tests {
             (
                 vec![("sweeps/a/host.json", own.1, "")],
                 "not have exactly one host",
-            ),
-            (vec![(own.0, own.1, &*twice)], "names a sweep twice"),
-            (
-                vec![own, sweep(PACKED), sweep(PACKED_BEFORE)],
-                "records twice",
             ),
             (
                 vec![("hosts/b/record.json", own.1, own.2)],
@@ -575,15 +523,5 @@ mod tests {
         }
         fs::write(&file, b"\xff").unwrap();
         assert!(check_text(&file).unwrap_err().contains("cannot be read"));
-    }
-
-    #[test]
-    fn records_with_half_a_line_at_their_end_are_damaged() {
-        let folder = tempfile::tempdir().unwrap();
-        for (text, is_good) in [("{}\n", true), ("{}\n{\"to", false), ("", false)] {
-            let file = folder.path().join(PACKED);
-            fs::write(&file, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
-            assert_eq!(check_text(&file).is_ok(), is_good, "{text}");
-        }
     }
 }

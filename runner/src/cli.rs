@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, record,
-    repair, report, show, sweep, trace, validate,
+    report, show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -52,9 +52,6 @@ enum Command {
     /// Print the table of a sweep again, or the contents of a recording
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
-    /// Set aside broken lines of a sweep, so that it can be resumed
-    #[command(after_help = repair::HELP)]
-    Repair(repair::RepairArgs),
     /// Record one run of a workload, print tables of it, and draw its timeline
     #[command(after_help = trace::HELP)]
     Trace(trace::TraceArgs),
@@ -109,7 +106,6 @@ pub fn run() -> Result<Exit> {
         Command::Merge(arguments) => merge::run(&place()?, arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Show(arguments) => show::run(place, arguments),
-        Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Trace(arguments) => trace::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),
         Command::Doctor(arguments) => doctor::run(&place()?, arguments),

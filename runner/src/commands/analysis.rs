@@ -6,7 +6,6 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum as _};
-use serde_json::Value;
 
 use crate::options::Project;
 use crate::record::sweep_dir::SweepDir;
@@ -45,31 +44,11 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
 /// Has the analysis print the table of a sweep. Callers set `python` up before they print what
 /// stands above the table: on first use that takes minutes, and says so.
 pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> Result<Exit> {
-    wait(&mut table(python, sweep, format))
-}
-
-/// The rows of a sweep's table, and what they show.
-pub(super) fn table_as_data(python: &Python, sweep: &SweepDir) -> Result<Value> {
-    let mut command = table(python, sweep, Format::Json);
-    command.arg("--judgement").stderr(Stdio::inherit());
-    let output = command.output().context("Python cannot be run")?;
-    match ended(output.status)? {
-        Exit::Good => {
-            serde_json::from_slice(&output.stdout).context("the analysis printed no JSON")
-        }
-        _ => bail!(Stop::HostNotFit(
-            "the analysis failed; its message is above".to_owned()
-        )),
-    }
-}
-
-fn table(python: &Python, sweep: &SweepDir, format: Format) -> Command {
     let format = format.to_possible_value().expect("every format has a name");
     let mut command = python.module("sweep_analysis");
     command.arg("show").arg(sweep.path());
     command.args(["--format", format.get_name()]);
-    command.stdin(Stdio::null());
-    command
+    wait(command.stdin(Stdio::null()))
 }
 
 /// Runs the command. Its output goes straight through, and Ctrl-C reaches it as it reaches us.

@@ -10,7 +10,6 @@ use super::sweep::{self, SweepArgs, SweepCommand, TypedProgram};
 use crate::build::package;
 use crate::config::catalogue;
 use crate::options::Project;
-use crate::options::folder;
 use crate::stop::Exit;
 
 /// Arguments of `compare`.
@@ -24,7 +23,7 @@ pub(crate) struct CompareArgs {
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
     /// rayon. It is copied and built with each branch. It runs in DIR with the arguments after `--`
-    #[arg(long, value_name = "DIR", value_parser = folder,
+    #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
     program: Option<PathBuf>,

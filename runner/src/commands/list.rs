@@ -202,7 +202,6 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
                 .join(", ");
             facts.push(("placement", words));
         }
-        facts.push(("command", it.command()));
         tell_row(out, &it.name, &facts)?;
     }
     Ok(())

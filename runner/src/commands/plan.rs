@@ -28,8 +28,7 @@ Examples:
   cargo runner plan --branches 'split*' --threads 1..=8";
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
-    let (asked, branches) = asked(project, config.as_ref(), &arguments.selection)?;
+    let (asked, branches) = asked(project, None, &arguments.selection)?;
     // Nothing is built, so the sources identify the builds; the order does not depend on that.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;

@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::analysis;
 use crate::options::Project;
-use crate::options::folder;
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Exit;
 use crate::system::python::Python;
@@ -19,7 +18,7 @@ pub(crate) struct ReportArgs {
     #[arg(default_value = "latest")]
     sweep: String,
     /// Folder to write [default: results/reports/SWEEP]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 

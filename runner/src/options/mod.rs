@@ -13,7 +13,6 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::checkout::Checkout;
-use crate::config::pick::GROUP;
 use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
 use crate::host::frequency::Setup;
@@ -145,24 +144,6 @@ impl Selection {
     }
 }
 
-/// Reads a folder on the command line, and refuses names that look like a file's.
-pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    let files = [
-        "csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst",
-    ];
-    let ending = path
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default();
-    if files.contains(&ending) && !path.is_dir() {
-        return Err(format!(
-            "this option names a folder, and this looks like a file; leave out `.{ending}`"
-        ));
-    }
-    Ok(path)
-}
-
 /// Seconds on the command line.
 pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -227,21 +208,6 @@ impl Project {
             config_folder: &self.config_folder()?,
         };
         Ok(reader.config(words).map_err(Stop::BadInput)?)
-    }
-
-    /// The branches of a list that names a branch outside branches.toml, as `compare` reads it: the
-    /// first is the baseline.
-    pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
-        let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
-        let is_spec =
-            |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
-        let words = words
-            .iter()
-            .any(is_spec)
-            .then(|| words.into_iter().map(str::to_owned).collect());
-        words
-            .map(|words: Vec<String>| self.named(&words))
-            .transpose()
     }
 
     /// Folder in which relative paths of the file of branches start.

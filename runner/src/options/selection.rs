@@ -2,13 +2,11 @@
 //! name branches, workloads and thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use protocol::{Description, Refusal, Size, packed};
+use anyhow::{Context as _, Result, bail};
+use protocol::{Description, Refusal, Size};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
@@ -22,11 +20,6 @@ use crate::system::{digest, whole_file};
 const FILE: &str = "experiments.toml";
 
 impl Definition {
-    /// Returns the command that measures this experiment.
-    pub(crate) fn command(&self) -> String {
-        format!("cargo runner sweep --experiment {}", self.name)
-    }
-
     /// The instances that it runs. Parameters of the command line, `overriding`, replace its own;
     /// instances that become equal run once.
     pub(crate) fn loads(
@@ -99,20 +92,11 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
 
 /// Returns the row of a `kind` that is called `name`.
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
-    let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
-    let found = rows.into_iter().find(|it| it.name == name);
-    let is_empty = known.is_empty();
-    let known = known.iter().map(String::as_str);
-    found.ok_or_else(|| {
-        let no_such = no_such(&format!("--{kind}"), kind, name, known);
-        if is_empty {
-            anyhow!(Stop::BadInput(format!(
-                "{no_such}; add a `[[{kind}]]` to {FILE}, or take the file of the repository"
-            )))
-        } else {
-            no_such.into()
-        }
-    })
+    if let Some(row) = rows.iter().find(|it| it.name == name) {
+        return Ok(row.clone());
+    }
+    let known = rows.iter().map(|it| it.name.as_str());
+    bail!(no_such(&format!("--{kind}"), kind, name, known))
 }
 
 #[derive(Deserialize)]
@@ -232,18 +216,8 @@ fn cells(
 /// Picks branches. The baseline is always among them, since the others are compared with it. The
 /// flag says whether it had to be added.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
-    let baseline = config.baseline().name.as_str();
-    if list
-        .split(',')
-        .any(|word| word.trim().strip_prefix('!') == Some(baseline))
-    {
-        bail!(Stop::BadInput(format!(
-            "--branches: `!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
-             move `baseline = true` in branches.toml to compare with another"
-        )));
-    }
     let picked = config.pick("--branches", list)?;
-    let is_added = !picked.contains(&baseline);
+    let is_added = !picked.contains(&config.baseline().name.as_str());
     let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
     Ok((
         config.branches.iter().filter(chosen).cloned().collect(),
@@ -361,25 +335,12 @@ fn assign(
             .filter(|it| it.parameter(name).is_some())
             .collect();
         if takers.is_empty() {
-            // The parameters of the named workload, if it was picked; otherwise of all picked ones.
-            let named: Vec<&Description> = picked
-                .iter()
-                .copied()
-                .filter(|it| workload == Some(it.name.as_str()))
-                .collect();
-            let among = if named.is_empty() {
-                picked.to_vec()
-            } else {
-                named
+            let of = |it: &&Description| {
+                let own = it.parameters.iter();
+                own.map(|known| format!("{}.{}", it.name, known.name))
+                    .collect::<Vec<_>>()
             };
-            let known: Vec<String> = among
-                .iter()
-                .flat_map(|it| {
-                    it.parameters
-                        .iter()
-                        .map(|known| format!("{}.{}", it.name, known.name))
-                })
-                .collect();
+            let known: Vec<String> = picked.iter().flat_map(of).collect();
             let own = known
                 .iter()
                 .filter_map(|it| it.split_once('.'))
@@ -428,12 +389,9 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             path.display()
         ))
     })?;
-    // Programs read other kinds of files once they are built. The first bytes show a file that no
-    // program can read.
+    // Programs check other kinds of files once they are built.
     if picked.iter().any(|description| description.name == REPLAY) {
         recording::read(path, &format!("--input {}", path.display()))?;
-    } else {
-        check_beginning(path)?;
     }
     let place = path
         .canonicalize()
@@ -452,24 +410,6 @@ fn check_regular(path: &Path) -> Result<()> {
             "--input {}: is not a regular file, but every trial reads it again; save it to a file",
             path.display()
         )));
-    }
-    Ok(())
-}
-
-/// Refuses a file that is empty or compressed.
-fn check_beginning(path: &Path) -> Result<()> {
-    let refused =
-        |what: &dyn Display| Stop::BadInput(format!("--input {}: {what}", path.display()));
-    let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut beginning));
-    read.map_err(|error| refused(&format_args!("cannot be read: {error}")))?;
-    if let Some(packer) = packed::by(&beginning) {
-        bail!(refused(&format_args!(
-            "is compressed ({packer}); unpack it and name the result"
-        )));
-    }
-    if beginning.is_empty() {
-        bail!(refused(&"is empty; name the file of an instance"));
     }
     Ok(())
 }
@@ -602,21 +542,6 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             error.ends_with("choose some of its own: packets"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn a_name_in_an_empty_file_is_reported_with_what_the_file_lacks() {
-        for kind in ["experiment", "preset"] {
-            let error = find(parse("").unwrap().experiments, kind, "quick").unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!(
-                    "--{kind} quick: no such {kind}; there is no {kind} at all; add a `[[{kind}]]` to \
-                     experiments.toml, or take the file of the repository"
-                )
-            );
-            assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
-        }
     }
 
     #[test]

@@ -120,26 +120,6 @@ fn an_input_that_is_no_regular_file_is_refused_instead_of_read() {
 }
 
 #[test]
-fn an_input_that_is_empty_or_compressed_is_refused_before_anything_is_built() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("input");
-    for (content, told) in [
-        (&b""[..], "is empty"),
-        (b"\x1f\x8b\x08", "is compressed (gzip); unpack it"),
-        (b"\x28\xb5\x2f\xfdrest", "is compressed (zstd); unpack it"),
-    ] {
-        fs::write(&path, content).unwrap();
-        for workload in ["tsp", "pcap-verify"] {
-            let error = loads(workload, "tiny", &[], Some(&path)).unwrap_err();
-            let message = error.to_string();
-            assert!(error.is::<Stop>() && message.contains(told), "{message}");
-        }
-    }
-    fs::write(&path, "NAME : square").unwrap();
-    loads("tsp", "tiny", &[], Some(&path)).unwrap();
-}
-
-#[test]
 fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_same_file() {
     let (root, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let known = root.path().join("a.tsp");

@@ -36,9 +36,8 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, alias = "sequential_ignores")]
     pub sequential_ignores: Vec<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]. Or a
-    /// list with a published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE; its
-    /// first branch is the baseline
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all];
+    /// `compare` takes other sources
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<String>,
@@ -579,13 +578,6 @@ impl SweepRequest {
     /// Returns the programs with which branches must be built.
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
-    }
-
-    /// Whether the result is equality of answers, not time.
-    pub(crate) fn is_about_answers(&self) -> bool {
-        self.experiment
-            .as_ref()
-            .is_some_and(|it| it.figure == Figure::Answers)
     }
 
     /// Names and values of the parameters that distinguish a load from the others of its workload.

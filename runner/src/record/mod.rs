@@ -8,12 +8,12 @@ pub mod sweep_dir;
 pub mod trials_file;
 
 use std::collections::BTreeMap;
-use std::fmt::Arguments;
 use std::ops::Range;
 
 use anyhow::{Result, bail};
 use protocol::{Events, Iteration, Metric, Placement, Program, SCHEMA, Simulated, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::INSTRUMENTED_SUFFIX;
 pub use crate::host::frequency::FreqState;
@@ -153,97 +153,62 @@ pub struct Record {
     pub ghz_after: Option<f64>,
 }
 
-/// An iteration of four months: larger times, such as 2^63, come from a wrong reading of a clock.
+/// An iteration of four months: larger times come from a wrong reading of a clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
 /// More than a signed number counts; the analysis uses signed numbers.
 const MOST: u64 = 1 << 63;
 
 impl Record {
-    /// Returns why this is not a valid record of a trial, although each field has its type. The
-    /// analysis refuses the same records with the same messages.
+    /// Returns why this is not a valid record of a trial, although each field has its type.
     pub(crate) fn fault(&self) -> Option<String> {
         self.out_of_range().or_else(|| self.contradiction())
     }
 
     /// A value that no trial can have.
     fn out_of_range(&self) -> Option<String> {
-        let mut fault = None;
-        let mut check = |field: Arguments<'_>, value: u64, allowed: Range<u64>| {
-            if fault.is_none() && !allowed.contains(&value) {
-                let Range { start, end } = allowed;
-                let expected = if value < start {
-                    format!(">= {start}")
-                } else {
-                    format!("< {end}")
-                };
-                fault = Some(format!(
-                    "field `{field}` is `{value}`: expected `int` {expected}"
-                ));
-            }
+        let wrong = |field: &str, value: u64, allowed: Range<u64>| {
+            let Range { start, end } = allowed;
+            let expected = if value < start {
+                format!(">= {start}")
+            } else if value >= end {
+                format!("< {end}")
+            } else {
+                return None;
+            };
+            let value = format!("`{field}` is `{value}`");
+            Some(format!("field {value}: expected `int` {expected}"))
         };
-        check(format_args!("threads"), self.threads as u64, 1..MOST);
-        for (field, value) in [
-            ("block", Some(self.block as u64)),
-            ("position", Some(self.position as u64)),
-            ("process_ns", Some(self.process_ns)),
-            ("steal_ns", self.steal_ns),
-            ("throttles", self.throttles),
-            ("quota_throttled_ns", self.quota_throttled_ns),
-            ("simulated_seed", self.simulated_seed),
-        ] {
-            check(format_args!("{field}"), value.unwrap_or(0), 0..MOST);
-        }
-        if let Some(usage) = &self.usage {
-            for (field, value) in [
-                ("max_rss_bytes", usage.max_rss_bytes),
-                ("voluntary_switches", usage.voluntary_switches),
-                ("involuntary_switches", usage.involuntary_switches),
-                ("minor_faults", usage.minor_faults),
-                ("major_faults", usage.major_faults),
-            ] {
-                check(format_args!("usage.{field}"), value, 0..MOST);
-            }
-        }
-        for (list, iterations) in [("warmup", &self.warmup), ("iterations", &self.iterations)] {
-            for (index, it) in iterations.iter().enumerate() {
-                let place = format_args!("{list}[{index}]");
-                check(
-                    format_args!("{place}.elapsed_ns"),
-                    it.elapsed_ns,
-                    1..MOST_NS,
-                );
-                check(format_args!("{place}.user_ns"), it.user_ns, 0..MOST_NS);
-                check(format_args!("{place}.system_ns"), it.system_ns, 0..MOST_NS);
-                check(format_args!("{place}.work_units"), it.work_units, 1..MOST);
-            }
-        }
-        if let Some(events) = &self.events {
-            check(
-                format_args!("events.work_units"),
-                events.work_units,
-                1..MOST,
-            );
-            for (event, value) in events.workers.iter().chain([&events.outside]).flatten() {
-                check(format_args!("events.{event}"), *value, 0..MOST);
-            }
-        }
-        if let Some(simulated) = &self.simulated {
-            for (field, value) in &simulated.spent_ns {
-                check(format_args!("simulated.spent_ns.{field}"), *value, 0..MOST);
-            }
-            for wait in &simulated.waits {
-                check(format_args!("simulated.waits"), wait.transfers, 0..MOST);
-                check(format_args!("simulated.waits"), wait.waited_ns, 0..MOST);
-            }
-        }
-        if fault.is_none() && humantime::parse_rfc3339(&self.started_at).is_err() {
+        let of_iterations = |list: &str, iterations: &[Iteration]| {
+            iterations.iter().enumerate().find_map(|(index, it)| {
+                let fields = [
+                    ("elapsed_ns", it.elapsed_ns, 1..MOST_NS),
+                    ("user_ns", it.user_ns, 0..MOST_NS),
+                    ("system_ns", it.system_ns, 0..MOST_NS),
+                    ("work_units", it.work_units, 1..MOST),
+                ];
+                let field = |name: &str| format!("{list}[{index}].{name}");
+                fields
+                    .into_iter()
+                    .find_map(|(name, value, allowed)| wrong(&field(name), value, allowed))
+            })
+        };
+        if humantime::parse_rfc3339(&self.started_at).is_err() {
             let at = &self.started_at;
-            fault = Some(format!(
-                "field `started_at` is `{at}`: invalid RFC3339 encoded datetime"
-            ));
+            return Some(format!("field `started_at` is `{at}`: write RFC 3339"));
         }
-        fault
+        wrong("threads", self.threads as u64, 1..MOST)
+            .or_else(|| of_iterations("warmup", &self.warmup))
+            .or_else(|| of_iterations("iterations", &self.iterations))
+            .or_else(|| {
+                let events = self.events.as_ref()?;
+                wrong("events.work_units", events.work_units, 1..MOST)
+            })
+            .or_else(|| {
+                let all = serde_json::to_value(self).ok()?;
+                let (field, value) = too_large(&all, String::new())?;
+                wrong(&field, value, 0..MOST)
+            })
     }
 
     /// Fields that contradict each other.
@@ -277,6 +242,21 @@ impl Record {
                 && load.parameters == self.parameters
         })
     }
+}
+
+/// Returns the first number of a record that no signed number can hold, with its field. Seeds may be
+/// so large.
+fn too_large(value: &Value, field: String) -> Option<(String, u64)> {
+    match value {
+        Value::Number(number) => Some(field).zip(number.as_u64().filter(|it| *it >= MOST)),
+        Value::Array(items) => items.iter().find_map(|item| too_large(item, field.clone())),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| *name != "seed")
+            .find_map(|(name, it)| too_large(it, format!("{field}.{name}"))),
+        _ => None,
+    }
+    .map(|(field, value)| (field.trim_start_matches('.').to_owned(), value))
 }
 
 /// Refuses a file of another version of the format, before its fields are read.
@@ -333,11 +313,7 @@ mod tests {
                 "field `process_ns` is `18446744073709551615`: exp",
             ),
             ("major_faults", huge, "field `usage.major_faults` is `1844"),
-            (
-                "started_at",
-                7,
-                "field `started_at` is `7`: invalid RFC3339",
-            ),
+            ("started_at", 7, "field `started_at` is `7`: write RFC 3339"),
         ] {
             let old = format!("\"{old}\"");
             let value = if old.contains("started_at") {

@@ -149,25 +149,16 @@ fn a_machine_with_a_cost_missing_is_refused_with_file_and_key() {
 
 #[test]
 fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
-    plan(&["--config", "/dev/null"])
+    let file = "machines/zen4-64.toml";
+    let folder = checkout_with(file);
+    // Opening a pipe would wait for its other end, also in a failing test.
+    let path = folder.path().join(file);
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let root = folder.path().display().to_string();
+    plan(&["--root", &root])
         .code(2)
-        .stderr(contains("/dev/null").and(contains("not a regular file")));
-    for file in [
-        "experiments.toml",
-        "workloads/charges.toml",
-        "workloads/own-instructions.toml",
-        "machines/zen4-64.toml",
-    ] {
-        let folder = checkout_with("machines/zen4-64.toml");
-        // Opening a pipe would wait for its other end, also in a failing test.
-        let path = folder.path().join(file);
-        fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
-        let root = folder.path().display().to_string();
-        plan(&["--root", &root])
-            .code(2)
-            .stderr(contains(file).and(contains("not a regular file")));
-    }
+        .stderr(contains(file).and(contains("not a regular file")));
 }
 
 /// A folder with a working tree of a rayon-core with these dependencies and this source.
@@ -186,30 +177,15 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Runs a sweep of this working tree on a simulated machine.
-fn sweep_of(tree: &Path) -> Assert {
+/// Compares this working tree with the published crate on a simulated machine.
+fn compare(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
-    let tree = tree.join("my-rayon-core");
-    let branches = format!("mine=path:{},same=published:1.13.0", tree.display());
+    let tree = format!("path:{}", tree.join("my-rayon-core").display());
+    let line =
+        "--machine zen4-64 --workloads quicksort --size tiny --threads 1 --trials 1 --output";
     common::runner(folder.path())
-        .args([
-            "sweep",
-            "--machine",
-            "zen4-64",
-            "--workloads",
-            "quicksort",
-            "--size",
-            "tiny",
-        ])
-        .args([
-            "--threads",
-            "1",
-            "--trials",
-            "1",
-            "--branches",
-            &branches,
-            "--output",
-        ])
+        .args(["compare", "published:1.13.0", &tree])
+        .args(line.split(' '))
         .arg(folder.path())
         .assert()
 }
@@ -217,7 +193,7 @@ fn sweep_of(tree: &Path) -> Assert {
 #[test]
 fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
     let tree = tree("libc = \"0.2\"", "");
-    sweep_of(tree.path())
+    compare(tree.path())
         .code(2)
         .stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
 }
@@ -225,7 +201,7 @@ fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
 #[test]
 fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
     let renamed = tree("", "\nuse std as library;\n");
-    sweep_of(renamed.path())
+    compare(renamed.path())
         .code(2)
         .stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
 }
@@ -236,7 +212,7 @@ fn a_tree_that_does_not_compile_there_is_reported_with_its_own_file_and_line() {
         "",
         "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n",
     );
-    sweep_of(files.path())
+    compare(files.path())
         .code(3)
         .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("no files, sockets")));
 }

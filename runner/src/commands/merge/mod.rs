@@ -3,10 +3,7 @@
 mod hosts;
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
-use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,7 +12,6 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::options::Project;
-use crate::options::folder;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::summary::not_planned;
@@ -46,7 +42,7 @@ pub(crate) struct MergeArgs {
     shards: Vec<PathBuf>,
     /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder
     /// that gets its `sweeps` and `hosts` [default: results]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
@@ -104,7 +100,8 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
     sweep_dir::check_parent(&parent)?;
     let manifest = merged_manifest(&parts, whole.len());
     let fill = |folder: &Path| {
-        copy_trials(&parts, &trials, &trials_file::of(folder))?;
+        let lines: Vec<&[u8]> = trials.iter().map(|(_, line)| &**line).collect();
+        fs::write(trials_file::of(folder), lines.concat())?;
         trials_file::pack(folder)?;
         for part in &parts {
             let own = folder.join(format!("shards/{}-of-{}", part.shard.number, part.shard.of));
@@ -193,14 +190,13 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// The place of a trial's line: its block and position in the plan, its part, and the bytes of that
-/// part's file.
-type TrialPlace = ((usize, usize), usize, Range<u64>);
+/// A trial's line, with its block and position in the plan.
+type TrialLine = ((usize, usize), Vec<u8>);
 
-/// The trials of all parts, in the order of the whole plan.
-fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialPlace>> {
-    let mut found: Vec<TrialPlace> = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
+/// The trials of all parts as they are, in the order of the whole plan.
+fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialLine>> {
+    let mut found: Vec<TrialLine> = Vec::new();
+    for part in parts {
         let own = whole.clone().part(Some(part.shard));
         let own: HashMap<Id, (usize, usize)> = own
             .trials()
@@ -220,30 +216,11 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Tr
                     part.shard
                 )));
             };
-            found.push((*order, index, records.place()));
+            found.push((*order, records.line().to_owned()));
         }
     }
-    found.sort_unstable_by_key(|(order, ..)| *order);
+    found.sort_unstable();
     Ok(found)
-}
-
-/// Copies the lines as they are.
-fn copy_trials(parts: &[Part], trials: &[TrialPlace], path: &Path) -> io::Result<()> {
-    let open = |part: &Part| trials_file::file_of(&part.sweep.trials());
-    let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
-    let mut out = BufWriter::new(File::create(path)?);
-    let mut line = Vec::new();
-    for (_, part, bytes) in trials {
-        line.resize(
-            usize::try_from(bytes.end - bytes.start).map_err(io::Error::other)?,
-            0,
-        );
-        files[*part].read_exact_at(&mut line, bytes.start)?;
-        out.write_all(&line)?;
-    }
-    out.into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .sync_all()
 }
 
 /// Warns about missing shards and trials, and about differences between the machines.

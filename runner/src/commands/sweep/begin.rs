@@ -13,7 +13,7 @@ use crate::build::{Builder, binary, check_folder};
 use crate::config::{Branch, Config};
 use crate::host::{Host, doctor};
 use crate::options::meaning::{asked, builds};
-use crate::options::{Project, Selection, folder};
+use crate::options::{Project, Selection};
 use crate::plan::{self, Plan, SETTLE, SweepRequest, machines};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
@@ -37,7 +37,7 @@ pub(crate) struct SweepArgs {
                                 "instrument", "shard", "machine", "points"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     pub(in crate::commands) output: Option<PathBuf>,
     /// Trials of a simulated machine that run at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

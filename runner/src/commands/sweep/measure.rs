@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use super::begin::{SweepArgs, SweepCommand, SweepRun};
 use crate::build::binary::{RunTrial, Subprocesses};
 use crate::commands::analysis;
-use crate::commands::page::{self, Page};
+use crate::commands::page;
 use crate::host::Host;
 use crate::host::frequency::Controller;
 use crate::host::sensors::Sensors;
@@ -18,7 +18,7 @@ use crate::options::Project;
 use crate::plan::{SETTLE, SweepRequest};
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
 use crate::run::progress::{Progress, headline};
@@ -26,7 +26,7 @@ use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
 use crate::system::python::Python;
-use crate::text::table::{Format, print};
+use crate::text::table::{Format, columns_of_stdout, print};
 use crate::text::words::{count, human, moment};
 
 pub(super) fn measure(
@@ -44,13 +44,8 @@ pub(super) fn measure(
         building,
     } = ready;
     let mut appender = sweep.appender()?;
-    if let Some(torn) = &appender.torn {
-        let torn = project.checkout.shown(torn);
-        tell!(
-            "note: the last line of trials.jsonl was incomplete; it is kept in {torn}, and its trial runs again"
-        );
-    }
-    let (mut summary, done) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
+    tell_aside(project, &appender);
+    let (mut summary, done) = Summary::read(&sweep, &manifest)?;
     tell!("{}", headline(&manifest.asked, plan.len()));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {
@@ -121,6 +116,17 @@ pub(super) fn measure(
     finish(
         project, arguments, command, &sweep, &manifest, &summary, tally,
     )
+}
+
+/// Reports the lines that were moved out of the file of records.
+pub(super) fn tell_aside(project: &Project, appender: &Appender) {
+    if let Some((aside, lines)) = &appender.aside {
+        tell!(
+            "note: moved {} of trials.jsonl to {}; the missing trials run again",
+            count(*lines, "broken line", "broken lines"),
+            project.checkout.shown(aside)
+        );
+    }
 }
 
 fn run_trials(
@@ -287,11 +293,7 @@ pub(super) fn finish(
         }
         tell!("WARNING: {remedy}");
     }
-    Ok(if summary.is_good() {
-        Exit::Good
-    } else {
-        Exit::TrialsFailed
-    })
+    Ok(summary.exit())
 }
 
 /// Runs the analysis, which prints the table, and prints the page of the command around it.
@@ -303,25 +305,22 @@ fn print_result(
     manifest: &Manifest,
 ) -> Result<Exit> {
     let format = arguments.format;
-    if !command.has_page {
+    if !command.has_page || !matches!(format, Format::Table | Format::Markdown) {
         return analysis::print_table(python, sweep, format);
     }
-    let is_begun_here = arguments.resume.is_none();
-    if format == Format::Json {
-        let table = analysis::table_as_data(python, sweep)?;
-        print(&page::below(
-            sweep,
-            manifest,
-            Some(&table),
-            is_begun_here,
-            format,
-        )?)?;
-        return Ok(Exit::Good);
-    }
-    print(&Page::head(manifest, format))?;
-    let table = analysis::print_table(python, sweep, format);
-    print(&page::below(sweep, manifest, None, is_begun_here, format)?)?;
-    table
+    print(&page::head(manifest, format))?;
+    let table = analysis::print_table(python, sweep, format)?;
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let typed = arguments.resume.is_none().then_some(&*typed);
+    let columns = columns_of_stdout().unwrap_or(100);
+    print(&page::below(
+        manifest,
+        &sweep.host()?,
+        typed,
+        format,
+        columns,
+    ))?;
+    Ok(table)
 }
 
 #[cfg(test)]

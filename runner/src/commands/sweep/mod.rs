@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::host::Host;
 use crate::options::Project;
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::SweepDir;
 use crate::run::sweep::Tally;
 use crate::stop::Exit;
@@ -44,10 +44,9 @@ Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let command = SweepCommand {
         command: "sweep",
-        config,
+        config: None,
         has_page: false,
         goes_on: false,
         program: None,
@@ -125,9 +124,12 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let (summary, _) = Summary::read(sweep, &manifest, BrokenLines::Refused)?;
+    let (summary, _) = Summary::read(sweep, &manifest)?;
     if summary.trials < manifest.trials_planned {
         return Ok(None);
+    }
+    if !summary.broken.is_empty() {
+        measure::tell_aside(project, &sweep.appender()?);
     }
     measure::finish(
         project,
