@@ -1,7 +1,5 @@
 //! A host's results in one file: its folder of `results/hosts` and the sweeps that its record names.
-//!
-//! The sender reads the list of files. The receiver trusts nothing: an archive may have been made
-//! by hand.
+//! The receiver trusts nothing, because anybody can make such a file by hand.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -33,7 +31,7 @@ const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE
 /// Checksums of bundles before 2026-12; the compressed data has a checksum of its own.
 const SUMS: &str = "SHA256SUMS";
 
-/// Limit of the unpacked size in bytes, far above the size of one host's results.
+/// Limit of the unpacked size in bytes, far above that of one host's results.
 const MOST_BYTES: u64 = 1 << 28;
 
 /// Limit of the number of files, far above the number of one host's files.
@@ -49,18 +47,17 @@ const LEVEL: i32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// The doctor's findings: conditions that make times on this host doubtful (`doctor.json`).
+    /// `doctor.json`.
     Doctor,
-    /// The host's cost parameters, for the machine `here`: `here.toml` and `charges-here.toml`.
+    /// `here.toml` and `charges-here.toml`.
     Calibrate,
-    /// A sweep of the experiment `validation` on the machine `here`, finished before anything is
-    /// measured.
+    /// A sweep of the experiment `validation` on the machine `here`.
     Predict,
     /// A sweep of the experiment `host-study`.
     Study,
     /// A sweep of the experiment `host-classics`.
     Classics,
-    /// A sweep that measures what was predicted.
+    /// A sweep of the experiment `validation` on the host.
     Validate,
     /// Pages that runners before 2026-12 drew.
     Report,
@@ -163,10 +160,7 @@ impl Record {
 /// A file of a bundle: its path, seen from the results, and its size in bytes.
 pub(crate) type BundleFile = (PathBuf, u64);
 
-/// Lists the files in the folders of a bundle that belong to it.
-///
-/// # Errors
-/// If a folder cannot be read.
+/// Lists the files of a bundle.
 pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<BundleFile>> {
     let mut files = Vec::new();
     for folder in record.folders() {
@@ -192,9 +186,6 @@ pub(crate) fn listed(files: &[BundleFile]) -> String {
 }
 
 /// Writes the bundle of a host, without owners and times: the same files give the same bytes.
-///
-/// # Errors
-/// If the disk refuses; an older bundle is then still there.
 pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Result<()> {
     let write = |out: &mut dyn io::Write| {
         let mut packer = zstd::Encoder::new(out, LEVEL)?;
@@ -213,10 +204,8 @@ pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Resu
         .with_context(|| format!("{} cannot be written", output.display()))
 }
 
-/// Unpacks a bundle into an empty folder, and returns its record. The contents are not checked.
-///
-/// # Errors
-/// [`Stop::BadInput`] if it is damaged, too large, or has anything but the files of one host.
+/// Unpacks a bundle into an empty folder, and returns its record. Refuses a bundle that is damaged,
+/// too large, or has anything but the files of one host.
 pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let name = bundle.display();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was taken from it"));
@@ -305,10 +294,8 @@ fn is_known(path: &Path) -> bool {
     }
 }
 
-/// Refuses a file that unpacks to more than a host has, or that contains control characters.
-///
-/// # Errors
-/// The fault, as a sentence.
+/// Refuses a file that unpacks to more than a host has, or that has control characters, which could
+/// change what a terminal shows.
 pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let mut text = String::new();
     let opened = trials_file::Text::open(file);

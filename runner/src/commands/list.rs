@@ -6,17 +6,15 @@ use anyhow::Result;
 use clap::Args;
 use manycore::Machine;
 use protocol::{Description, Size};
-use serde_json::{Value, json};
 
 use crate::config::catalogue;
 use crate::config::{Branch, Config};
-use crate::options::ListFormat;
 use crate::options::Project;
 use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{Definition, is_free};
 use crate::stop::Exit;
-use crate::text::table::{PAGE, json, labelled, plain, print, wrapped};
+use crate::text::table::{PAGE, labelled, plain, print, wrapped};
 use crate::text::words::count;
 
 /// Arguments of `list`.
@@ -25,9 +23,6 @@ pub(crate) struct ListArgs {
     /// Things to list [default: all]
     #[arg(value_enum)]
     what: Option<ListWhat>,
-    /// As text, or as JSON with every detail
-    #[arg(long, value_enum, default_value = "table")]
-    format: ListFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,32 +35,23 @@ enum ListWhat {
 
 pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
-    let (mut data, mut text) = (json!({}), String::new());
+    let mut text = String::new();
     if wants(ListWhat::Branches) {
         let config = project.config()?;
-        data["branches"] = serde_json::to_value(&config.branches)?;
         tell_branches(&mut text, &config)?;
     }
     if wants(ListWhat::Workloads) {
-        data["workloads"] = serde_json::to_value(catalogue::all())?;
         tell_workloads(&mut text, catalogue::all())?;
     }
     if wants(ListWhat::Experiments) {
         let experiments = selection::read(project.checkout.root())?.experiments;
-        data["experiments"] = serde_json::to_value(&experiments)?;
         tell_experiments(&mut text, &experiments)?;
     }
     if wants(ListWhat::Machines) {
         let machines = machines::all(project.checkout.root())?;
-        data["machines"] = machines.iter().map(machine).collect();
         tell_machines(&mut text, &machines)?;
     }
-    let text = if arguments.format == ListFormat::Json {
-        json(&data)?
-    } else {
-        plain(&text) // names of files may have any bytes
-    };
-    print(&text)?;
+    print(&plain(&text))?; // names of files may have any bytes
     Ok(Exit::Good)
 }
 
@@ -221,16 +207,6 @@ fn size(machine: &Machine) -> String {
         topology.cores(),
         topology.sockets
     )
-}
-
-fn machine(it: &Machine) -> Value {
-    json!({
-        "name": it.name,
-        "title": it.title,
-        "cores": it.topology.cores(),
-        "cpus": it.topology.cpus(),
-        "sockets": it.topology.sockets,
-    })
 }
 
 fn tell_machines(out: &mut String, machines: &[Machine]) -> fmt::Result {

@@ -43,10 +43,7 @@ Examples:
   cargo runner on-this-host --quick        all steps with tiny sizes, to try it out; the times mean nothing
   cargo runner on-this-host                all steps, in about an hour
 
-Needs Python 3.11 or newer.
-
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+Needs Python 3.11 or newer.";
 
 /// Arguments of `on-this-host`.
 #[derive(Debug, Args)]

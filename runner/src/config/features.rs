@@ -66,19 +66,6 @@ impl Features {
             other,
             exclusive,
         } = package.metadata.features;
-        let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
-        for name in counter_layouts
-            .iter()
-            .chain(&study)
-            .chain(&other)
-            .chain(pairs)
-        {
-            if !features.contains_key(name) {
-                return Err(format!(
-                    "`{name}` is not in [features]; remove it from the table"
-                ));
-            }
-        }
         let champion = features
             .get("champion")
             .into_iter()
@@ -142,14 +129,6 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::Features;
-
-    #[test]
-    fn a_table_that_names_no_feature_is_refused_by_that_name() {
-        let manifest = "[features]\na = []\n[package.metadata.features]\ncounter-layouts = [\"a\"]\nstudy = []\n\
-                        other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
-        let error = Features::from_manifest(manifest).unwrap_err();
-        assert_eq!(error, "`b` is not in [features]; remove it from the table");
-    }
 
     #[test]
     fn the_forks_own_table_is_read() {

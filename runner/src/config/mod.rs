@@ -1,5 +1,5 @@
-//! `branches.toml` in the form that the runner uses: every row is checked once, and later code
-//! relies on it. Beside it are the list of workloads, and the places of files in the checkout.
+//! `branches.toml`, read and checked. Beside it: the list of workloads, and the places of files in
+//! the checkout.
 
 pub mod catalogue;
 mod check;
@@ -37,14 +37,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Picks branches by their names and groups, in the order of the file. `field` is the option or
-    /// key with the list.
+    /// Picks branches by their names and groups, in the order of the file.
     ///
     /// # Errors
-    /// As [`crate::config::pick::pick`].
+    /// As [`pick::pick`].
     pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
-        let known = self.branches.iter();
-        let known = known.map(|it| Known {
+        let known = self.branches.iter().map(|it| Known {
             name: &it.name,
             group: it.group.as_deref(),
         });
@@ -52,10 +50,7 @@ impl Config {
         pick_grouped(field, "branch", list, &known)
     }
 
-    /// The row with `baseline = true`.
-    ///
-    /// # Panics
-    /// Never for a [`Config`] made by [`parse`], which refuses a file without one.
+    /// The row with `baseline = true`, which each file has.
     pub(crate) fn baseline(&self) -> &Branch {
         self.branches
             .iter()
@@ -73,13 +68,12 @@ pub struct Branch {
     pub source: Source,
     /// Whether the others are compared with this one.
     pub baseline: bool,
-    /// The group by which it is picked. `None` if `all` picks it, or if its source was named on the
-    /// command line.
+    /// The group by which it is picked; `all` picks the branches without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The hypothesis of its author, in prose; may be empty.
     pub hypothesis: String,
-    /// Its pre-registered hypotheses, in a form that the analysis tests; may be empty.
+    /// Its hypotheses in a form that the analysis tests; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// The argument of the command line that it is from, for messages.
@@ -87,7 +81,7 @@ pub struct Branch {
     pub typed: Option<String>,
 }
 
-/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
+/// The fork's feature that counts events. No row may name it, because such a build is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
 /// The fork's feature that records when each job ran.
@@ -107,8 +101,7 @@ impl Branch {
         }
     }
 
-    /// The same branch as a build that counts events. `None` unless it is of the fork, since no
-    /// other rayon-core can count.
+    /// The branch as a build that counts events; `None` unless it is of the fork.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
         self.with(INSTRUMENT, INSTRUMENTED_SUFFIX)
@@ -147,7 +140,7 @@ pub enum Source {
         /// Exact version, for example `1.13.0`.
         version: String,
     },
-    /// A release on crates.io with a proposal of ours applied.
+    /// A release on crates.io with edits.
     Edited {
         /// Exact version.
         version: String,
@@ -168,7 +161,7 @@ pub enum Source {
     },
     /// A commit of a Git repository.
     Git {
-        /// Address, or the path of a local repository, seen from the folder of `branches.toml`.
+        /// Address, or the path of a repository, seen from the folder of `branches.toml`.
         url: String,
         /// Commit.
         rev: String,
@@ -217,7 +210,7 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// A pre-registered hypothesis in a form that trials can confirm, falsify or leave open.
+/// A pre-registered hypothesis that trials can confirm, falsify or leave open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -229,8 +222,8 @@ pub struct Claim {
     /// The workloads of the hypothesis; empty: all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The thread counts of the hypothesis, for example `16..=cpus`; `None`: all that were
-    /// measured. Its words depend on the measured host, so the analysis resolves them.
+    /// The thread counts of the hypothesis, for example `16..=cpus`, whose words the analysis
+    /// resolves; `None`: all that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// The quantity that is compared.
@@ -256,15 +249,7 @@ impl std::fmt::Display for Claim {
             write!(f, " in CPU time")?;
         }
         if !self.workloads.is_empty() {
-            let names = catalogue::names().into_iter();
-            let others: Vec<&str> = names
-                .filter(|name| !self.workloads.iter().any(|it| it == name))
-                .collect();
-            if others.len() < self.workloads.len() {
-                write!(f, ", all workloads but {}", others.join(", "))?;
-            } else {
-                write!(f, ", workloads {}", self.workloads.join(", "))?;
-            }
+            write!(f, ", workloads {}", self.workloads.join(", "))?;
         }
         if let Some(threads) = &self.threads {
             write!(f, ", threads {threads}")?;
@@ -330,16 +315,15 @@ impl Config {
     }
 }
 
-/// The folder of a file of branches, as an absolute path; relative paths in the file start there.
+/// The absolute folder of a file of branches; relative paths in the file start there.
 pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(file)?;
     // Links are resolved, so that `..` leads to the folder above.
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()
 }
 
-/// Returns the recorded form of a path that was typed in the folder `here`. It is relative to
-/// `folder`, so that results reveal as little of a machine's paths as possible. Both folders are
-/// absolute.
+/// Returns a path that was typed in the folder `here` as seen from `folder`, so that results reveal
+/// little of a machine's paths. Both folders are absolute.
 pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();

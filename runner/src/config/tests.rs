@@ -197,7 +197,10 @@ fn a_hypothesis_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_th
     assert_eq!(all_but_one.quantity, Quantity::Time);
     assert_eq!(
         all_but_one.to_string(),
-        "equal to the baseline, all workloads but quicksort"
+        format!(
+            "equal to the baseline, workloads {}",
+            all_but_one.workloads.join(", ")
+        )
     );
     for range in ["8", "cpus", "8..", "..=cpus", "2..=8", "cores..=64"] {
         claim(&format!("expect = \"equal\", threads = \"{range}\"")).unwrap();

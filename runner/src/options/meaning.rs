@@ -342,14 +342,6 @@ const SIMULATED: &str = "simulated";
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {
-        let allowed = selection
-            .allow_uncontrolled
-            .then_some("--allow-uncontrolled");
-        if let Some(option) = allowed.or_else(|| selection.frequency.typed()) {
-            bail!(Stop::BadInput(format!(
-                "{option}: applies to hosts only; a simulated machine has a table of frequencies; leave it out"
-            )));
-        }
         // A machine has a table of frequencies.
         let is_typed = selection.definition.mode.is_some();
         return Ok(choice.modes(|| is_typed));

@@ -1,5 +1,4 @@
-//! Options that several commands share, and the folder in which a command works. `meaning`
-//! resolves the options of a sweep.
+//! Options that several commands share, and the folder in which a command works.
 
 pub(crate) mod meaning;
 pub(crate) mod recording;
@@ -45,8 +44,8 @@ impl Globals {
     }
 }
 
-/// Reads the path of a folder that replaces one of the system's. It must exist, or every fact in it
-/// would be unknown.
+/// Reads the path of a folder that replaces one of the system's. It must exist, since missing files
+/// would look like unknown facts.
 pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_dir() {
@@ -55,8 +54,7 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
-/// Reads the path of a folder that replaces the root of a host. A folder without the kernel's files
-/// is refused: its missing files would say nothing about a host.
+/// Reads the path of a folder that replaces the root of a host.
 pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     let root = host_folder(path)?;
     if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
@@ -103,7 +101,8 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Run on a simulated machine: a name in `list machines`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME",
+          conflicts_with_all = ["allow_uncontrolled", "frequency_backend", "frequency_journal", "sysfs"])]
     pub(crate) machine: Option<String>,
     /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
     /// differences that hold for all its cost parameters [default: 60]
@@ -175,16 +174,6 @@ impl FrequencyOptions {
         let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
         Setup::new(sysfs, self.frequency_backend.unwrap_or_default(), journal)
     }
-
-    /// Returns one of these options that was typed, if there is one.
-    pub(crate) fn typed(&self) -> Option<&'static str> {
-        let typed = [
-            ("--frequency-backend", self.frequency_backend.is_some()),
-            ("--frequency-journal", self.frequency_journal.is_some()),
-            ("--sysfs", self.sysfs.is_some()),
-        ];
-        typed.into_iter().find(|it| it.1).map(|it| it.0)
-    }
 }
 
 /// The checkout and files that a command works with.
@@ -216,8 +205,7 @@ impl Project {
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// Returns the text by which a command finds this sweep: its name, or its path if it lies
-    /// outside the checkout's folder of sweeps.
+    /// Returns the sweep's name, or its path if it lies outside the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep
             .path()
@@ -231,8 +219,7 @@ impl Project {
         }
     }
 
-    /// Instance files, one for each workload. `given` is the current path of a resumed sweep's
-    /// file.
+    /// The instance file of each workload. `given` is the current path of a resumed sweep's file.
     pub(crate) fn inputs(
         &self,
         asked: &SweepRequest,

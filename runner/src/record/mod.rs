@@ -1,6 +1,6 @@
 //! A sweep's folder and its files. This file defines one line of `trials.jsonl`. Times are integers
-//! in nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that the host does not show are null
-//! or left out. Older sweeps lack fields that were added later.
+//! in nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that are unknown, or that older sweeps
+//! did not record, are null or left out.
 
 pub(crate) mod manifest;
 pub mod summary;

@@ -22,19 +22,7 @@ const SMALL: [&str; 6] = [
 
 /// `plan` over the box of a checkout whose file has `new` in place of `old`.
 fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
-    let folder = tempfile::tempdir().unwrap();
-    for file in [
-        "branches.toml",
-        "experiments.toml",
-        "workloads/charges.toml",
-        "workloads/own-instructions.toml",
-        "machines/box.toml",
-        "machines/zen4-64.toml",
-    ] {
-        let to = folder.path().join(file);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(common::root().join(file), to).unwrap();
-    }
+    let folder = common::checkout_with(&["machines/box.toml", "machines/zen4-64.toml"]);
     let path = folder.path().join("machines/box.toml");
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains(old), "{old}");

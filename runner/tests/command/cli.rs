@@ -129,7 +129,7 @@ fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_
         (
             "plan --branches group:rivls",
             2,
-            "--branches: rivls: no such group; known: parts, ",
+            "--branches: rivls: no such group; known: designs, ",
         ),
         ("sweep --timeout=-1", 2, "positive number of seconds"),
         ("sweep --resume latest --trials 3", 2, "--resume"),
@@ -188,23 +188,17 @@ fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_
 }
 
 #[test]
-fn list_shows_every_workload_with_its_sizes_in_80_columns_or_as_data() {
-    let text = printed(&["list", "workloads"]);
-    for description in runner::config::catalogue::all() {
-        let (_, own) = text
-            .split_once(&format!("\n{}\n", description.name))
-            .unwrap();
-        assert!(own.starts_with("    does "), "{}: {own}", description.name);
+fn list_shows_every_workload_with_its_sizes_in_80_columns() {
+    let text = printed(&["list"]);
+    for name in runner::config::catalogue::names() {
+        let (_, own) = text.split_once(&format!("\n{name}\n")).unwrap();
+        assert!(own.starts_with("    does "), "{name}: {own}");
     }
     let sizes = format!("    {:20}15 · 32 · 37 · 41 (which", "n");
     assert!(text.contains(&sizes), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
-    let all: serde_json::Value =
-        serde_json::from_str(&printed(&["list", "--format", "json"])).unwrap();
-    assert_eq!(all["branches"][0]["name"], "master");
-    assert!(all["workloads"].as_array().unwrap().len() >= 3);
 }
 
 #[test]
@@ -353,7 +347,7 @@ fn a_full_disk_behind_standard_output_is_the_hosts_fault_and_a_reader_that_has_g
     let folder = folder();
     for words in [
         &["on-this-host", "--plan"][..],
-        &["list", "--format", "json"], // far more than a pipe holds
+        &["list"], // more than a pipe holds
         &["plan"],
     ] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();

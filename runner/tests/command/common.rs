@@ -57,6 +57,23 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// A checkout with the files that a plan on a simulated machine reads.
+pub(crate) fn checkout_with(machines: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        "branches.toml",
+        "experiments.toml",
+        "workloads/charges.toml",
+        "workloads/own-instructions.toml",
+    ];
+    for file in files.iter().chain(machines) {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root().join(file), to).unwrap();
+    }
+    folder
+}
+
 /// Runs `cargo runner` with these arguments.
 pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
     runner(folder.path()).args(arguments).assert()

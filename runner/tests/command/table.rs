@@ -155,34 +155,3 @@ fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
     let at = |words: &str| said.find(words).unwrap();
     assert!(at("asked: -m pip") < at("280 trials are there"), "{said}");
 }
-
-#[test]
-fn what_lists_and_status_print_is_no_wider_than_a_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let sysfs = folder.path().join("cpu");
-    for (file, content) in [
-        ("affected_cpus", "0 1"),
-        ("scaling_driver", "amd-pstate-epp"),
-        ("scaling_governor", "performance"),
-        ("scaling_min_freq", "400000"),
-        ("scaling_max_freq", "5100000"),
-        ("cpuinfo_max_freq", "5100000"),
-        ("scaling_cur_freq", "3200000"),
-        ("boost", "1"),
-        ("energy_performance_preference", "balance_performance"),
-    ] {
-        let path = sysfs.join("cpufreq/policy0").join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-    let sysfs = sysfs.to_str().unwrap();
-    for words in [&["list"][..], &["frequency", "status", "--sysfs", sysfs]] {
-        let output = common::runner(folder.path()).args(words).output().unwrap();
-        assert!(output.status.success(), "{words:?}");
-        for line in String::from_utf8(output.stdout).unwrap().lines() {
-            // A path is one word.
-            let is_narrow = line.chars().count() < 80 || line.contains(sysfs);
-            assert!(is_narrow, "{words:?}: {line}");
-        }
-    }
-}

@@ -143,48 +143,20 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
 /// Refuses shards of different plans, and the same shard twice.
 fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     let shown = |part: &Part| project.checkout.shown(part.sweep.path());
-    for pair in parts.windows(2) {
-        let (a, b) = (&pair[0], &pair[1]);
-        let differ = |what: &str| {
-            Stop::BadInput(format!(
-                "{} and {} are parts of different plans: {what}; merge only shards that were begun with the \
-                 same options from the same commit",
-                shown(a),
-                shown(b)
-            ))
-        };
-        if a.shard.of != b.shard.of {
-            bail!(differ(&format!("shard {} and shard {}", a.shard, b.shard)));
-        }
+    for (a, b) in parts.iter().zip(&parts[1..]) {
+        let both = format!("{} and {}", shown(a), shown(b));
         if a.shard == b.shard {
             bail!(Stop::BadInput(format!(
-                "shard {} is there twice, in {} and {}; leave one out",
-                a.shard,
-                shown(a),
-                shown(b)
+                "shard {} is there twice, in {both}; leave one out",
+                a.shard
             )));
         }
-        let asked = |part: &Part| serde_json::to_value(&part.manifest.asked).unwrap_or_default();
-        if let (Value::Object(one), Value::Object(other)) = (asked(a), asked(b))
-            && let Some((key, value)) = one
-                .iter()
-                .find(|(key, value)| other.get(*key) != Some(value))
-        {
-            let now = other.get(key).unwrap_or(&Value::Null);
-            bail!(differ(&format!("`{key}` is {value} and {now}")));
-        }
-        let (one, other) = (
-            identities(a.manifest.builds()),
-            identities(b.manifest.builds()),
-        );
-        if let Some(name) = one.keys().find(|name| one.get(*name) != other.get(*name)) {
-            bail!(differ(&format!(
-                "the binaries of branch `{name}` are not the same (let the machines share one checkout, or \
-                 have it at the same path)"
+        let plan = |part: &Part| (part.shard.of, part.manifest.asked.clone());
+        if plan(a) != plan(b) || a.manifest.plan_digest != b.manifest.plan_digest {
+            bail!(Stop::BadInput(format!(
+                "{both} are parts of different plans; merge only shards that were begun with the same options from the \
+                 same commit, with the checkout at the same path"
             )));
-        }
-        if a.manifest.plan_digest != b.manifest.plan_digest {
-            bail!(differ("the order of their trials"));
         }
     }
     Ok(())

@@ -185,39 +185,24 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
     }
 }
 
-/// Where the time went, and why if much of it went elsewhere than into trials. `is_of_user` says
-/// whether they ran a program of the user, which has no sizes.
+/// The share of its time that a sweep spent in trials, and what to do if it is low. `is_of_user`
+/// says whether they ran a program of the user, which has no sizes.
 fn accounts(tally: Tally, is_of_user: bool) -> String {
-    /// The share of its time that a sweep should spend in trials, in per cent.
-    const SHARE: f64 = 90.0;
     let wall = tally.wall.as_secs_f64().max(1e-9);
-    let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
-    let named = tally.in_trials + tally.settling + tally.clocking + tally.writing;
-    let mut text = format!(
-        "{:.0} % inside trials, {:.0} % pauses before them, {:.0} % clock, {:.0} % writing, {:.0} % other",
-        share(tally.in_trials),
-        share(tally.settling),
-        share(tally.clocking),
-        share(tally.writing),
-        share(tally.wall.saturating_sub(named)),
-    );
-    if share(tally.in_trials) < SHARE {
-        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
-        let around = tally.wall.saturating_sub(tally.in_trials);
-        let more = if is_of_user {
-            "more work for\nthe program"
-        } else {
-            "a larger\n--size"
-        };
-        let _ = write!(
-            text,
-            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; {more} or more \
-             --iterations use time better)",
-            milliseconds(tally.in_trials),
-            milliseconds(around),
-        );
+    let share = 100.0 * tally.in_trials.as_secs_f64() / wall;
+    let more = if is_of_user {
+        "more work for the program"
+    } else {
+        "a larger --size"
+    };
+    if share >= 90.0 {
+        format!("{share:.0} % of that inside trials")
+    } else {
+        format!(
+            "{share:.0} % of that inside trials, which are short beside the pauses and checks around them;\n\
+             {more} or more --iterations use time better"
+        )
     }
-    text
 }
 
 pub(super) fn finish(
@@ -329,30 +314,16 @@ mod tests {
 
     fn tally(in_trials_ms: u64) -> Tally {
         Tally {
-            trials: 10,
             wall: Duration::from_secs(1),
             in_trials: Duration::from_millis(in_trials_ms),
-            settling: Duration::from_millis(40),
-            clocking: Duration::from_millis(20),
-            writing: Duration::from_millis(10),
             ..Tally::default()
         }
     }
 
     #[test]
-    fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
-        let text = accounts(tally(910), false);
-        let shares: Vec<u32> = text
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
-    }
-
-    #[test]
     fn a_sweep_of_short_trials_says_that_they_are_short() {
         let text = accounts(tally(500), false);
-        assert!(text.contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(text.contains("50 % of that inside trials, which are short"));
         assert!(text.contains("--size") && !accounts(tally(500), true).contains("--size"));
         assert!(!accounts(tally(910), false).contains("short"));
     }

@@ -38,10 +38,7 @@ Examples:
   cargo runner sweep --resume
       continue the newest unfinished sweep
 
-Ctrl-C stops at once and loses at most the running trial.
-
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+Ctrl-C stops at once and loses at most the running trial.";
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let command = SweepCommand {

@@ -161,19 +161,6 @@ fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_resumed_beside_the
 }
 
 #[test]
-fn a_sweep_of_another_list_of_branches_is_bad_input_with_what_differs() {
-    let damaged = Damaged::new();
-    let config = damaged.folder.path().join("branches.toml");
-    let row = "[[branch]]\nname = \"other\"\npublished = \"1.13.0\"\nbaseline = true\n";
-    fs::write(&config, row).unwrap();
-    let mut command = resume(&damaged.folder);
-    let resumed = command.arg("--config").arg(config).assert().code(2);
-    resumed.stderr(contains("branch `master` is no longer in branches.toml"));
-    let trials = fs::read_to_string(damaged.file("trials.jsonl")).unwrap();
-    assert_eq!(trials, damaged.trials);
-}
-
-#[test]
 fn a_sweep_whose_branch_changed_is_not_resumed() {
     let damaged = Damaged::new();
     let path = damaged.file("manifest.json");
