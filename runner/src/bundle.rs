@@ -17,7 +17,7 @@ use crate::stop::Stop;
 use crate::system::whole_file;
 
 /// The end of a bundle's name.
-pub const ENDING: &str = ".tar.zst";
+pub(crate) const ENDING: &str = ".tar.zst";
 
 /// Name of the file in a host's folder that lists the host's files and sweeps.
 const RECORD: &str = "record.json";
@@ -46,7 +46,7 @@ const LEVEL: i32 = 10;
 /// A step of the work on a host, in the order of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub(crate) enum Step {
     /// `doctor.json`.
     Doctor,
     /// `here.toml` and `charges-here.toml`.
@@ -66,46 +66,37 @@ pub enum Step {
 /// A step that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Done {
-    /// The step.
+pub(crate) struct Done {
     pub step: Step,
     /// Name of the sweep or of the files that it made.
     pub made: String,
-    /// Duration of the step, in the call that finished it.
+    /// Duration in the call that finished it.
     pub seconds: u64,
 }
 
 /// `record.json`: the steps of `on-this-host` that are done. A second call continues from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Version of the format.
+pub(crate) struct Record {
     pub schema: u32,
     /// Short hash that stands for the machine.
     pub host: String,
-    /// The model of its CPUs.
     pub cpu: String,
     /// Cores that trials may use.
     pub cores: usize,
-    /// CPUs that they may use.
     pub cpus: usize,
-    /// Whether a hypervisor runs beneath; null if the host does not show it.
+    /// Null if the host does not show it.
     pub is_virtual: Option<bool>,
-    /// Whether all sizes were tiny, to try the command out: then times mean nothing.
+    /// Whether all sizes were tiny, so that times mean nothing.
     pub is_quick: bool,
     /// RFC 3339, UTC.
     pub begun_at: String,
-    /// Commit of the checkout.
     pub checkout: Commit,
-    /// Steps that are done, in their order.
     pub steps: Vec<Done>,
 }
 
 impl Record {
     /// The record in a host's folder; `None` if there is none yet.
-    ///
-    /// # Errors
-    /// [`Stop::BadInput`] if it is damaged or of another version.
-    pub fn read(folder: &Path) -> Result<Option<Self>> {
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
         let text = match whole_file::read_text(&path) {
             Ok(text) => text,
@@ -125,10 +116,7 @@ impl Record {
     }
 
     /// Replaces the file as a whole.
-    ///
-    /// # Errors
-    /// If the disk refuses.
-    pub fn write(&self, folder: &Path) -> Result<()> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(RECORD);
         fs::create_dir_all(folder)
             .and_then(|()| whole_file::write_json(&path, self))
@@ -142,7 +130,7 @@ impl Record {
     }
 
     /// Names of the sweeps, in order.
-    pub fn sweeps(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn sweeps(&self) -> impl Iterator<Item = &str> {
         let has_no_sweep = |step| matches!(step, Step::Doctor | Step::Calibrate | Step::Report);
         let sweeps = self.steps.iter().filter(move |it| !has_no_sweep(it.step));
         sweeps.map(|done| done.made.as_str())

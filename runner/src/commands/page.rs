@@ -49,8 +49,8 @@ pub(super) fn below(
     };
     let command = command(typed.unwrap_or(&manifest.command_line));
     if format == Format::Markdown {
-        let facts: String = facts.iter().map(|fact| format!("- {fact}\n")).collect();
-        return format!("\n{facts}- to repeat it{place}:\n\n```sh\n{command}\n```\n");
+        let facts = facts.join("\n- ");
+        return format!("\n- {facts}\n- to repeat it{place}:\n\n```sh\n{command}\n```\n");
     }
     let facts: String = facts
         .iter()

@@ -1,5 +1,4 @@
-//! The list of workloads. This crate links none of them, so the tool works even if a pool does not
-//! compile.
+//! The list of workloads. The runner links none of them, so it works even if a pool does not compile.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -11,8 +10,7 @@ use crate::config::pick::Known;
 /// build.
 pub const GROUP: &str = "programs";
 
-/// Path in the checkout of the list of whole programs, and of those programs that the registry does
-/// not have.
+/// Path in the checkout of the list of whole programs.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
 /// The whole programs.
@@ -23,11 +21,11 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
-/// The program of the user that this process compares; no file lists it.
+/// The user's program that this process compares.
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
-/// Lists a program of the user, at most one in a process. From then on, [`find`], [`whole`] and
-/// [`known`] return it, too.
+/// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
+/// return it, too.
 pub(crate) fn list_user(program: WholeProgram) {
     let description = program.description();
     drop(USER.set((program, description)));
@@ -84,8 +82,7 @@ impl Programs {
         })
     }
 
-    /// Returns the workloads that a build describes. A build of whole programs describes all whole
-    /// programs, even those that it lacks.
+    /// Returns the workloads that a build describes: of whole programs all, even those that it lacks.
     pub(crate) fn descriptions(self) -> impl Iterator<Item = &'static Description> {
         described().filter(move |it| self.has(&it.name))
     }

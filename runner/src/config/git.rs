@@ -32,10 +32,7 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
 
 /// Returns the commit that `rev` means in the repository at `address`. In a repository on this
 /// machine, `rev` may also be the name of a branch or a tag. Cargo checks the commit of a remote one.
-///
-/// # Errors
-/// If there is no such repository or no such commit, as a sentence.
-pub fn commit(address: &str, rev: &str) -> Result<String, String> {
+pub(crate) fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");
         ask(&["-C", path, "rev-parse", "--git-dir"])

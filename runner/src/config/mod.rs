@@ -5,9 +5,9 @@ pub mod catalogue;
 mod check;
 pub mod checkout;
 mod features;
-pub mod git;
+pub(crate) mod git;
 pub mod pick;
-pub mod spec;
+pub(crate) mod spec;
 
 use std::collections::BTreeSet;
 use std::io;

@@ -8,13 +8,13 @@ use super::{Branch, Config, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
 /// The forms that a word may have, for messages and help.
-pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
+pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
 /// The context of words. Relative paths start from `here`. Results keep them relative to
 /// `config_folder`, as in a row of branches.toml.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     /// The branches that can be named.
     pub config: &'a Config,
     /// The folder in which the user typed the words.
@@ -25,10 +25,7 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// The branches that the words name; the first is the baseline.
-    ///
-    /// # Errors
-    /// The wrong word, the reason, and the remedy.
-    pub fn config(&self, words: &[String]) -> Result<Config, String> {
+    pub(crate) fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
         for word in words {
             let wrong = |why: String| format!("`{word}`: {why}");

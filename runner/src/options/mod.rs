@@ -2,7 +2,7 @@
 
 pub(crate) mod meaning;
 pub(crate) mod recording;
-pub mod selection;
+pub(crate) mod selection;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

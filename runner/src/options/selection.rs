@@ -92,11 +92,10 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
 
 /// Returns the row of a `kind` that is called `name`.
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
-    if let Some(row) = rows.iter().find(|it| it.name == name) {
-        return Ok(row.clone());
-    }
-    let known = rows.iter().map(|it| it.name.as_str());
-    bail!(no_such(&format!("--{kind}"), kind, name, known))
+    let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
+    let found = rows.into_iter().find(|it| it.name == name);
+    let known = known.iter().map(String::as_str);
+    Ok(found.ok_or_else(|| no_such(&format!("--{kind}"), kind, name, known))?)
 }
 
 #[derive(Deserialize)]
@@ -263,10 +262,7 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
 
 /// Picks workloads, and checks size, parameters and instance file against the catalogue. A parameter
 /// is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
-///
-/// # Errors
-/// [`Stop::BadInput`] that names the wrong argument.
-pub fn loads(
+pub(crate) fn loads(
     list: &str,
     size: &str,
     parameters: &[String],

@@ -17,18 +17,14 @@ use crate::system::digest::Id;
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
-    /// Version of the record format.
+pub(crate) struct Manifest {
     pub schema: u32,
-    /// Name of the sweep's folder.
     pub name: String,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// Short hash that identifies the machine.
     pub host: String,
-    /// Commit of the checkout.
     pub checkout: Commit,
-    /// Version of the runner.
     pub runner: String,
     /// Arguments after `cargo runner`.
     pub command_line: Vec<String>,
@@ -57,7 +53,6 @@ pub struct Manifest {
     pub settle_ms: Option<u64>,
     /// Identity of the order of trials, including those of other shards.
     pub plan_digest: String,
-    /// Number of trials of the finished sweep.
     pub trials_planned: usize,
     /// One entry for each start of the runner on this sweep.
     pub runs: Vec<Run>,
@@ -66,10 +61,8 @@ pub struct Manifest {
 /// A shard in a merged sweep. Its own manifest and host facts are in `shards/<number>-of-<count>/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MergedShard {
-    /// Number of the shard.
+pub(crate) struct MergedShard {
     pub shard: Shard,
-    /// Name of its folder.
     pub name: String,
     /// Short hash that identifies its machine.
     pub host: String,
@@ -78,7 +71,7 @@ pub struct MergedShard {
 /// A branch and the build provenance of its binary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MeasuredBranch {
+pub(crate) struct MeasuredBranch {
     /// Name.
     pub name: String,
     /// Source as written.
@@ -146,7 +139,7 @@ pub struct Toolchain {
 /// One run of the runner on this sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub(crate) struct Run {
     /// RFC 3339, UTC.
     pub started_at: String,
     /// RFC 3339, UTC.
@@ -154,9 +147,7 @@ pub struct Run {
     /// `finished`, `interrupted`, `failed` (the runner stopped, for example at a full disk), or
     /// `killed`, which a run writes when it begins.
     pub end: String,
-    /// Trials in this run.
     pub trials: usize,
-    /// Failed trials among them.
     pub failed: usize,
     /// Wall time without builds, in nanoseconds.
     pub wall_ns: u64,
@@ -178,7 +169,7 @@ pub struct Run {
 
 impl Manifest {
     /// Reads a manifest from its text; `place` names it in errors.
-    pub fn parse(text: &str, place: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str, place: &str) -> Result<Self> {
         check_schema(text, || place.to_owned())?;
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
             let remedy = if error.is_data() {
@@ -208,7 +199,7 @@ impl Manifest {
     }
 
     /// Identities of the planned trials; `None` if another version of the runner made the plan.
-    pub fn planned(&self) -> Option<HashSet<Id>> {
+    pub(crate) fn planned(&self) -> Option<HashSet<Id>> {
         let plan = plan::order(&self.asked, &identities(self.builds()));
         let is_ours = plan.digest() == self.plan_digest;
         is_ours.then(|| {
@@ -220,7 +211,7 @@ impl Manifest {
     }
 
     /// Whether a record belongs to one of its branches and workloads.
-    pub fn knows(&self, record: &Record) -> bool {
+    pub(crate) fn knows(&self, record: &Record) -> bool {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
 
@@ -230,12 +221,12 @@ impl Manifest {
     }
 
     /// All builds: the branches, then the instrumented ones.
-    pub fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
+    pub(crate) fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
         self.branches.iter().chain(&self.instrumented)
     }
 
     /// The entry of a branch or an instrumented build, the baseline's for its A/A control.
-    pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
+    pub(crate) fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
         let name = self.asked.binary_of(name);
         self.builds().find(|branch| branch.name == name)
     }

@@ -3,8 +3,8 @@
 //! did not record, are null or left out.
 
 pub(crate) mod manifest;
-pub mod summary;
-pub mod sweep_dir;
+pub(crate) mod summary;
+pub(crate) mod sweep_dir;
 pub mod trials_file;
 
 use std::collections::BTreeMap;

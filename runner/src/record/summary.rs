@@ -15,7 +15,7 @@ use crate::text::words::count;
 
 /// The counts of a sweep's records. Records are added one after the other and not kept.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Number of trials.
     pub trials: usize,
     /// Failed trials among them.
@@ -63,7 +63,7 @@ impl Summary {
     }
 
     /// Adds a record's values.
-    pub fn add(&mut self, record: &Record) {
+    pub(crate) fn add(&mut self, record: &Record) {
         self.trials += 1;
         self.failed += usize::from(record.outcome != Ending::Ok);
         self.counted += usize::from(record.events.is_some());

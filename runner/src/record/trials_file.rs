@@ -247,15 +247,13 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record. A [`BrokenLine`] for a line that is not a record, or that repeats a trial;
-    /// the lines after it can still be read.
+    /// The next record, or a [`BrokenLine`], after which lines can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
-/// Returns the error for a file of a sweep that cannot be opened. If it is missing, a user removed
-/// it; any other reason is the machine's.
+/// Returns the error for a file of a sweep that cannot be opened.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
     if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
@@ -298,7 +296,7 @@ fn set_aside(trials: &Path) -> Result<Option<(PathBuf, usize)>> {
         at = end;
     }
     sound.extend_from_slice(&text[at..]);
-    let place = (1..)
+    let place = (1..=u32::MAX)
         .map(|number| trials.with_file_name(format!("trials.torn-{number}")))
         .find(|path| !path.exists())
         .context("every name for broken lines is taken")?;
@@ -311,8 +309,8 @@ fn set_aside(trials: &Path) -> Result<Option<(PathBuf, usize)>> {
 /// `trials.jsonl`, open for appending.
 #[derive(Debug)]
 pub struct Appender {
-    /// The lock is on `host.json`, the only file of a sweep that is never replaced. If locks need a
-    /// file that is open for writing, as on NFS, the folder itself cannot be locked.
+    /// The lock is on `host.json`, the only file of a sweep that is never replaced. A folder cannot be
+    /// locked on NFS.
     _lock: File,
     file: File,
     path: PathBuf,

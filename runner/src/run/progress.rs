@@ -73,7 +73,7 @@ fn time_left(elapsed: Duration, ended: u64, after: u64) -> String {
 
 /// Builds of branches: a bar with the time left, and a line for each finished build.
 #[derive(Debug)]
-pub struct BuildBar {
+pub(crate) struct BuildBar {
     steps: Steps,
     running: Vec<String>,
     begun: usize,
@@ -98,7 +98,7 @@ impl BuildBar {
     }
 
     /// Reports that a build begins. It takes minutes, so without a bar a line is printed.
-    pub fn begin(&mut self, branch: &str) {
+    pub(crate) fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
         self.begun += 1;
         if self.steps.bar.is_hidden() {
@@ -109,7 +109,7 @@ impl BuildBar {
     }
 
     /// Reports that a build ended, and how.
-    pub fn end(&mut self, branch: &str, how: &str) {
+    pub(crate) fn end(&mut self, branch: &str, how: &str) {
         self.running.retain(|it| it != branch);
         self.steps.bar.inc(1);
         let (done, all) = (self.steps.bar.position(), self.steps.all());
@@ -126,7 +126,7 @@ impl BuildBar {
     }
 
     /// Shows lines above the bar.
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         self.steps.say(text);
     }
 }
@@ -140,7 +140,7 @@ impl Drop for BuildBar {
 /// Trials: a bar, or a line now and then if standard error is not a terminal. It is drawn only
 /// between trials.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     steps: Steps,
     last_line: Instant,
     failed: usize,
@@ -158,7 +158,7 @@ impl Progress {
     }
 
     /// Removes the bar.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.steps.bar.finish_and_clear();
     }
 
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_time_left_follows_the_pace_of_the_steps_of_this_run() {
-        let left = |ended, after| time_left(Duration::from_secs(60), ended, after);
+        let left = |ended, after| time_left(Duration::from_mins(1), ended, after);
         assert_eq!(left(0, 4), "time left unknown");
         assert_eq!(left(1, 3), "about 3 min 0 s left");
         assert_eq!(left(6, 1), "about 10 s left");

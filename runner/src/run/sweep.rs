@@ -40,7 +40,7 @@ pub struct Job<'a> {
     pub settle: Duration,
 }
 
-/// The parts outside the sweep on which it acts: processes, frequency, records, sensors.
+/// The parts outside the sweep: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
     /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
@@ -77,8 +77,7 @@ pub struct Tally {
     pub in_trials: Duration,
     /// The part in pauses before trials.
     pub settling: Duration,
-    /// The part for setting and measuring the CPU's clock, and for measuring the transfer time
-    /// between CPUs.
+    /// The part for setting and measuring the clock and the transfer time between CPUs.
     pub clocking: Duration,
     /// The part for writing records and waiting for the disk.
     pub writing: Duration,
@@ -116,7 +115,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Before the pause: the effects of measuring the clock must not reach the trial either.
+        // Measuring the clock must not disturb the trial, so this comes before the pause.
         timed(&mut tally.clocking, || {
             around
                 .frequency
@@ -145,9 +144,8 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since no
-/// other program on the host changes their results. Records are kept in the order in which trials
-/// end.
+/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since other
+/// programs on the host do not change their results.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -221,7 +219,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Makes and keeps the record of a trial, and counts it; its process took so long.
+/// Keeps and counts the record of a trial.
 fn note(
     record: &Record,
     process: Duration,
@@ -335,8 +333,7 @@ fn record(
             record.events = outcome.events;
             let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
             record.simulated = outcome.simulated.map(named);
-            // Counting takes time, so an instrumented build has no times: a time that is not
-            // recorded cannot get into a table.
+            // Counting takes time, so times of an instrumented build are not recorded.
             if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;

@@ -12,7 +12,7 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For a terminal.
     Table,
     /// For a document.
@@ -24,9 +24,6 @@ pub enum Format {
 }
 
 /// Prints a text on standard output at once, also if that is a file or a pipe.
-///
-/// # Errors
-/// If the text cannot be written: a full disk, or a reader that has gone.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -34,10 +31,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 }
 
 /// A value as indented JSON, ending with a line end.
-///
-/// # Errors
-/// If it has no JSON form.
-pub fn json(value: &impl Serialize) -> Result<String> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
@@ -68,7 +62,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// A column: its heading, and whether it holds numbers.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub(crate) struct Column {
     title: Cow<'static, str>,
     is_figure: bool,
 }
@@ -93,7 +87,7 @@ impl Column {
 
 /// Rows for people.
 #[derive(Clone, Debug)]
-pub struct TextTable {
+pub(crate) struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
@@ -111,10 +105,7 @@ impl TextTable {
     }
 
     /// Adds a row of `plain` texts.
-    ///
-    /// # Panics
-    /// If the number of texts is not that of the columns.
-    pub fn push(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = String>) {
         let row: Vec<_> = cells.into_iter().map(|cell| plain(&cell)).collect();
         assert_eq!(
             row.len(),

@@ -1,5 +1,4 @@
-//! The options of `sweep`, and a new sweep until its first trial: examines the host, builds each
-//! branch, orders the trials, and makes the folder.
+//! The options of `sweep`, and a new sweep until its first trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,8 +80,7 @@ pub(crate) struct SweepCommand {
     pub(crate) config: Option<Config>,
     /// Whether the table is printed as a text for a pull request, and not as `show` does.
     pub(crate) has_page: bool,
-    /// Whether the same command line continues after an interruption; otherwise the user needs
-    /// `--resume`.
+    /// Whether the same command line continues after an interruption, without `--resume`.
     pub(crate) goes_on: bool,
     /// The program of the user that a sweep compares, as it was typed.
     pub(crate) program: Option<TypedProgram>,
@@ -95,8 +93,7 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// Returns the variant for a command that prints tables as `show` does, and finds the sweep to
-    /// continue by itself.
+    /// A command that prints tables as `show` does, and finds the sweep to continue by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,
@@ -120,8 +117,7 @@ pub(super) struct SweepRun {
     pub(super) building: Duration,
 }
 
-/// Warns about conditions of the host that make times doubtful. This comes after it is clear that
-/// trials will run, and before the builds, which are a load themselves.
+/// Warns about conditions of the host that make times doubtful, before the builds load it.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
         tell!(
@@ -282,8 +278,8 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. Thus a program that fails is
-/// reported before any measurement, and the files that it reads are then in memory.
+/// Runs a program of the user once, and returns how long that took. So its failure is reported before
+/// any measurement, and the files that it reads are in memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
@@ -313,8 +309,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes a build read the instance files. Thus an error in one is reported once with its line,
-/// before any measurement, and not by every trial.
+/// Makes a build read the instance files, so that an error in one is reported before any measurement,
+/// and not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,

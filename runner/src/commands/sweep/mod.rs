@@ -25,16 +25,14 @@ Examples:
       some branches (globs and exclusions; the baseline is always included)
   cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
       a TSPLIB instance
-  cargo runner sweep --workloads quicksort --parameter elements=5000000
-      another instance size
   cargo runner sweep --branches packed,split-counters --instrument
       also count what the scheduler does, in separate builds
   cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
       one figure of a study by its name, with shorter runs
   cargo runner sweep --machine zen4-64 --experiment study --mode both
-      the same pools on 64 simulated cores; `cargo runner list machines`
+      64 simulated cores; `cargo runner list machines`
   cargo runner sweep --box --threads 64
-      the same on 60 machines that differ in every cost parameter: the sign of each difference, and where it flips
+      60 simulated machines that differ in every cost parameter: the sign of each difference, and where it flips
   cargo runner sweep --resume
       continue the newest unfinished sweep
 
