@@ -174,11 +174,13 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
         let trials = it.trials.unwrap_or_default();
         let mut facts = vec![
             ("shows", it.shows.clone()),
-            ("source", it.source.clone()),
             ("workloads", format!("{workloads}, size {size}, {sets}")),
             ("branches", said(&it.branches)),
             ("threads", format!("{}; {trials} trials", said(&it.threads))),
         ];
+        if !it.source.is_empty() {
+            facts.push(("source", it.source.clone()));
+        }
         let placements = it.placement.unwrap_or_default().placements();
         if !is_free(&placements) {
             let words = placements

@@ -26,11 +26,13 @@ pub struct Definition {
     /// Its purpose, in one line.
     #[arg(skip)]
     pub shows: String,
-    /// Where it was published.
+    /// Where it was published; empty: in this laboratory.
     #[arg(skip)]
+    #[serde(default)]
     pub source: String,
     /// The figure that is drawn.
     #[arg(skip)]
+    #[serde(default)]
     pub figure: Figure,
     /// Parameters that have no effect on the sequential program.
     #[arg(skip)]

@@ -283,7 +283,6 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
 mod tests {
     use super::*;
     use crate::record::sweep_dir::SweepDir;
-    use crate::record::trials_file::Lines;
 
     /// A committed record with one text in it replaced by another.
     fn committed(old: &str, new: &str) -> Record {
@@ -347,31 +346,5 @@ mod tests {
             ..good
         };
         assert!(counted.fault().unwrap().contains("`events` is missing"));
-    }
-
-    #[test]
-    fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {
-        let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
-        let line = SweepDir::all(&sweeps).iter().find_map(|sweep| {
-            let mut lines = Lines::open(&sweep.trials()).unwrap();
-            let line = std::str::from_utf8(lines.next_line().unwrap()?)
-                .unwrap()
-                .to_owned();
-            (!line.contains("\"placement\"")).then_some(line)
-        });
-        let line = line.unwrap();
-        let record: Record = serde_json::from_str(&line).unwrap();
-        assert_eq!(record.placement, Placement::Free);
-        assert!(
-            !serde_json::to_string(&record)
-                .unwrap()
-                .contains("placement")
-        );
-        let pinned = Record {
-            placement: Placement::Pinned,
-            ..record
-        };
-        let again: Record = serde_json::from_str(&serde_json::to_string(&pinned).unwrap()).unwrap();
-        assert_eq!(again.placement, Placement::Pinned);
     }
 }

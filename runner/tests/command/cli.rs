@@ -9,15 +9,15 @@ use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use tempfile::TempDir;
 
-use crate::common::{self, run};
+use crate::common::{self, line};
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
 /// What the command prints with these words.
-fn printed(words: &[&str]) -> String {
-    let output = run(&folder(), words).success();
+fn printed(words: &str) -> String {
+    let output = line(folder().path(), words).success();
     String::from_utf8(output.get_output().stdout.clone()).unwrap()
 }
 
@@ -32,8 +32,10 @@ fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert
     let config = folder.path().join("branches.toml");
     let row = "[[branch]]\nname = \"mine\"\nbaseline = true\npath = \"rayon-core\"\n";
     fs::write(&config, row).unwrap();
-    let config = config.display().to_string();
-    run(folder, &["sweep", "--config", &config])
+    line(
+        folder.path(),
+        &format!("sweep --config {}", config.display()),
+    )
 }
 
 #[test]
@@ -86,14 +88,14 @@ fn plans_count_and_name_what_would_be_done() {
             ],
         ),
     ] {
-        let stdout = printed(&words.split(' ').collect::<Vec<_>>());
+        let stdout = printed(&words);
         // The widths of columns and lines do not matter.
         let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in told {
             assert!(stdout.contains(text), "{words}: {text} is not in\n{stdout}");
         }
     }
-    run(&folder(), &["plan", "--branches", "packed", "--instrument"])
+    line(folder().path(), "plan --branches packed --instrument")
         .success()
         .stderr(contains("the baseline `master` is added"))
         .stderr(contains(
@@ -180,7 +182,7 @@ fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_
         ),
     ] {
         let words = words.replace("NOWHERE", &nowhere).replace("TAKEN", &taken);
-        run(&folder, &words.split(' ').collect::<Vec<_>>())
+        line(folder.path(), &words)
             .code(code)
             .stderr(contains(told))
             .stderr(contains("building").or(contains("at path")).not());
@@ -189,7 +191,7 @@ fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_
 
 #[test]
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
-    let text = printed(&["list"]);
+    let text = printed("list");
     for name in runner::config::catalogue::names() {
         let (_, own) = text.split_once(&format!("\n{name}\n")).unwrap();
         assert!(own.starts_with("    does "), "{name}: {own}");
@@ -214,7 +216,7 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
         ("2026-01-02", "2026-01-02T000000Z-a-1"),
         ("2026-01-0", "2026-01-01T000000Z-a-1 and 2026-01-02"),
     ] {
-        run(&folder, &["show", name, "--output", &sweeps])
+        line(folder.path(), &format!("show {name} --output {sweeps}"))
             .code(2)
             .stderr(contains(told));
     }
@@ -225,12 +227,11 @@ fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
     if Path::new("/sys/devices/system/cpu/cpu0/cpufreq").exists() {
         return; // the refusal on mock hosts is tested beside the code
     }
-    let fixed = ["plan", "--mode", "fixed", "--allow-uncontrolled"];
-    run(&folder(), &fixed[..3])
+    line(folder().path(), "plan --mode fixed")
         .code(4)
         .stderr(contains("no frequency control"))
         .stderr(contains("--allow-uncontrolled"));
-    run(&folder(), &fixed).success();
+    line(folder().path(), "plan --mode fixed --allow-uncontrolled").success();
 }
 
 #[test]
@@ -262,9 +263,7 @@ fn a_second_sweep_on_the_same_host_is_refused() {
             "/dev/null: no sweep can be written there",
         ),
     ] {
-        run(&folder, &words.split(' ').collect::<Vec<_>>())
-            .code(code)
-            .stderr(contains(told));
+        line(folder.path(), words).code(code).stderr(contains(told));
     }
 }
 
@@ -332,7 +331,7 @@ fn a_patch_that_cargo_ignores_is_a_failed_build() {
 #[test]
 fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
     for command in ["sweep", "compare", "plan"] {
-        let text = printed(&[command, "--help"]);
+        let text = printed(&format!("{command} --help"));
         let (_, frequency) = text.split_once("CPU frequency:").unwrap();
         for option in ["--resume", "--output", "--format", "--root"] {
             let listed = format!("      {option}");

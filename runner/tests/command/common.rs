@@ -74,9 +74,10 @@ pub(crate) fn checkout_with(machines: &[&str]) -> TempDir {
     folder
 }
 
-/// Runs `cargo runner` with these arguments.
-pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
-    runner(folder.path()).args(arguments).assert()
+/// Runs `cargo runner` with the words of this line.
+pub(crate) fn line(folder: &Path, words: &str) -> Assert {
+    let words = words.split_whitespace();
+    runner(folder).args(words).assert()
 }
 
 /// The lines of a sweep's records.

@@ -7,28 +7,25 @@ use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::common::run;
+use crate::common::line;
 
 #[test]
 fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps").display().to_string();
     // The same release under two names: one more link, and no difference to find.
-    let line = format!(
+    let words = format!(
         "compare master same=published:1.13.0 --preset smoke --workloads quicksort --threads 1 --trials 4 --output {sweeps}"
     );
-    let words: Vec<&str> = line.split(' ').collect();
-    run(&folder, &words)
+    line(folder.path(), &words)
         .success()
         .stdout(contains("`same` compared with `master`"))
         .stdout(contains("`same`: rayon-core 1.13.0").and(contains("draw:    cargo runner report")))
         .stderr(contains("resolving the dependencies of 2 branches …\n"))
         .stderr(contains("building 1/2 ").and(contains("building 2/2 ")));
     // The page is printed again without a measurement, and branches.toml is not consulted.
-    let again = [
-        "compare", "--resume", "--format", "markdown", "--output", &sweeps,
-    ];
-    run(&folder, &again)
+    let again = format!("compare --resume --format markdown --output {sweeps}");
+    line(folder.path(), &again)
         .success()
         .stdout(contains("### rayon-core: `same` compared with `master`"))
         .stdout(contains("| same "))
@@ -57,10 +54,13 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let sweeps = folder.path().display().to_string();
-        run(&folder, &["compare", "master", word, "--output", &sweeps])
-            .code(2)
-            .stderr(contains(message))
-            .stderr(contains("building").not());
+        line(
+            folder.path(),
+            &format!("compare master {word} --output {sweeps}"),
+        )
+        .code(2)
+        .stderr(contains(message))
+        .stderr(contains("building").not());
     }
 }
 
@@ -96,11 +96,11 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     assert!(locked.unwrap().success());
     let lock = fs::read(own.join("Cargo.lock")).unwrap();
     let run_with = |argument: &str| {
-        let line = format!(
+        let words = format!(
             "compare master same=published:1.13.0 --program {own_shown} --layouts 1 --trials 4 --threads 2 --format json \
              --output {sweeps} -- --an {argument} {own_shown}"
         );
-        run(&folder, &line.split(' ').collect::<Vec<_>>())
+        line(folder.path(), &words)
     };
     let output = run_with("argument").success().get_output().stdout.clone();
     let rows: Value = serde_json::from_slice(&output).unwrap();
@@ -150,8 +150,8 @@ fn a_program_that_cannot_be_compared_is_bad_input_before_anything_is_built() {
         ),
         (&empty, "there is no Cargo.toml"),
     ] {
-        let line = format!("compare master champion --program {program} --output {sweeps}");
-        run(&folder, &line.split(' ').collect::<Vec<_>>())
+        let words = format!("compare master champion --program {program} --output {sweeps}");
+        line(folder.path(), &words)
             .code(2)
             .stderr(contains(message))
             .stderr(contains("building").not());

@@ -13,95 +13,70 @@ use serde_json::Value;
 use crate::common;
 
 /// A plan of one branch and one workload, except what `more` changes.
-fn plan(more: &[&str]) -> Assert {
+fn plan(more: &str) -> Assert {
     let folder = tempfile::tempdir().unwrap();
-    let of = |name: &'static str, default: &'static str| {
-        if more.contains(&name) {
-            vec![]
-        } else {
-            vec![name, default]
-        }
-    };
     let defaults = [
-        of("--machine", "zen4-64"),
-        of("--branches", "packed"),
-        of("--workloads", "quicksort"),
-        of("--threads", "8"),
+        "--machine zen4-64",
+        "--branches packed",
+        "--workloads quicksort",
+        "--threads 8",
     ];
-    common::runner(folder.path())
-        .arg("plan")
-        .args(defaults.concat())
-        .args(more)
-        .assert()
+    let is_own = |it: &&str| !more.contains(it.split(' ').next().unwrap_or_default());
+    let defaults: Vec<&str> = defaults.into_iter().filter(is_own).collect();
+    let words = format!("plan {} {more}", defaults.join(" "));
+    common::line(folder.path(), &words)
 }
 
 #[test]
 fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
     for (words, told) in [
         (
-            &["--machine", "zen4-46"][..],
-            &["--machine zen4-46: no such machine", "`zen4-64`?"][..],
+            "--machine zen4-46",
+            "--machine zen4-46: no such machine; known: ",
         ),
         (
-            &["--workloads", "pcap-verify"],
-            &["pcap-verify cannot run on simulated machines"],
+            "--workloads pcap-verify",
+            "pcap-verify cannot run on simulated machines",
         ),
-        (&["--placement", "pinned"], &["pinned"]),
-        (&["--prices", "fences-ns"], &["did you mean `fence-ns`?"]),
-        (
-            &["--frequency-backend", "sysfs"],
-            &["--frequency-backend", "cannot be used with"],
-        ),
+        ("--placement pinned", "--placement pinned"),
+        ("--prices fences-ns", "did you mean `fence-ns`?"),
+        ("--frequency-backend sysfs", "cannot be used with"),
     ] {
-        for text in told {
-            plan(words).code(2).stderr(contains(*text));
-        }
+        plan(words).code(2).stderr(contains(told));
     }
     let folder = tempfile::tempdir().unwrap();
     for (words, told) in [
-        (&["plan", "--experiment", "sensitivity"][..], "--prices all"),
-        (
-            &["sweep", "--branches", "packed", "--jobs", "2"],
-            "--jobs 2",
-        ),
+        ("plan --experiment sensitivity", "--prices all"),
+        ("sweep --branches packed --jobs 2", "--jobs 2"),
     ] {
-        let mut command = common::runner(folder.path());
-        let refused = command.args(words).assert().code(2);
-        refused.stderr(contains(told).and(contains("--machine")));
+        common::line(folder.path(), words)
+            .code(2)
+            .stderr(contains(told).and(contains("--machine")));
     }
 }
 
 #[test]
 fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
-    let smt = "ice-lake-2x32-smt";
     for (words, told) in [
         // The mode does not depend on what this host can hold.
-        (&["--mode", "fixed"][..], &["frequency   fixed\n"][..]),
+        ("--mode fixed", "frequency   fixed\n"),
         (
-            &["--machine", smt, "--threads", "cores,cpus"],
-            &["threads     64 128"],
+            "--machine ice-lake-2x32-smt --threads cores,cpus",
+            "threads     64 128",
         ),
         // The cost parameters are those of the machine on which it is based.
         (
-            &["--machine", smt, "--prices", "wake-ns"],
-            &["price=wake-ns*0.5"],
+            "--machine ice-lake-2x32-smt --prices wake-ns",
+            "price=wake-ns*0.5",
         ),
         // The threads share its cores.
-        (&["--threads", "65"], &["threads     65"]),
-        (
-            &["--prices", "transfer-*,work"],
-            &[
-                "price=as-written",
-                "price=transfer-far-ns*0.5",
-                "price=work*2",
-            ],
-        ),
+        ("--threads 65", "threads     65"),
+        ("--prices work", "price=as-written"),
+        ("--prices transfer-*,work", "price=transfer-far-ns*0.5"),
     ] {
-        for text in told {
-            plan(words).success().stdout(contains(*text));
-        }
+        plan(words).success().stdout(contains(told));
     }
-    plan(&["--workloads", "all"])
+    plan("--workloads all")
         .success()
         .stderr(contains("simulated machines: pcap-verify"));
 }
@@ -117,7 +92,7 @@ fn a_machine_with_a_cost_missing_is_refused_with_file_and_key() {
         .collect();
     fs::write(&path, kept.join("\n")).unwrap();
     let root = folder.path().display().to_string();
-    plan(&["--root", &root])
+    plan(&format!("--root {root}"))
         .code(2)
         .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
 }
@@ -131,7 +106,7 @@ fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     let root = folder.path().display().to_string();
-    plan(&["--root", &root])
+    plan(&format!("--root {root}"))
         .code(2)
         .stderr(contains(file).and(contains("not a regular file")));
 }
@@ -155,14 +130,13 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
 /// Compares this working tree with the published crate on a simulated machine.
 fn compare(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
-    let tree = format!("path:{}", tree.join("my-rayon-core").display());
-    let line =
-        "--machine zen4-64 --workloads quicksort --size tiny --threads 1 --trials 1 --output";
-    common::runner(folder.path())
-        .args(["compare", "published:1.13.0", &tree])
-        .args(line.split(' '))
-        .arg(folder.path())
-        .assert()
+    let tree = tree.join("my-rayon-core");
+    let [tree, output] = [&tree, folder.path()].map(Path::display);
+    let words = format!(
+        "compare published:1.13.0 path:{tree} --machine zen4-64 --workloads quicksort --size tiny --threads 1 --trials 1 \
+         --output {output}"
+    );
+    common::line(folder.path(), &words)
 }
 
 #[test]
@@ -195,9 +169,7 @@ fn a_tree_that_does_not_compile_there_is_reported_with_its_own_file_and_line() {
 #[test]
 fn machines_are_listed_with_their_cores() {
     let folder = tempfile::tempdir().unwrap();
-    let mut list = common::runner(folder.path());
-    list.args(["list", "machines"])
-        .assert()
+    common::line(folder.path(), "list machines")
         .success()
         .stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")))
         .stdout(contains(
