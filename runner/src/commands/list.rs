@@ -17,7 +17,6 @@ use crate::stop::Exit;
 use crate::text::table::{PAGE, labelled, plain, print, wrapped};
 use crate::text::words::count;
 
-/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Things to list [default: all]
@@ -55,7 +54,6 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Returns the remarks after a branch's name.
 fn remarks(branch: &Branch) -> String {
     let group = branch
         .group
@@ -195,7 +193,6 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
     Ok(())
 }
 
-/// The size of a machine, for people.
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };

@@ -28,7 +28,6 @@ use crate::system::whole_file;
 use crate::text::table::print;
 use crate::text::words::{count, human, moment};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments \
 `host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into \
@@ -45,7 +44,6 @@ Examples:
 
 Needs Python 3.11 or newer.";
 
-/// Arguments of `on-this-host`.
 #[derive(Debug, Args)]
 pub(crate) struct OnThisHostArgs {
     /// Print the steps; run nothing
@@ -142,7 +140,6 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
     work.go()
 }
 
-/// A record without steps.
 fn begun(project: &Project, is_quick: bool) -> Record {
     let host = Host::default();
     let cpu = host.cpu_field("model name");
@@ -180,12 +177,10 @@ impl Work<'_> {
         )))
     }
 
-    /// The host's own folder.
     fn own(&self) -> PathBuf {
         self.results.join("hosts").join(&self.record.host)
     }
 
-    /// Steps that are left, in order.
     fn left(&self) -> impl Iterator<Item = &'static (Step, &'static str, &'static str)> {
         let is_left = |it: &&(Step, _, _)| self.record.made(it.0).is_none();
         STEPS.iter().filter(is_left)

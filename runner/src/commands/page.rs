@@ -129,7 +129,6 @@ fn commit(commit: &Commit) -> String {
     format!("commit {hash}{changes}")
 }
 
-/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {

@@ -1,6 +1,6 @@
 //! `report`: has the analysis draw figures, tables and the page of a sweep.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
@@ -11,7 +11,6 @@ use crate::record::sweep_dir::SweepDir;
 use crate::stop::Exit;
 use crate::system::python::Python;
 
-/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// A name or the beginning of one, a path, or `latest`
@@ -22,7 +21,6 @@ pub(crate) struct ReportArgs {
     output: Option<PathBuf>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
@@ -35,22 +33,9 @@ pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
         &project.checkout.sweeps(),
         &arguments.sweep,
     )?;
-    let usual = || {
-        project
-            .checkout
-            .root()
-            .join("results/reports")
-            .join(sweep.name())
-    };
-    draw(
-        project,
-        &sweep,
-        &arguments.output.clone().unwrap_or_else(usual),
-    )
-}
-
-/// Draws a sweep into a folder.
-pub(super) fn draw(project: &Project, sweep: &SweepDir, output: &Path) -> Result<Exit> {
+    let usual = project.checkout.root().join("results/reports");
+    let usual = usual.join(sweep.name());
+    let output = arguments.output.as_ref().unwrap_or(&usual);
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
     command

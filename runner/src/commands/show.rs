@@ -18,7 +18,6 @@ use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
 use crate::text::table::Format;
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A name or the beginning of one, a path, or `latest`; or the file of a recording
@@ -35,7 +34,6 @@ pub(crate) struct ShowArgs {
     output: Option<PathBuf>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner show latest --format csv > table.csv

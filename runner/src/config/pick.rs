@@ -111,7 +111,6 @@ pub(crate) fn pick_grouped<'a>(
     Ok(names().filter(|name| picked.contains(name)).collect())
 }
 
-/// The names that satisfy a condition.
 fn picked_by<'a>(known: &[Known<'a>], is_meant: impl Fn(&Known<'a>) -> bool) -> Vec<&'a str> {
     let meant = known.iter().filter(|it| is_meant(it));
     meant.map(|it| it.name).collect()
@@ -132,7 +131,6 @@ pub(crate) fn no_such<'a>(
     ))
 }
 
-/// The known names, for a message.
 pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     if names.is_empty() {

@@ -216,7 +216,6 @@ fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement
     Ok(meant.placements())
 }
 
-/// Refuses a plan that cannot be run.
 fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     let programs = asked.programs();
     if let Some(apart) = asked

@@ -21,7 +21,6 @@ use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 use crate::text::table::{json, print};
 
-/// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
     /// The checkout [default: the nearest folder upwards that has a branches.toml]
@@ -143,7 +142,6 @@ impl Selection {
     }
 }
 
-/// Seconds on the command line.
 pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
@@ -176,11 +174,9 @@ impl FrequencyOptions {
     }
 }
 
-/// The checkout and files that a command works with.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) checkout: Checkout,
-    /// The file of branches.
     pub(crate) config: PathBuf,
 }
 

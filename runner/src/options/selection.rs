@@ -71,12 +71,10 @@ impl Definition {
     }
 }
 
-/// The parameter's name without the workload before it.
 fn bare(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-/// The rows of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     /// The rows with which a sweep starts if no experiment is named.
@@ -85,7 +83,6 @@ pub(crate) struct Rows {
     pub(crate) experiments: Vec<Definition>,
 }
 
-/// Reads and checks the file of a checkout.
 pub(crate) fn read(root: &Path) -> Result<Rows> {
     parse(&whole_file::text_of_checkout(root, FILE)?)
 }
@@ -132,37 +129,37 @@ fn checked(
         if checked.iter().any(|other| other.name == name) {
             return Err(fault(format!("the name is taken; give every {kind} its own")).into());
         }
+        for (what, is_missing) in [
+            ("workloads", row.workloads.is_none()),
+            ("threads", row.threads.is_none()),
+            ("trials", row.trials.is_none()),
+            ("iterations", row.iterations.is_none()),
+        ] {
+            if is_missing {
+                return Err(fault(format!("missing key `{what}`")).into());
+            }
+        }
         for (what, count) in [
             ("trials", row.trials),
             ("iterations", row.iterations),
-            // If it is missing, there are as many link orders as trials.
-            ("layouts", row.layouts.or(Some(1))),
+            ("layouts", row.layouts),
         ] {
-            match count {
-                Some(0) => {
-                    return Err(
-                        fault(format!("{what} = 0 measures nothing; write 1 or more")).into(),
-                    );
-                }
-                None => return Err(fault(format!("missing key `{what}`")).into()),
-                Some(_) => {}
+            if count == Some(0) {
+                return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
             }
         }
         row.branches.get_or_insert_with(|| "all".to_owned());
+        row.size.get_or_insert_with(|| "small".to_owned());
         row.mode.get_or_insert_default();
         row.placement.get_or_insert_default();
         row.warmup_iterations.get_or_insert(1);
         row.twin.get_or_insert(true);
         row.cells = cells(&row, &fault)?;
-        let text = |what: &str, value: &Option<String>| {
-            let missing = || fault(format!("missing key `{what}`"));
-            value.clone().ok_or_else(missing)
-        };
-        let (workloads, size) = (text("workloads", &row.workloads)?, text("size", &row.size)?);
-        let threads = text("threads", &row.threads)?;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let (workloads, size) = (text(&row.workloads), text(&row.size));
         // Reported now, with the row's name, rather than when a sweep starts.
         row.loads(&workloads, &size, &[], None)
-            .and_then(|_| self::threads(&threads, 1, 1))
+            .and_then(|_| threads(&text(&row.threads), 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
         checked.push(row);
     }
@@ -300,7 +297,6 @@ fn refused(refusal: Refusal) -> Stop {
     Stop::BadInput(refusal.to_string())
 }
 
-/// Explicit parameters by workload.
 fn assign(
     parameters: &[String],
     picked: &[&'static Description],
@@ -531,9 +527,9 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
                 "experiments.toml:2: experiment `one`: trials = 0",
             ),
             (
-                "size = \"tiny\"",
+                "iterations = 1",
                 "",
-                "experiments.toml:2: experiment `one`: missing key `size`",
+                "experiments.toml:2: experiment `one`: missing key `iterations`",
             ),
             (
                 "trials = 2",

@@ -60,11 +60,11 @@ impl std::fmt::Display for Ending {
 pub struct Record {
     /// Version of the format: 1.
     pub schema: u32,
-    /// Hash of configuration and replicate; occurs once in a finished sweep.
+    /// Hash of configuration and replicate.
     pub trial: Id,
-    /// Hash of the configuration's definition, including the branch's source and build provenance.
+    /// Hash of the configuration, including the branch's binary.
     pub cell: Id,
-    /// Number of the trial within its configuration, from 0.
+    /// Number within the configuration, from 0.
     pub replicate: u32,
     /// Number of the block within the sweep, from 0.
     pub block: usize,
@@ -73,43 +73,33 @@ pub struct Record {
     /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
     /// instrumented build.
     pub branch: String,
-    /// `sequential` is the program without a pool: its branch is the baseline, its threads are 1.
+    /// `sequential`: without a pool, on the baseline's binary, with 1 thread.
     pub program: Program,
-    /// As in the catalogue, like `size`.
     pub workload: String,
     pub size: String,
-    /// All parameters in force.
     pub parameters: BTreeMap<String, String>,
-    /// The instance file, if one was given.
     pub input: Option<String>,
-    /// Threads of the pool.
     pub threads: usize,
     pub mode: Mode,
-    /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might
-    /// use, starting over beyond the last.
+    /// Left out if it is free.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     pub freq_state: FreqState,
     /// Oversubscribed: more threads than CPUs that the process may use.
     pub oversubscribed: bool,
-    /// Seed of the workload's input.
     pub seed: u64,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Wall time of the whole process.
     pub process_ns: u64,
     pub outcome: Ending,
-    /// The reason, for people, if the outcome is not `ok`.
     pub reason: Option<String>,
-    /// The last lines on standard error of a process that failed.
     pub stderr_tail: Option<String>,
     /// The variant that the binary's rayon-core named.
     pub variant: Option<String>,
-    /// The answer that was checked.
     pub answer: Option<String>,
     /// Unit of `work_units`, in the plural.
     pub work_unit: Option<String>,
-    /// Untimed iterations, in the form of `iterations`; empty if the trial failed.
+    /// Untimed iterations.
     pub warmup: Vec<Iteration>,
     pub iterations: Vec<Iteration>,
     /// Resource usage of the whole process.
@@ -118,8 +108,7 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,
-    /// Transfer time of a cache line from the first CPU that trials may use to the last, just
-    /// before the trial.
+    /// Transfer time of a cache line from the first CPU that trials may use to the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<f64>,
     /// Time stolen by the hypervisor from all CPUs.
@@ -133,12 +122,10 @@ pub struct Record {
     /// Time that the control group waited for its used-up CPU quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the link order, if each branch has several; on a simulated machine, the number of
-    /// the seed.
+    /// Seed of the link order, if there are several; on a simulated machine, the seed's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
-    /// Only in trials of instrumented builds, which have no times, metrics or usage. Events outside
-    /// timed regions are not counted.
+    /// Only in trials of instrumented builds, which have no times, metrics or usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
@@ -147,8 +134,8 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, the mean over as many CPUs as it has threads. Null if the two
-    /// methods of measuring differ by more than 2 %.
+    /// Mean clock of as many CPUs as there are threads. Null if the two methods of measuring differ by
+    /// more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }

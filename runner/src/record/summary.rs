@@ -62,7 +62,6 @@ impl Summary {
         Ok((summary, trials))
     }
 
-    /// Adds a record's values.
     pub(crate) fn add(&mut self, record: &Record) {
         self.trials += 1;
         self.failed += usize::from(record.outcome != Ending::Ok);

@@ -14,7 +14,6 @@ use crate::record::trials_file::{self, Appender, Records};
 use crate::stop::Stop;
 use crate::system::whole_file::{self, write_json};
 
-/// A folder with a manifest.
 #[derive(Clone, Debug)]
 pub(crate) struct SweepDir {
     path: PathBuf,
@@ -22,13 +21,8 @@ pub(crate) struct SweepDir {
 
 impl SweepDir {
     /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. Until it is
-    /// complete, it is called `<name>.partial`.
-    pub(crate) fn create(parent: &Path, manifest: &Manifest, host: &Value) -> Result<Self> {
-        Self::create_with(parent, manifest, host, |_| Ok(()))
-    }
-
-    /// Does [`Self::create`]; before the folder gets its name, `fill` adds further files.
-    pub(crate) fn create_with(
+    /// complete, it is called `<name>.partial`; `fill` adds further files.
+    pub(crate) fn create(
         parent: &Path,
         manifest: &Manifest,
         host: &Value,
@@ -151,12 +145,10 @@ impl SweepDir {
         self.path.join("manifest.json").is_file()
     }
 
-    /// The folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> String {
         self.path
             .file_name()
@@ -170,7 +162,6 @@ impl SweepDir {
         trials_file::of(&self.path)
     }
 
-    /// Reads `manifest.json`.
     pub(crate) fn manifest(&self) -> Result<Manifest> {
         let path = self.path.join("manifest.json");
         let text = whole_file::read_text(&path)
@@ -178,7 +169,6 @@ impl SweepDir {
         Manifest::parse(&text, &path.display().to_string())
     }
 
-    /// Reads `host.json`.
     pub(crate) fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
         let text = whole_file::read_text(&path)
@@ -194,7 +184,6 @@ impl SweepDir {
         })
     }
 
-    /// Replaces `manifest.json` as a whole.
     pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
         let path = self.path.join("manifest.json");
         write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
@@ -235,7 +224,6 @@ impl SweepDir {
     }
 }
 
-/// The folders in a folder, sorted, except those that are not complete yet.
 fn folders_in(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent)
         .into_iter()
@@ -289,7 +277,7 @@ mod tests {
             };
             host.clone_into(&mut manifest.host);
             end.clone_into(&mut manifest.runs.last_mut().unwrap().end);
-            SweepDir::create(folder.path(), &manifest, &Value::Null).unwrap();
+            SweepDir::create(folder.path(), &manifest, &Value::Null, |_| Ok(())).unwrap();
         };
         add("1", "here", "interrupted");
         add("2", "here", "killed");

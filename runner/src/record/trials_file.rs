@@ -49,12 +49,10 @@ pub fn of(folder: &Path) -> PathBuf {
     folder.join(present.unwrap_or(PLAIN))
 }
 
-/// Whether this file of records is compressed.
 pub(crate) fn is_packed(path: &Path) -> bool {
     path.ends_with(PACKED) || path.ends_with(PACKED_BEFORE)
 }
 
-/// Makes a file without records in a folder.
 pub(crate) fn create(folder: &Path) -> io::Result<()> {
     File::create(folder.join(PLAIN))?.sync_all()
 }

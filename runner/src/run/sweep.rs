@@ -219,7 +219,6 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Keeps and counts the record of a trial.
 fn note(
     record: &Record,
     process: Duration,

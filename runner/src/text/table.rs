@@ -92,11 +92,9 @@ pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-/// Separator of columns in a terminal.
 const GAP: u16 = 2;
 
 impl TextTable {
-    /// A table without rows.
     pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self {
             columns: columns.into(),

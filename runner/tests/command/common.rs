@@ -8,7 +8,6 @@ use std::process::Command;
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use runner::record::trials_file::{self, Text};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The checkout that this runner belongs to.
 pub(crate) fn root() -> PathBuf {
@@ -55,23 +54,6 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         let file = file.unwrap();
         fs::copy(file.path(), to.join(file.file_name())).unwrap();
     }
-}
-
-/// A checkout with the files that a plan on a simulated machine reads.
-pub(crate) fn checkout_with(machines: &[&str]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let files = [
-        "branches.toml",
-        "experiments.toml",
-        "workloads/charges.toml",
-        "workloads/own-instructions.toml",
-    ];
-    for file in files.iter().chain(machines) {
-        let to = folder.path().join(file);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(root().join(file), to).unwrap();
-    }
-    folder
 }
 
 /// Runs `cargo runner` with the words of this line.

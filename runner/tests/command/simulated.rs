@@ -82,33 +82,35 @@ fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
 }
 
 #[test]
-fn a_machine_with_a_cost_missing_is_refused_with_file_and_key() {
-    let folder = common::checkout_with(&["machines/zen4-64.toml"]);
-    let path = folder.path().join("machines/zen4-64.toml");
+fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = "machines/zen4-64.toml";
+    for file in [
+        "branches.toml",
+        "experiments.toml",
+        "workloads/charges.toml",
+        "workloads/own-instructions.toml",
+        machine,
+    ] {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(common::root().join(file), to).unwrap();
+    }
+    let words = format!("--root {}", folder.path().display());
+    let path = folder.path().join(machine);
     let text = fs::read_to_string(&path).unwrap();
-    let kept: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with("fence-ns"))
-        .collect();
+    let is_kept = |line: &&str| !line.starts_with("fence-ns");
+    let kept: Vec<&str> = text.lines().filter(is_kept).collect();
     fs::write(&path, kept.join("\n")).unwrap();
-    let root = folder.path().display().to_string();
-    plan(&format!("--root {root}"))
+    plan(&words)
         .code(2)
         .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
-}
-
-#[test]
-fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
-    let file = "machines/zen4-64.toml";
-    let folder = common::checkout_with(&[file]);
     // Opening a pipe would wait for its other end, also in a failing test.
-    let path = folder.path().join(file);
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
-    let root = folder.path().display().to_string();
-    plan(&format!("--root {root}"))
+    plan(&words)
         .code(2)
-        .stderr(contains(file).and(contains("not a regular file")));
+        .stderr(contains(machine).and(contains("not a regular file")));
 }
 
 /// A folder with a working tree of a rayon-core with these dependencies and this source.

@@ -17,7 +17,6 @@ use crate::system::whole_file;
 use crate::text::table::{plain, print};
 use crate::text::words::count;
 
-/// Adds bundles that `on-this-host` wrote to a folder of results.
 pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>) -> Result<Exit> {
     let default = project.checkout.root().join("results");
     let results = output.unwrap_or(&default);

@@ -22,7 +22,6 @@ use crate::system::digest::Id;
 use crate::text::table::print;
 use crate::text::words::{count, moment};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all --shard 1/2      on one machine
@@ -34,7 +33,6 @@ Examples:
 `show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each \
 shard's manifest and host facts.";
 
-/// Arguments of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Sweeps made with --shard, or folders that hold them; or files that `on-this-host` packed
@@ -112,7 +110,7 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
         }
         Ok(())
     };
-    let sweep = SweepDir::create_with(&parent, &manifest, &parts[0].host, fill)?;
+    let sweep = SweepDir::create(&parent, &manifest, &parts[0].host, fill)?;
     tell!(
         "{} of {} from {}",
         count(trials.len(), "trial", "trials"),
@@ -227,13 +225,10 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
         let of = |part: &Part| part.host.pointer(fact).cloned().unwrap_or_default();
         if let Some(other) = parts.iter().find(|part| of(part) != of(&parts[0])) {
             tell!(
-                "warning: the shards' machines differ in {}: {} (shard {}) and {} (shard {}). Branches are \
-                 compared inside blocks, each on one machine; speed-ups compare blocks of different machines",
-                fact.trim_start_matches('/').replace('/', "."),
+                "warning: the shards' machines differ in {fact}: {} and {}. Branches are compared inside blocks, each on one \
+                 machine; speed-ups compare blocks of different machines",
                 of(&parts[0]),
-                parts[0].shard,
-                of(other),
-                other.shard
+                of(other)
             );
         }
     }

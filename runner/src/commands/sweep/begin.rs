@@ -23,7 +23,6 @@ use crate::system::interrupt;
 use crate::text::table::Format;
 use crate::text::words::moment;
 
-/// Arguments of `sweep`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -46,7 +45,6 @@ pub(crate) struct SweepArgs {
     pub(super) format: Format,
 }
 
-/// A parser for the options alone.
 #[derive(Debug, Parser)]
 struct Line {
     #[command(flatten)]
@@ -54,7 +52,6 @@ struct Line {
 }
 
 impl SweepArgs {
-    /// Parses the words of a `cargo runner sweep`.
     pub(in crate::commands) fn of(words: &[String]) -> Result<Self> {
         let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
         Ok(Line::try_parse_from(words)?.sweep)
@@ -105,7 +102,6 @@ impl SweepCommand {
     }
 }
 
-/// Everything that is needed to run trials.
 pub(super) struct SweepRun {
     pub(super) sweep: SweepDir,
     pub(super) manifest: Manifest,
@@ -128,17 +124,14 @@ pub(super) fn warn_of(host: &Host) {
     }
 }
 
-/// The builds of a sweep.
 pub(super) struct BuiltSet {
     /// The record of each branch for the manifest.
     pub(super) branches: Vec<MeasuredBranch>,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) toolchain: Toolchain,
-    /// Time that they took.
     pub(super) building: Duration,
 }
 
-/// Builds the branches of a sweep.
 pub(super) fn build_all(
     project: &Project,
     asked: &SweepRequest,
@@ -174,10 +167,8 @@ pub(super) fn build_all(
     })
 }
 
-/// The request, its branches, and the instance files.
 pub(super) type CheckedRequest = (SweepRequest, Vec<Branch>, Vec<Option<PathBuf>>);
 
-/// Returns the request of the command line, if it can be fulfilled.
 pub(super) fn wanted(
     project: &Project,
     arguments: &SweepArgs,
@@ -267,7 +258,7 @@ pub(super) fn begin(
         runs: Vec::new(),
     };
     let parent = project.sweeps(arguments.output.as_deref());
-    let sweep = SweepDir::create(&parent, &manifest, &facts)?;
+    let sweep = SweepDir::create(&parent, &manifest, &facts, |_| Ok(()))?;
     Ok(SweepRun {
         sweep,
         manifest,

@@ -16,7 +16,6 @@ use crate::system::lock::HostLock;
 
 pub(crate) use begin::{SweepArgs, SweepCommand, TypedProgram};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all
@@ -49,11 +48,8 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     run_for(project, arguments, &command)
 }
 
-/// The sweep that a run of the command works on.
 enum Start {
-    /// A new one, as the command line requests it.
     New(Box<begin::CheckedRequest>),
-    /// A sweep that was begun earlier.
     Resume(SweepDir),
 }
 
@@ -68,7 +64,6 @@ impl Start {
     }
 }
 
-/// Runs a sweep for a command.
 pub(crate) fn run_for(
     project: &Project,
     arguments: &SweepArgs,
@@ -111,7 +106,6 @@ fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<Sw
     }
 }
 
-/// Prints a sweep that has all its trials.
 fn already_finished(
     project: &Project,
     arguments: &SweepArgs,
