@@ -93,7 +93,7 @@ const STEPS: &[(Step, &str, &str)] = &[
     ),
 ];
 
-/// The most threads of a simulated pool: with more, each iteration takes seconds on any host.
+/// The most threads of a simulated pool: with more, each iteration takes seconds.
 const MOST_SIMULATED: usize = 64;
 
 /// Options of every sweep of a call with `--quick`: one build of one branch.
@@ -315,8 +315,7 @@ impl Work<'_> {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// The options of a sweep of an experiment. They name it on the command line, unless `validate`
-    /// chooses it by itself.
+    /// The options of a sweep of an experiment, with at most so many threads.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
         let known = selection::read(self.project.checkout.root())?.experiments;
         let row = selection::find(known, "experiment", experiment)?;
@@ -336,14 +335,12 @@ impl Work<'_> {
         SweepArgs::of(&words)
     }
 
-    /// The options of `validate`. They leave out more threads than cores, which would only make
-    /// simulations longer.
+    /// The options of `validate`: more threads than cores would only make simulations longer.
     fn validation(&self) -> Result<SweepArgs> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }
 
-    /// Sweeps an experiment, or continues the sweep that an earlier call of this command began.
-    /// Leaves out thread counts far above the number of CPUs, which no user needs.
+    /// Sweeps an experiment, or continues the sweep that an earlier call began.
     fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
         let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
         let (wanted, _) = asked(self.project, None, &arguments.selection)?;

@@ -95,7 +95,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
         let git = |words: &str| {
-            let user = ["-C", path, "-cuser.name=me", "-cuser.email=me@a.org"];
+            let user = "-c user.name=me -c user.email=me@a.org".split(' ');
+            let user: Vec<&str> = ["-C", path].into_iter().chain(user).collect();
             ask(&[&user[..], &words.split(' ').collect::<Vec<_>>()].concat()).unwrap()
         };
         git("init --quiet --initial-branch=main");

@@ -11,11 +11,9 @@ use crate::config::pick::{GROUP, hint};
 pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
-/// The context of words. Relative paths start from `here`. Results keep them relative to
-/// `config_folder`, as in a row of branches.toml.
+/// The context of words. Relative paths start from `here`, in results from `config_folder`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
-    /// The branches that can be named.
     pub config: &'a Config,
     /// The folder in which the user typed the words.
     pub here: &'a Path,

@@ -84,7 +84,6 @@ pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Resul
     })
 }
 
-/// Why a row has a value.
 const CHECKED: &str = "rows of experiments.toml were checked when they were read";
 
 /// The instances, including those with changed cost parameters.
@@ -126,7 +125,7 @@ fn loads(
     Ok(loads)
 }
 
-/// The branches. If the workloads leave the pool idle, only the baseline remains.
+/// The branches to measure: only the baseline if the workloads leave the pool idle.
 fn branches(
     project: &Project,
     elsewhere: Option<&Config>,

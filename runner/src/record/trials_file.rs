@@ -179,7 +179,7 @@ pub struct BrokenLine {
 pub struct Records {
     path: PathBuf,
     lines: Lines,
-    /// Numbers of lines, by trial.
+    /// The number of each trial's line.
     seen: HashMap<Id, u32>,
 }
 

@@ -71,7 +71,7 @@ fn time_left(elapsed: Duration, ended: u64, after: u64) -> String {
     format!("about {} left", human(Duration::from_secs_f64(left)))
 }
 
-/// Builds of branches: a bar with the time left, and a line for each finished build.
+/// Builds of branches: a bar, and a line for each finished build.
 #[derive(Debug)]
 pub(crate) struct BuildBar {
     steps: Steps,
@@ -97,7 +97,7 @@ impl BuildBar {
         }
     }
 
-    /// Reports that a build begins. It takes minutes, so without a bar a line is printed.
+    /// Reports that a build begins.
     pub(crate) fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
         self.begun += 1;
@@ -108,7 +108,6 @@ impl BuildBar {
         self.show();
     }
 
-    /// Reports that a build ended, and how.
     pub(crate) fn end(&mut self, branch: &str, how: &str) {
         self.running.retain(|it| it != branch);
         self.steps.bar.inc(1);
@@ -125,7 +124,6 @@ impl BuildBar {
             .set_message(format!("{left}: building {running}"));
     }
 
-    /// Shows lines above the bar.
     pub(crate) fn say(&self, text: &str) {
         self.steps.say(text);
     }
@@ -157,7 +155,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.steps.bar.finish_and_clear();
     }

@@ -73,13 +73,13 @@ pub struct Tally {
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
-    /// The part inside trial processes.
+    /// The part of `wall` inside trial processes.
     pub in_trials: Duration,
-    /// The part in pauses before trials.
+    /// The part of `wall` in pauses before trials.
     pub settling: Duration,
-    /// The part for setting and measuring the clock and the transfer time between CPUs.
+    /// The part of `wall` for setting and measuring clocks, and measuring transfers between CPUs.
     pub clocking: Duration,
-    /// The part for writing records and waiting for the disk.
+    /// The part of `wall` for writing records and waiting for the disk.
     pub writing: Duration,
     /// The sweep was asked to stop and has trials left.
     pub is_interrupted: bool,

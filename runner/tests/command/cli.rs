@@ -15,7 +15,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// What the command prints with these words.
+/// The output of the command with these words.
 fn printed(words: &str) -> String {
     let output = line(folder().path(), words).success();
     String::from_utf8(output.get_output().stdout.clone()).unwrap()

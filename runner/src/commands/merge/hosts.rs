@@ -22,8 +22,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     let results = output.unwrap_or(&default);
     for path in bundles {
         sweep_dir::check_parent(results)?;
-        // Unpacks into a temporary folder beside the target, and then moves folders. So a folder at
-        // its place is always complete.
+        // Folders are unpacked beside the target and then moved, so a folder at its place is complete.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);
@@ -63,8 +62,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     Ok(Exit::Good)
 }
 
-/// Checks that the unpacked files are text, that each has the format of its name, and that `show`
-/// can read each sweep.
+/// Checks that each unpacked file is text of its format, and that each sweep can be read.
 fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));
@@ -91,7 +89,6 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
                 manifest.host
             );
         }
-        // The number of trials alone would prove nothing without the plan.
         let planned = manifest.planned().with_context(|| {
             format!(
                 "sweeps/{name} was begun by runner {}, which orders trials differently; merge it with that version",

@@ -69,9 +69,9 @@ impl SweepArgs {
     }
 }
 
-/// How the commands that sweep differ.
+/// Differences between the commands that sweep.
 pub(crate) struct SweepCommand {
-    /// The command, for hints how to continue.
+    /// Its name, for hints how to continue.
     pub(crate) command: &'static str,
     /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
@@ -326,7 +326,6 @@ fn check_inputs(
             Some(Err(failure)) if failure.ending == Ending::Refused => {
                 bail!(Stop::BadInput(failure.reason))
             }
-            // The trials report any other failure.
             _ => {}
         }
     }

@@ -54,8 +54,7 @@ enum Start {
 }
 
 impl Start {
-    /// Whether the trials run on a simulated machine and so leave this host alone. For a resumed
-    /// sweep its manifest says so, because `--resume` excludes `--machine`.
+    /// Whether the trials run on a simulated machine and so leave this host alone.
     fn is_simulated(&self) -> Result<bool> {
         match self {
             Start::New(wanted) => Ok(wanted.0.machine.is_some()),
@@ -69,21 +68,20 @@ pub(crate) fn run_for(
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // Read before the lock is taken, so that a wrong command line is reported while another sweep
-    // runs.
+    // A wrong command line is reported even while another sweep runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
         Some(which) => Start::Resume(to_resume(project, arguments, which)?),
     };
-    // No trial will run, so the branches need not be buildable any more.
+    // A finished sweep needs no builds.
     if let Start::Resume(sweep) = &start
         && let Some(exit) = already_finished(project, arguments, command, sweep)?
     {
         return Ok(exit);
     }
-    // Taken before the builds, which would disturb a sweep that runs already.
+    // Builds would disturb another sweep, too.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
-    // Must come first: the runner would mistake a dead sweep's settings for the host's own.
+    // Otherwise the settings of a killed sweep would be taken for the host's own.
     arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,

@@ -65,7 +65,7 @@ pub(super) fn resume(
     }
     arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
-    // Checked before hours go into trials that no command could show.
+    // Without this file, no command could show the trials.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;
@@ -78,8 +78,7 @@ pub(super) fn resume(
         warn_of(&Host::default());
     }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began stays failed: a sweep is one
-    // experiment.
+    // A branch that could not be built when the sweep began stays failed.
     let branches: Vec<Branch> = manifest
         .builds()
         .filter(|branch| branch.receipt.is_some())
