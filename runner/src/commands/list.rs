@@ -91,12 +91,10 @@ fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
         if !branch.hypothesis.is_empty() {
             facts.push(("hypothesis", branch.hypothesis.clone()));
         }
-        facts.extend(
-            branch
-                .claims
-                .iter()
-                .map(|claim| ("expected", claim.to_string())),
-        );
+        for claim in &branch.claims {
+            let claim = toml::to_string(claim).unwrap_or_default();
+            facts.push(("expected", claim.trim().replace('\n', ", ")));
+        }
         tell_row(out, &format!("{}{}", branch.name, remarks(branch)), &facts)?;
     }
     writeln!(out)

@@ -231,33 +231,6 @@ pub struct Claim {
     pub quantity: Quantity,
 }
 
-impl std::fmt::Display for Claim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let expect = match self.expect {
-            Expectation::Faster => "faster than",
-            Expectation::Slower => "slower than",
-            Expectation::Equal => "equal to",
-            Expectation::NoFaster => "no faster than",
-            Expectation::NoSlower => "no slower than",
-        };
-        write!(
-            f,
-            "{expect} {}",
-            self.against.as_deref().unwrap_or("the baseline")
-        )?;
-        if self.quantity == Quantity::Cpu {
-            write!(f, " in CPU time")?;
-        }
-        if !self.workloads.is_empty() {
-            write!(f, ", workloads {}", self.workloads.join(", "))?;
-        }
-        if let Some(threads) = &self.threads {
-            write!(f, ", threads {threads}")?;
-        }
-        Ok(())
-    }
-}
-
 /// The results that a hypothesis may expect for a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -178,43 +178,38 @@ mod tests {
     }
 
     fn names(words: &[&str]) -> Vec<String> {
-        read(words)
-            .unwrap()
-            .branches
-            .into_iter()
-            .map(|branch| branch.name)
-            .collect()
+        let branches = read(words).unwrap().branches.into_iter();
+        branches.map(|branch| branch.name).collect()
     }
 
     #[test]
     fn each_kind_of_source_has_a_word_and_a_name_of_its_own() {
-        let words = [
-            "published:1.13.0",
-            "fork:split,no-jec",
-            "fork:",
-            "path:/src/Rayon/rayon-core",
-            "path:../../mine",
-            "git:https://example.org/rayon?a=b#0123456789abcdef",
-        ];
-        assert_eq!(
-            names(&words),
-            [
+        for (word, name, source) in [
+            (
+                "published:1.13.0",
                 "published-1-13-0",
+                "rayon-core 1.13.0 as published",
+            ),
+            (
+                "fork:split,no-jec",
                 "fork-no-jec-split",
-                "fork-packed",
+                "rayon-fork with no-jec, split",
+            ),
+            ("fork:", "fork-packed", "rayon-fork"),
+            (
+                "path:/src/Rayon/rayon-core",
                 "path-rayon",
-                "path-mine",
-                "git-0123456789ab"
-            ]
-        );
-        let config = read(&words).unwrap();
-        let Source::Git { url, rev, .. } = &config.branches[5].source else {
-            panic!("no git")
-        };
-        assert_eq!(
-            (url.as_str(), rev.as_str()),
-            ("https://example.org/rayon?a=b", "0123456789abcdef")
-        );
+                "../../../src/Rayon/rayon-core",
+            ),
+            (
+                "git:https://a.org/r?a=b#0123456789abcdef",
+                "git-0123456789ab",
+                "https://a.org/r?a=b at 0123456789abcdef",
+            ),
+        ] {
+            let branch = &read(&[word]).unwrap().branches[0];
+            assert_eq!((&*branch.name, &*branch.source.to_string()), (name, source));
+        }
     }
 
     #[test]

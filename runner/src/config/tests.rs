@@ -195,13 +195,8 @@ fn a_hypothesis_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_th
     assert_eq!(found.quantity, Quantity::Cpu);
     let all_but_one = claim(r#"expect = "equal", workloads = "!quicksort""#).unwrap();
     assert_eq!(all_but_one.quantity, Quantity::Time);
-    assert_eq!(
-        all_but_one.to_string(),
-        format!(
-            "equal to the baseline, workloads {}",
-            all_but_one.workloads.join(", ")
-        )
-    );
+    let others = crate::config::catalogue::names().len() - 1;
+    assert_eq!(all_but_one.workloads.len(), others);
     for range in ["8", "cpus", "8..", "..=cpus", "2..=8", "cores..=64"] {
         claim(&format!("expect = \"equal\", threads = \"{range}\"")).unwrap();
     }

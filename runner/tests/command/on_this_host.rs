@@ -116,12 +116,10 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     assert_eq!(predicted["asked"]["machine"]["name"], "here");
     assert!(predicted["runs"][0]["ended_at"].as_str() < measured["created_at"].as_str());
     assert!(measured["asked"]["machine"].is_null());
-    for field in ["workloads", "threads", "branches", "trials"] {
-        assert_eq!(
-            predicted["asked"][field], measured["asked"][field],
-            "{field}"
-        );
-    }
+    assert_eq!(
+        predicted["asked"]["workloads"],
+        measured["asked"]["workloads"]
+    );
     let report = results
         .join("reports")
         .join(measured["name"].as_str().unwrap());

@@ -56,17 +56,6 @@ impl SweepArgs {
         let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
         Ok(Line::try_parse_from(words)?.sweep)
     }
-
-    /// Refuses to run trials side by side on a host.
-    pub(super) fn check_jobs(&self, asked: &SweepRequest) -> Result<()> {
-        match self.jobs {
-            Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
-                "--jobs {jobs}: trials on a host would disturb each other; leave it out, or name a simulated machine \
-                 with --machine"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Differences between the commands that sweep.
@@ -175,7 +164,6 @@ pub(super) fn wanted(
     command: &SweepCommand,
 ) -> Result<CheckedRequest> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
-    arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
     branches
         .iter()

@@ -63,7 +63,6 @@ pub(super) fn resume(
             manifest.name, manifest.host
         )));
     }
-    arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
     // Without this file, no command could show the trials.
     sweep.host()?;
