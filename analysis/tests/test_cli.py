@@ -181,7 +181,7 @@ def test_broken_records_are_left_out_by_show_and_refused_by_everything_else(
     again = capsys.readouterr()
     assert again.out == shown
     assert "2 lines of trials.jsonl are not records" in again.err
-    assert "`cargo runner repair sweep`" in again.err
+    assert "`cargo runner sweep --resume sweep`" in again.err
     for broken, told in (
         (f"{first}\nhello\n{rest}", "trials.jsonl:2: not a record"),
         ("", "trials.jsonl: no trial was recorded; run the sweep, or resume it"),

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, repair,
+    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
     report, show, sweep, validate,
 };
 use crate::options::Globals;
@@ -49,9 +49,6 @@ enum Command {
     /// Print the table of a sweep again
     #[command(after_help = show::HELP)]
     Show(show::ShowArgs),
-    /// Set aside broken lines of a sweep, so that it can be resumed
-    #[command(after_help = repair::HELP)]
-    Repair(repair::RepairArgs),
     /// Restore the CPU frequency after a sweep that was killed
     #[command(after_help = frequency::HELP)]
     Frequency(frequency::FrequencyArgs),
@@ -102,7 +99,6 @@ pub fn run() -> Result<Exit> {
         Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),
         Command::Merge(arguments) => merge::run(&place()?, arguments),
         Command::Show(arguments) => show::run(&place()?, arguments),
-        Command::Repair(arguments) => repair::run(&place()?, arguments),
         Command::Frequency(arguments) => frequency::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Report(arguments) => report::run(&place()?, arguments),
@@ -125,47 +121,20 @@ mod tests {
         command().debug_assert();
     }
 
-    /// All texts of the analysis that a reader sees, by file. A notebook's text is its cells and
-    /// their output.
+    /// The text of each file of the analysis that a reader sees.
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
-        let in_folder = |folder| {
-            files_below(&root.join(folder))
-                .unwrap()
-                .into_iter()
-                .map(move |it| (folder, it))
+        let files = ["notebooks", "src/sweep_analysis"].map(|folder| root.join(folder));
+        let files = files.iter().flat_map(|folder| {
+            let below = files_below(folder).unwrap().into_iter();
+            below.map(|file| folder.join(file))
+        });
+        let is_read = |path: &PathBuf| {
+            let kind = path.extension().and_then(|kind| kind.to_str());
+            kind.is_some_and(|it| ["ipynb", "py", "j2"].contains(&it))
         };
-        let files = ["notebooks", "src/sweep_analysis"]
-            .into_iter()
-            .flat_map(in_folder);
-        let text = |(folder, path): (&str, PathBuf)| {
-            let kind = path
-                .extension()
-                .and_then(|kind| kind.to_str())
-                .filter(|it| ["ipynb", "py", "j2"].contains(it))?;
-            let text = fs::read_to_string(root.join(folder).join(&path)).unwrap();
-            let text = if kind == "ipynb" {
-                lines_of(&serde_json::from_str(&text).unwrap())
-            } else {
-                text
-            };
-            Some((path, text))
-        };
-        files.filter_map(text).collect()
-    }
-
-    /// All strings in a value. The strings of one list are joined, since a notebook keeps a text as
-    /// a list of lines.
-    fn lines_of(value: &serde_json::Value) -> String {
-        match value {
-            serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Array(values) => values.iter().map(lines_of).collect(),
-            serde_json::Value::Object(fields) => fields
-                .values()
-                .map(|field| lines_of(field) + "\n")
-                .collect(),
-            _ => String::new(),
-        }
+        let read = |path: PathBuf| (path.clone(), fs::read_to_string(path).unwrap());
+        files.filter(is_read).map(read).collect()
     }
 
     #[test]
@@ -174,7 +143,7 @@ mod tests {
         for (path, text) in texts_of_the_analysis() {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
-                // A report may put any word in place of a placeholder.
+                // Any word may stand in place of a placeholder.
                 let words = command
                     .split_whitespace()
                     .map(|word| if word.contains('{') { "word" } else { word });

@@ -12,13 +12,13 @@ macro_rules! tell {
 }
 
 pub mod build;
-pub mod bundle;
+mod bundle;
 pub mod cli;
 mod commands;
 pub mod config;
 pub mod exit;
 pub mod host;
-pub mod options;
+mod options;
 pub mod plan;
 pub mod record;
 pub mod run;

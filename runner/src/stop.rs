@@ -2,8 +2,6 @@
 
 use std::io::{Error, ErrorKind};
 
-use rustix::io::Errno;
-
 /// How a command ended. Scripts distinguish the causes by the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -56,15 +54,14 @@ pub enum Stop {
     Interrupted(String),
 }
 
-/// Whether a path is not a text file: other bytes, a folder, or links in a circle.
+/// Whether a path is not a text file: other bytes, or a folder.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,
         ErrorKind::IsADirectory,
         ErrorKind::NotADirectory,
     ];
-    let is_circle = Errno::from_io_error(error) == Some(Errno::LOOP);
-    kinds.contains(&error.kind()) || is_circle
+    kinds.contains(&error.kind())
 }
 
 /// Whether a command stopped only because its standard output was closed.

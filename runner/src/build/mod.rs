@@ -24,7 +24,7 @@ use crate::build::rewriting::places;
 use crate::build::variant::who_are_you;
 use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
-use crate::config::checkout::{Checkout, Commit, cargo_settings, commit_of};
+use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
 use crate::record::manifest::{Provenance, Toolchain};
 use crate::stop::Stop;
@@ -150,10 +150,7 @@ impl<'a> Builder<'a> {
                 .trim_end()
                 .to_owned(),
             flags,
-            cargo_config: cargo_settings(checkout.root())
-                .into_iter()
-                .map(|(file, said)| (file, checkout.without_folders(&said)))
-                .collect(),
+            cargo_config: BTreeMap::new(),
             lock_sha256: digest::of_bytes(self.recipe.lock()?.as_bytes()),
         })
     }

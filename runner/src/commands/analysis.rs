@@ -6,7 +6,6 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum as _};
-use serde_json::Value;
 
 use crate::options::Project;
 use crate::record::sweep_dir::SweepDir;
@@ -14,7 +13,6 @@ use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
 use crate::text::table::Format;
 
-/// Arguments of `analysis`.
 #[derive(Debug, Args)]
 pub(crate) struct AnalysisArgs {
     /// Arguments of the analysis
@@ -22,7 +20,6 @@ pub(crate) struct AnalysisArgs {
     arguments: Vec<OsString>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Example:
   cargo runner analysis --help";
@@ -45,31 +42,11 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
 /// Has the analysis print the table of a sweep. Callers set `python` up before they print what
 /// stands above the table: on first use that takes minutes, and says so.
 pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> Result<Exit> {
-    wait(&mut table(python, sweep, format))
-}
-
-/// The rows of a sweep's table, and what they show.
-pub(super) fn table_as_data(python: &Python, sweep: &SweepDir) -> Result<Value> {
-    let mut command = table(python, sweep, Format::Json);
-    command.arg("--judgement").stderr(Stdio::inherit());
-    let output = command.output().context("Python cannot be run")?;
-    match ended(output.status)? {
-        Exit::Good => {
-            serde_json::from_slice(&output.stdout).context("the analysis printed no JSON")
-        }
-        _ => bail!(Stop::HostNotFit(
-            "the analysis failed; its message is above".to_owned()
-        )),
-    }
-}
-
-fn table(python: &Python, sweep: &SweepDir, format: Format) -> Command {
     let format = format.to_possible_value().expect("every format has a name");
     let mut command = python.module("sweep_analysis");
     command.arg("show").arg(sweep.path());
     command.args(["--format", format.get_name()]);
-    command.stdin(Stdio::null());
-    command
+    wait(command.stdin(Stdio::null()))
 }
 
 /// Runs the command. Its output goes straight through, and Ctrl-C reaches it as it reaches us.
@@ -83,13 +60,8 @@ fn ended(status: ExitStatus) -> Result<Exit> {
         (Some(code), _) => Ok(Exit::PassedOn(u8::try_from(code).unwrap_or(1))),
         (None, Some(2 | 15)) => bail!(Stop::Interrupted("interrupted".to_owned())),
         (None, signal) => bail!(Stop::HostNotFit(format!(
-            "the analysis was killed by signal {}{}; the sweep is unchanged",
-            signal.unwrap_or_default(),
-            if signal == Some(9) {
-                " (the kernel does this when memory runs out)"
-            } else {
-                ""
-            }
+            "the analysis was killed by signal {} (9: perhaps memory ran out); the sweep is unchanged",
+            signal.unwrap_or_default()
         ))),
     }
 }
@@ -105,11 +77,7 @@ mod tests {
         assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
         let killed = with_signal(9);
         assert_eq!(exit_of(&killed), Exit::HostNotFit);
-        assert!(
-            killed
-                .to_string()
-                .contains("signal 9 (the kernel does this when memory")
-        );
+        assert!(killed.to_string().contains("signal 9"));
         assert_eq!(
             ended(ExitStatus::from_raw(2 << 8)).unwrap(),
             Exit::PassedOn(2)

@@ -10,10 +10,8 @@ use super::sweep::{self, SweepArgs, SweepCommand, TypedProgram};
 use crate::build::package;
 use crate::config::catalogue;
 use crate::options::Project;
-use crate::options::folder;
 use crate::stop::Exit;
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
@@ -24,7 +22,7 @@ pub(crate) struct CompareArgs {
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
     /// rayon. It is copied and built with each branch. It runs in DIR with the arguments after `--`
-    #[arg(long, value_name = "DIR", value_parser = folder,
+    #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
     program: Option<PathBuf>,
@@ -43,17 +41,12 @@ pub(crate) struct CompareArgs {
     arguments: Vec<String>,
 }
 
-/// The examples that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
-  cargo runner compare master path:../rayon/rayon-core --workloads ticks,quicksort
-      a working tree of rayon-core against the published one
-  cargo runner compare master mine=path:../rayon/rayon-core --format markdown > comment.md
-      under a name of your own, as a comment for a pull request
+  cargo runner compare master mine=path:../rayon/rayon-core --workloads ticks,quicksort --format markdown > comment.md
+      a working tree of rayon-core, named `mine`, against the published one, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
       the same on 64 simulated cores, with the source lines at which threads wait
-  cargo runner compare master path:../rayon/rayon-core --box --workloads packets,fib-join
-      on which share of 60 simulated machines the tree is faster, and which cost parameter flips the sign
   cargo runner compare packed split-counters fork:split,push-fence
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
@@ -63,13 +56,13 @@ Examples:
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
-With --program, each trial is one run of the program. Each branch is compiled once and linked 7 times, each time with \
-its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the first branch as A/A control. The \
-program uses as many threads as there are CPUs, and a run may take 5 minutes. To change that: --threads 1,2 --trials 15 \
---timeout 3600. The program must end by itself with exit code 0; its standard input is empty. The runner writes nothing \
-into its folder. The program is built by this checkout's compiler, with its own lock file and profile.
+With --program, each trial is one run of the program, which must end by itself with exit code 0. Each branch is compiled \
+once and linked 7 times, each time with its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the \
+first branch as A/A control. The program uses as many threads as there are CPUs, and a run may take 5 minutes. To change \
+that: --threads 1,2 --trials 15 --timeout 3600.
 
-The result is a sweep like any other (see `sweep --help`). The analysis prints the table and the significant differences; it needs Python 3.11 or newer.";
+The result is a sweep like any other. The analysis, which needs Python 3.11 or newer, prints the table and the significant \
+differences.";
 
 /// Time limit of a run in seconds. A run that takes half of it counts as hung.
 const TIMEOUT_S: f64 = 600.0;

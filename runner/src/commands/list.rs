@@ -6,28 +6,22 @@ use anyhow::Result;
 use clap::Args;
 use manycore::Machine;
 use protocol::{Description, Size};
-use serde_json::{Value, json};
 
 use crate::config::catalogue;
 use crate::config::{Branch, Config};
-use crate::options::ListFormat;
 use crate::options::Project;
 use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{Definition, is_free};
 use crate::stop::Exit;
-use crate::text::table::{PAGE, json, labelled, plain, print, wrapped};
+use crate::text::table::{PAGE, labelled, plain, print, wrapped};
 use crate::text::words::count;
 
-/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Things to list [default: all]
     #[arg(value_enum)]
     what: Option<ListWhat>,
-    /// As text, or as JSON with every detail
-    #[arg(long, value_enum, default_value = "table")]
-    format: ListFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,36 +34,26 @@ enum ListWhat {
 
 pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
-    let (mut data, mut text) = (json!({}), String::new());
+    let mut text = String::new();
     if wants(ListWhat::Branches) {
         let config = project.config()?;
-        data["branches"] = serde_json::to_value(&config.branches)?;
         tell_branches(&mut text, &config)?;
     }
     if wants(ListWhat::Workloads) {
-        data["workloads"] = serde_json::to_value(catalogue::all())?;
         tell_workloads(&mut text, catalogue::all())?;
     }
     if wants(ListWhat::Experiments) {
         let experiments = selection::read(project.checkout.root())?.experiments;
-        data["experiments"] = serde_json::to_value(&experiments)?;
         tell_experiments(&mut text, &experiments)?;
     }
     if wants(ListWhat::Machines) {
         let machines = machines::all(project.checkout.root())?;
-        data["machines"] = machines.iter().map(machine).collect();
         tell_machines(&mut text, &machines)?;
     }
-    let text = if arguments.format == ListFormat::Json {
-        json(&data)?
-    } else {
-        plain(&text) // names of files may have any bytes
-    };
-    print(&text)?;
+    print(&plain(&text))?; // names of files may have any bytes
     Ok(Exit::Good)
 }
 
-/// Returns the remarks after a branch's name.
 fn remarks(branch: &Branch) -> String {
     let group = branch
         .group
@@ -107,12 +91,10 @@ fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
         if !branch.hypothesis.is_empty() {
             facts.push(("hypothesis", branch.hypothesis.clone()));
         }
-        facts.extend(
-            branch
-                .claims
-                .iter()
-                .map(|claim| ("expected", claim.to_string())),
-        );
+        for claim in &branch.claims {
+            let claim = toml::to_string(claim).unwrap_or_default();
+            facts.push(("expected", claim.trim().replace('\n', ", ")));
+        }
         tell_row(out, &format!("{}{}", branch.name, remarks(branch)), &facts)?;
     }
     writeln!(out)
@@ -181,11 +163,13 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
         let trials = it.trials.unwrap_or_default();
         let mut facts = vec![
             ("shows", it.shows.clone()),
-            ("source", it.source.clone()),
             ("workloads", format!("{workloads}, size {size}, {sets}")),
             ("branches", said(&it.branches)),
             ("threads", format!("{}; {trials} trials", said(&it.threads))),
         ];
+        if !it.source.is_empty() {
+            facts.push(("source", it.source.clone()));
+        }
         let placements = it.placement.unwrap_or_default().placements();
         if !is_free(&placements) {
             let words = placements
@@ -195,13 +179,11 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
                 .join(", ");
             facts.push(("placement", words));
         }
-        facts.push(("command", it.command()));
         tell_row(out, &it.name, &facts)?;
     }
     Ok(())
 }
 
-/// The size of a machine, for people.
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };
@@ -215,16 +197,6 @@ fn size(machine: &Machine) -> String {
         topology.cores(),
         topology.sockets
     )
-}
-
-fn machine(it: &Machine) -> Value {
-    json!({
-        "name": it.name,
-        "title": it.title,
-        "cores": it.topology.cores(),
-        "cpus": it.topology.cpus(),
-        "sockets": it.topology.sockets,
-    })
 }
 
 fn tell_machines(out: &mut String, machines: &[Machine]) -> fmt::Result {

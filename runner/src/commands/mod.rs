@@ -11,7 +11,6 @@ pub(crate) mod merge;
 pub(crate) mod on_this_host;
 pub(crate) mod page;
 pub(crate) mod plan;
-pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod sweep;

@@ -17,7 +17,7 @@ use crate::commands::validate::{self, EXPERIMENT, ValidateArgs};
 use crate::host::Host;
 use crate::host::here;
 use crate::options::meaning::asked;
-use crate::options::{Project, folder, selection};
+use crate::options::{Project, selection};
 use crate::plan::machines;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
@@ -28,27 +28,22 @@ use crate::system::whole_file;
 use crate::text::table::print;
 use crate::text::words::{count, human, moment};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments \
 `host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into \
 results/hosts/HOST.tar.zst. First it prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot, \
 the same command continues.
 
-Sweeps contain no path of your folders, and only those kernel options that change times. Nevertheless read the files \
-listed at the end before you send them. `cargo runner merge FILE` adds the host to another checkout.
+Sweeps contain no path of your folders, and only those kernel options that change times. Read the files listed at the \
+end before you send them. `cargo runner merge FILE` adds the host to another checkout.
 
 Examples:
   cargo runner on-this-host --plan         print the steps
   cargo runner on-this-host --quick        all steps with tiny sizes, to try it out; the times mean nothing
   cargo runner on-this-host                all steps, in about an hour
 
-Needs Python 3.11 or newer.
+Needs Python 3.11 or newer.";
 
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
-
-/// Arguments of `on-this-host`.
 #[derive(Debug, Args)]
 pub(crate) struct OnThisHostArgs {
     /// Print the steps; run nothing
@@ -57,27 +52,48 @@ pub(crate) struct OnThisHostArgs {
     /// Use tiny sizes, and write to results/quick
     #[arg(long)]
     quick: bool,
-    /// Start over, even if an earlier call could be continued
-    #[arg(long)]
-    new: bool,
     /// Folder of results [default: results, with --quick results/quick]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
 const COMMAND: &str = "on-this-host";
 
-/// The steps; runners before 2026-12 also drew pages.
-const STEPS: &[Step] = &[
-    Step::Doctor,
-    Step::Calibrate,
-    Step::Predict,
-    Step::Study,
-    Step::Classics,
-    Step::Validate,
+/// The steps in their order, with their names in the record and descriptions.
+const STEPS: &[(Step, &str, &str)] = &[
+    (
+        Step::Doctor,
+        "doctor",
+        "conditions that make times on this host doubtful",
+    ),
+    (
+        Step::Calibrate,
+        "calibrate",
+        "cost parameters of this host, for the simulated machine `here`",
+    ),
+    (
+        Step::Predict,
+        "predict",
+        "predicted times of `validation`, saved before any is measured",
+    ),
+    (
+        Step::Study,
+        "study",
+        "the programs of the 2022 study on every branch",
+    ),
+    (
+        Step::Classics,
+        "classics",
+        "small programs of many shapes, `champion` among the branches",
+    ),
+    (
+        Step::Validate,
+        "validate",
+        "measured times of `validation`, and the prediction accuracy",
+    ),
 ];
 
-/// The most threads of a simulated pool: with more, each iteration takes seconds on any host.
+/// The most threads of a simulated pool: with more, each iteration takes seconds.
 const MOST_SIMULATED: usize = 64;
 
 /// Options of every sweep of a call with `--quick`: one build of one branch.
@@ -108,10 +124,7 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
     let default = project.checkout.root().join(default);
     let results = arguments.output.clone().unwrap_or(default);
     let own = results.join("hosts").join(&now.host);
-    let record = match Record::read(&own)? {
-        Some(earlier) if !arguments.new => earlier,
-        _ => now.clone(),
-    };
+    let record = Record::read(&own)?.unwrap_or_else(|| now.clone());
     let work = Work {
         project,
         results,
@@ -127,7 +140,6 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
     work.go()
 }
 
-/// A record without steps.
 fn begun(project: &Project, is_quick: bool) -> Record {
     let host = Host::default();
     let cpu = host.cpu_field("model name");
@@ -141,21 +153,7 @@ fn begun(project: &Project, is_quick: bool) -> Record {
         is_quick,
         begun_at: moment(SystemTime::now()),
         checkout: project.checkout.commit(),
-        announced_s: None,
         steps: Vec::new(),
-    }
-}
-
-/// Returns a description of a step.
-fn says(step: Step) -> &'static str {
-    match step {
-        Step::Doctor => "conditions that make times on this host doubtful",
-        Step::Calibrate => "cost parameters of this host, for the simulated machine `here`",
-        Step::Predict => "predicted times of `validation`, saved before any is measured",
-        Step::Study => "the programs of the 2022 study on every branch",
-        Step::Classics => "small programs of many shapes, `champion` among the branches",
-        Step::Validate => "measured times of `validation`, and the prediction accuracy",
-        Step::Report => "pages, which runners before 2026-12 drew",
     }
 }
 
@@ -174,21 +172,18 @@ impl Work<'_> {
             return Ok(());
         }
         bail!(Stop::BadInput(format!(
-            "{}: it was begun {before}, and this call is {now}; repeat that call, or give --new, which begins anew \
-             and keeps the sweeps",
+            "{}: it was begun {before}, and this call is {now}; repeat that call, or remove this folder to begin anew",
             self.project.checkout.shown(&self.own())
         )))
     }
 
-    /// The host's own folder.
     fn own(&self) -> PathBuf {
         self.results.join("hosts").join(&self.record.host)
     }
 
-    /// Steps that are left, in order.
-    fn left(&self) -> impl Iterator<Item = Step> {
-        let is_left = |step: &Step| self.record.made(*step).is_none();
-        STEPS.iter().copied().filter(is_left)
+    fn left(&self) -> impl Iterator<Item = &'static (Step, &'static str, &'static str)> {
+        let is_left = |it: &&(Step, _, _)| self.record.made(it.0).is_none();
+        STEPS.iter().filter(is_left)
     }
 
     /// Lists the finished steps and the remaining steps, for people.
@@ -204,12 +199,13 @@ impl Work<'_> {
         let (cores, cpus) = (count(*cores, "core", "cores"), count(*cpus, "CPU", "CPUs"));
         let mut text = format!("host {host}: {cpu}; {cores}, {cpus}\n");
         if !steps.is_empty() {
-            let done: Vec<&str> = steps.iter().map(|done| done.step.name()).collect();
+            let is_done = |it: &&(Step, &str, _)| self.record.made(it.0).is_some();
+            let done: Vec<&str> = STEPS.iter().filter(is_done).map(|it| it.1).collect();
             text.extend(["done already: ", &done.join(", "), "\n"]);
         }
         text.extend(
             self.left()
-                .map(|step| format!("{:<11}{}\n", step.name(), says(step))),
+                .map(|(_, name, says)| format!("{name:<11}{says}\n")),
         );
         if self.record.is_quick {
             text += "--quick: takes some minutes; the times mean nothing\n";
@@ -223,15 +219,12 @@ impl Work<'_> {
         // Sets up Python first: without it, the comparison would fail after an hour.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
-        for step in self.left().collect::<Vec<_>>() {
+        for &(step, name, says) in self.left().collect::<Vec<_>>() {
             let (number, of) = (1 + step as usize, STEPS.len());
-            tell!("\n[{number} of {of}] {}: {}", step.name(), says(step));
+            tell!("\n[{number} of {of}] {name}: {says}");
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
-                tell!(
-                    "\nfinished steps are kept; the same command continues with `{}`",
-                    step.name()
-                );
+                tell!("\nfinished steps are kept; the same command continues with `{name}`");
             })?;
             failed |= exit == Exit::TrialsFailed;
             if !matches!(exit, Exit::Good | Exit::TrialsFailed) {
@@ -322,8 +315,7 @@ impl Work<'_> {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// The options of a sweep of an experiment. They name it on the command line, unless `validate`
-    /// chooses it by itself.
+    /// The options of a sweep of an experiment, with at most so many threads.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
         let known = selection::read(self.project.checkout.root())?.experiments;
         let row = selection::find(known, "experiment", experiment)?;
@@ -343,14 +335,12 @@ impl Work<'_> {
         SweepArgs::of(&words)
     }
 
-    /// The options of `validate`. They leave out more threads than cores, which would only make
-    /// simulations longer.
+    /// The options of `validate`: more threads than cores would only make simulations longer.
     fn validation(&self) -> Result<SweepArgs> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }
 
-    /// Sweeps an experiment, or continues the sweep that an earlier call of this command began.
-    /// Leaves out thread counts far above the number of CPUs, which no user needs.
+    /// Sweeps an experiment, or continues the sweep that an earlier call began.
     fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
         let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
         let (wanted, _) = asked(self.project, None, &arguments.selection)?;

@@ -1,160 +1,76 @@
 //! The text that `compare` prints around the table: title, host, versions, and the command that
 //! repeats it. It has all that another reader needs to trust the result.
 
-use std::fmt::Write as _;
-
-use anyhow::Result;
 use serde_json::Value;
 
 use crate::config::Source;
 use crate::config::checkout::Commit;
 use crate::plan::{SweepRequest, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
-use crate::record::sweep_dir::SweepDir;
-use crate::text::table::{Format, columns_of_stdout, json, wrapped};
+use crate::text::table::{Format, wrapped};
 use crate::text::words::count;
 
-/// The text around the table: [`Self::head`] comes before it, and the rest after it.
-#[derive(Debug)]
-pub(crate) struct Page<'a> {
-    /// The sweep that the page describes.
-    pub manifest: &'a Manifest,
-    /// Its `host.json`.
-    pub host: &'a Value,
-    /// Its table as data, for a page of data.
-    pub table: Option<&'a Value>,
-    /// Arguments that make the same sweep.
-    pub arguments: &'a [String],
-    /// Whether a user just typed the arguments; otherwise their paths start from the checkout.
-    pub as_typed: bool,
+/// Returns the text before the table.
+pub(super) fn head(manifest: &Manifest, format: Format) -> String {
+    let asked = &manifest.asked;
+    let others = asked.branches.iter().filter(|it| **it != asked.baseline);
+    let others: Vec<String> = others.map(|name| format!("`{name}`")).collect();
+    let mark = if format == Format::Markdown {
+        "### rayon-core: "
+    } else {
+        ""
+    };
+    let baseline = &asked.baseline;
+    format!("{mark}{} compared with `{baseline}`\n\n", others.join(", "))
 }
 
-/// Returns the part of a page below a sweep's table, or the whole page if the table is data.
-/// `is_begun_here` says whether this command line began the sweep.
+/// Returns the text below the table, for a terminal in lines of so many columns. `typed` are the
+/// arguments of a user who has just begun the sweep.
 pub(super) fn below(
-    sweep: &SweepDir,
     manifest: &Manifest,
-    table: Option<&Value>,
-    is_begun_here: bool,
+    host: &Value,
+    typed: Option<&[String]>,
     format: Format,
-) -> Result<String> {
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    Page {
-        manifest,
-        host: &sweep.host()?,
-        table,
-        arguments: if is_begun_here {
-            &typed
-        } else {
-            &manifest.command_line
-        },
-        as_typed: is_begun_here,
+    columns: usize,
+) -> String {
+    let mut facts = vec![format!("host: {}", host_line(host, &manifest.asked))];
+    facts.extend(manifest.branches.iter().map(version));
+    let rustc = manifest.toolchain.rustc.first();
+    facts.push(format!(
+        "{}, {} of each binary; measured by this laboratory's {}",
+        rustc.map_or("unknown compiler", String::as_str),
+        count(manifest.asked.layouts as usize, "link order", "link orders"),
+        commit(&manifest.checkout)
+    ));
+    // In a manifest, paths start from the checkout.
+    let place = match typed {
+        Some(_) => "",
+        None => ", in the checkout's folder",
+    };
+    let command = command(typed.unwrap_or(&manifest.command_line));
+    if format == Format::Markdown {
+        let facts = facts.join("\n- ");
+        return format!("\n- {facts}\n- to repeat it{place}:\n\n```sh\n{command}\n```\n");
     }
-    .text(format, columns_of_stdout())
+    let facts: String = facts
+        .iter()
+        .map(|fact| wrapped(fact, columns, "  ") + "\n")
+        .collect();
+    format!("\n{facts}to repeat it{place}: {command}\n")
 }
 
-impl Page<'_> {
-    /// Returns the text before the table; empty for a page of data.
-    pub(crate) fn head(manifest: &Manifest, format: Format) -> String {
-        match format {
-            Format::Csv | Format::Json => String::new(),
-            Format::Markdown => format!("### rayon-core: {}\n\n", title(manifest)),
-            Format::Table => format!("{}\n\n", title(manifest)),
+/// The command that repeats a sweep, whatever its output folder and format were.
+fn command(arguments: &[String]) -> String {
+    let mut words = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.split('=').next() {
+            Some("--output" | "--format") if argument.contains('=') => {}
+            Some("--output" | "--format") => _ = arguments.next(),
+            _ => words.push(quoted(argument)),
         }
     }
-
-    /// Returns the text below the table in lines of so many columns, or the whole page if it is
-    /// data. The text ends with a line end. CSV has no place for the text.
-    pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> Result<String> {
-        match format {
-            Format::Csv => Ok(String::new()),
-            Format::Json => json(&serde_json::json!({
-                "sweep": self.manifest.name,
-                "baseline": self.manifest.asked.baseline,
-                "rows": self.table.map(|table| &table["rows"]),
-                "judgement": self.table.map(|table| &table["judgement"]),
-                "host": host_line(self.host, &self.manifest.asked),
-                "versions": self.versions(),
-                "command": self.command(),
-            })),
-            Format::Markdown => Ok(self.markdown()),
-            Format::Table => Ok(self.plain(columns.unwrap_or(100))),
-        }
-    }
-
-    fn markdown(&self) -> String {
-        let mut text = format!(
-            "\n**Host:** {}\n\n**Versions:**\n\n",
-            host_line(self.host, &self.manifest.asked)
-        );
-        for version in self.versions() {
-            let _ = writeln!(text, "- {version}");
-        }
-        let _ = writeln!(
-            text,
-            "\n**To repeat it{}:**\n\n```sh\n{}\n```",
-            self.place(),
-            self.command()
-        );
-        text
-    }
-
-    fn plain(&self, columns: usize) -> String {
-        let mut text = String::from("\n");
-        let _ = writeln!(
-            text,
-            "{}",
-            wrapped(
-                &format!("host: {}", host_line(self.host, &self.manifest.asked)),
-                columns,
-                "  "
-            )
-        );
-        for version in self.versions() {
-            let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
-        }
-        let _ = writeln!(text, "to repeat it{}: {}", self.place(), self.command());
-        text
-    }
-
-    /// The folder in which the command can be repeated.
-    fn place(&self) -> &'static str {
-        if self.as_typed {
-            ""
-        } else {
-            ", in the checkout's folder"
-        }
-    }
-
-    fn command(&self) -> String {
-        let mut words = Vec::new();
-        let mut arguments = self.arguments.iter();
-        while let Some(argument) = arguments.next() {
-            // The output folder and the format are not part of the repetition.
-            match argument.split('=').next() {
-                Some("--output" | "--format") if argument.contains('=') => {}
-                Some("--output" | "--format") => _ = arguments.next(),
-                _ => words.push(quoted(argument)),
-            }
-        }
-        format!("cargo runner {}", words.join(" "))
-    }
-
-    fn versions(&self) -> Vec<String> {
-        let manifest = self.manifest;
-        let mut lines: Vec<String> = manifest.branches.iter().map(version).collect();
-        let rustc = manifest
-            .toolchain
-            .rustc
-            .first()
-            .map_or("unknown compiler", String::as_str);
-        let layouts = count(manifest.asked.layouts as usize, "link order", "link orders");
-        lines.push(format!(
-            "{rustc}, {layouts} of each binary; measured by this laboratory's {}",
-            commit(&manifest.checkout)
-        ));
-        lines
-    }
+    format!("cargo runner {}", words.join(" "))
 }
 
 /// Describes the machine of a sweep's `host.json` in one line.
@@ -181,17 +97,6 @@ pub(crate) fn host_line(host: &Value, asked: &SweepRequest) -> String {
         words.push(format!("workers {}", placements.join(" and ")));
     }
     words.join(", ")
-}
-
-fn title(manifest: &Manifest) -> String {
-    let asked = &manifest.asked;
-    let others: Vec<String> = asked
-        .branches
-        .iter()
-        .filter(|name| **name != asked.baseline)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    format!("{} compared with `{}`", others.join(", "), asked.baseline)
 }
 
 fn version(branch: &MeasuredBranch) -> String {
@@ -224,7 +129,6 @@ fn commit(commit: &Commit) -> String {
     format!("commit {hash}{changes}")
 }
 
-/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%#-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
@@ -235,5 +139,68 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::record::manifest::{Provenance, Toolchain};
+
+    fn branch(name: &str) -> MeasuredBranch {
+        MeasuredBranch {
+            name: name.to_owned(),
+            source: Source::Published {
+                version: "1.13.0".to_owned(),
+            },
+            baseline: name == "master",
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            receipt: Some(Provenance {
+                version: "1.13.0".to_owned(),
+                commit: Commit {
+                    commit: Some("0123456789ab".to_owned()),
+                    dirty: Some(true),
+                },
+                tree_sha256: Some("fedcba9876543210".repeat(4)),
+                ..Provenance::default()
+            }),
+            build_error: None,
+        }
+    }
+
+    #[test]
+    fn a_page_has_all_that_a_pull_request_needs_and_fits_a_terminal() {
+        let line = "compare master mine=path:my_tree --format json --output=x";
+        let manifest = Manifest {
+            command_line: line.split(' ').map(|it| it.replace('_', " ")).collect(),
+            asked: SweepRequest {
+                branches: vec!["master".to_owned(), "mine".to_owned()],
+                placements: crate::plan::PlacementChoice::Both.placements(),
+                ..crate::plan::tests::asked()
+            },
+            branches: vec![branch("master"), branch("mine")],
+            toolchain: Toolchain {
+                rustc: vec!["rustc 1.95.0".to_owned()],
+                ..Toolchain::default()
+            },
+            ..Manifest::default()
+        };
+        let host = serde_json::json!({"cpu": {"model_name": "Mock 9000"}, "cpus_usable": 4});
+        let page =
+            |typed, format| head(&manifest, format) + &below(&manifest, &host, typed, format, 80);
+        let markdown = page(Some(&*manifest.command_line), Format::Markdown);
+        for part in [
+            "### rayon-core: `mine` compared with `master`",
+            "Mock 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
+            "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes, content fedcba987654",
+            "rustc 1.95.0",
+            "cargo runner compare master 'mine=path:my tree'\n```",
+        ] {
+            assert!(markdown.contains(part), "{part} is not in:\n{markdown}");
+        }
+        let table = page(None, Format::Table);
+        let (facts, command) = table.split_once("to repeat it, in the checkout").unwrap();
+        assert!(
+            facts.lines().all(|line| line.chars().count() <= 80),
+            "{facts}"
+        );
+        assert!(command.contains("mine=path:"), "{command}");
+    }
+}

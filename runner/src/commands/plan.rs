@@ -13,14 +13,12 @@ use crate::stop::Exit;
 use crate::text::table::{self, columns_of_stdout, labelled};
 use crate::text::words::{count, human};
 
-/// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner plan
@@ -28,8 +26,7 @@ Examples:
   cargo runner plan --branches 'split*' --threads 1..=8";
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
-    let (asked, branches) = asked(project, config.as_ref(), &arguments.selection)?;
+    let (asked, branches) = asked(project, None, &arguments.selection)?;
     // Nothing is built, so the sources identify the builds; the order does not depend on that.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
@@ -119,17 +116,13 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
 }
 
 fn print(facts: &[Fact]) -> Result<Exit> {
-    table::print(&shown(facts, columns_of_stdout()))?;
+    let rows = facts.iter().map(|(what, says)| (*what, says.as_str()));
+    let columns = columns_of_stdout().unwrap_or(usize::MAX);
+    table::print(&labelled(rows, [12, columns], "  "))?;
     Ok(Exit::Good)
 }
 
-/// A fact of a plan: its label, and its text.
 type Fact = (&'static str, String);
-
-fn shown(facts: &[Fact], columns: Option<usize>) -> String {
-    let rows = facts.iter().map(|(what, says)| (*what, says.as_str()));
-    labelled(rows, [12, columns.unwrap_or(usize::MAX)], "  ")
-}
 
 fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
@@ -150,7 +143,6 @@ fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     asked.workloads.iter().enumerate().map(line).collect()
 }
 
-/// Describes the effect of mode `fixed` on this host.
 fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
         return String::new();
@@ -175,32 +167,4 @@ fn words(choices: &[impl ToString]) -> String {
 
 fn with_star(threads: usize, cpus: usize) -> String {
     format!("{threads}{}", if threads > cpus { "*" } else { "" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plan_fits_a_terminal_of_eighty_columns_and_a_file_has_a_line_for_each_workload() {
-        let words =
-            "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
-        let facts = [(
-            "workloads",
-            format!("{words} tasks=10\nsum, medium: elements=1"),
-        )];
-        let text = |columns| shown(&facts, columns);
-        let narrow = text(Some(80));
-        assert!(
-            narrow.lines().all(|line| line.chars().count() <= 80),
-            "{narrow}"
-        );
-        let all = |text: &str| {
-            text.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(all(&narrow), all(&text(None)));
-        assert_eq!(text(None).lines().count(), 2);
-    }
 }

@@ -1,29 +1,26 @@
 //! `report`: has the analysis draw figures, tables and the page of a sweep.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 
 use super::analysis;
 use crate::options::Project;
-use crate::options::folder;
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Exit;
 use crate::system::python::Python;
 
-/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// A name or the beginning of one, a path, or `latest`
     #[arg(default_value = "latest")]
     sweep: String,
     /// Folder to write [default: results/reports/SWEEP]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 
@@ -36,22 +33,9 @@ pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
         &project.checkout.sweeps(),
         &arguments.sweep,
     )?;
-    let usual = || {
-        project
-            .checkout
-            .root()
-            .join("results/reports")
-            .join(sweep.name())
-    };
-    draw(
-        project,
-        &sweep,
-        &arguments.output.clone().unwrap_or_else(usual),
-    )
-}
-
-/// Draws a sweep into a folder.
-pub(super) fn draw(project: &Project, sweep: &SweepDir, output: &Path) -> Result<Exit> {
+    let usual = project.checkout.root().join("results/reports");
+    let usual = usual.join(sweep.name());
+    let output = arguments.output.as_ref().unwrap_or(&usual);
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
     command

@@ -8,16 +8,14 @@ use clap::Args;
 use super::analysis;
 use crate::commands::page::host_line;
 use crate::options::Project;
-use crate::options::folder;
 use crate::record::manifest::Manifest;
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::SweepDir;
 use crate::run::progress::headline;
 use crate::stop::Exit;
 use crate::system::python::Python;
 use crate::text::table::Format;
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A name or the beginning of one, a path, or `latest`
@@ -27,11 +25,10 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner show latest --format csv > table.csv";
@@ -40,7 +37,8 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::LeftOut)?;
+    let (summary, _) = Summary::read(&sweep, &manifest)?;
+    summary.tell_broken(&sweep);
     // A failure is reported below, after all that is known without Python.
     let python = Python::set_up(project.checkout.root());
     let asked = &manifest.asked;

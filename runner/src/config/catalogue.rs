@@ -1,5 +1,4 @@
-//! The list of workloads. This crate links none of them, so the tool works even if a pool does not
-//! compile.
+//! The list of workloads. The runner links none of them, so it works even if a pool does not compile.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -11,8 +10,7 @@ use crate::config::pick::Known;
 /// build.
 pub const GROUP: &str = "programs";
 
-/// Path in the checkout of the list of whole programs, and of those programs that the registry does
-/// not have.
+/// Path in the checkout of the list of whole programs.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
 /// The whole programs.
@@ -23,11 +21,11 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
-/// The program of the user that this process compares; no file lists it.
+/// The user's program that this process compares.
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
-/// Lists a program of the user, at most one in a process. From then on, [`find`], [`whole`] and
-/// [`known`] return it, too.
+/// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
+/// return it, too.
 pub(crate) fn list_user(program: WholeProgram) {
     let description = program.description();
     drop(USER.set((program, description)));
@@ -145,24 +143,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workload_has_a_name_of_its_own_and_a_service_is_known_as_one() {
-        let mut names = names();
+    fn a_workload_has_a_name_of_its_own_and_needs_the_smallest_build_that_has_it() {
         let whole = Programs::Whole(&["b3sum"]);
-        let least = ["tsp", "fib-join", "kv", "b3sum"].map(|name| Programs::with([name]));
-        assert_eq!(
-            least,
-            [
-                Programs::Study,
-                Programs::Workloads,
-                Programs::Services,
-                whole
-            ]
-        );
+        for (name, least) in [
+            ("tsp", Programs::Study),
+            ("fib-join", Programs::Workloads),
+            ("kv", Programs::Services),
+            ("b3sum", whole),
+        ] {
+            assert_eq!(Programs::with([name]), least, "{name}");
+        }
         assert_eq!(Programs::with(["b3sum", "tsp"]), whole);
-        assert_eq!(whole.whole().next().unwrap().package, "b3sum");
-        assert!(
-            least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv")
-        );
+        assert!(whole.has("tsp") && !whole.has("kv") && !Programs::Services.has("b3sum"));
+        let mut names = names();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }

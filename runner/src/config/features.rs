@@ -20,11 +20,50 @@ pub struct Features {
     pub exclusive: Vec<(String, String, String)>,
 }
 
-/// The features of the fork in the checkout from which this program was compiled.
+/// The features of the fork in the checkout from which this program was compiled, without those that
+/// make no variant (`instrument`, and upstream's).
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
-    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
-        |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
-    )
+    #[derive(Deserialize)]
+    struct Manifest {
+        features: BTreeMap<String, Vec<String>>,
+        package: Package,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        features: Table,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    struct Table {
+        counter_layouts: Vec<String>,
+        study: BTreeSet<String>,
+        other: BTreeSet<String>,
+        exclusive: Vec<(String, String, String)>,
+    }
+    let Manifest { features, package } =
+        toml::from_str(include_str!("../../../rayon-fork/Cargo.toml"))
+            .unwrap_or_else(|error| panic!("rayon-fork/Cargo.toml: {error}"));
+    let Table {
+        counter_layouts,
+        study,
+        other,
+        exclusive,
+    } = package.metadata.features;
+    let champion = features.get("champion").into_iter().flatten();
+    Features {
+        champion: champion.cloned().collect(),
+        names: features
+            .into_keys()
+            .filter(|name| !other.contains(name))
+            .collect(),
+        counter_layouts,
+        study,
+        exclusive,
+    }
 });
 
 impl Features {
@@ -32,70 +71,6 @@ impl Features {
     #[must_use]
     pub fn of_the_fork() -> &'static Self {
         &FEATURES
-    }
-
-    /// Reads the features from the text of a manifest. Leaves out features that make no variant
-    /// (`instrument`, and upstream's).
-    fn from_manifest(text: &str) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Manifest {
-            features: BTreeMap<String, Vec<String>>,
-            package: Package,
-        }
-        #[derive(Deserialize)]
-        struct Package {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            features: Table,
-        }
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-        struct Table {
-            counter_layouts: Vec<String>,
-            study: BTreeSet<String>,
-            other: BTreeSet<String>,
-            exclusive: Vec<(String, String, String)>,
-        }
-        let Manifest { features, package } =
-            toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        let Table {
-            counter_layouts,
-            study,
-            other,
-            exclusive,
-        } = package.metadata.features;
-        let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
-        for name in counter_layouts
-            .iter()
-            .chain(&study)
-            .chain(&other)
-            .chain(pairs)
-        {
-            if !features.contains_key(name) {
-                return Err(format!(
-                    "`{name}` is not in [features]; remove it from the table"
-                ));
-            }
-        }
-        let champion = features
-            .get("champion")
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
-        let names = features
-            .into_keys()
-            .filter(|name| !other.contains(name))
-            .collect();
-        Ok(Self {
-            names,
-            counter_layouts,
-            study,
-            champion,
-            exclusive,
-        })
     }
 
     /// Returns the reason why the features `chosen` cannot be compiled together; `None` if they
@@ -142,14 +117,6 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::Features;
-
-    #[test]
-    fn a_table_that_names_no_feature_is_refused_by_that_name() {
-        let manifest = "[features]\na = []\n[package.metadata.features]\ncounter-layouts = [\"a\"]\nstudy = []\n\
-                        other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
-        let error = Features::from_manifest(manifest).unwrap_err();
-        assert_eq!(error, "`b` is not in [features]; remove it from the table");
-    }
 
     #[test]
     fn the_forks_own_table_is_read() {

@@ -1,13 +1,13 @@
-//! `branches.toml` in the form that the runner uses: every row is checked once, and later code
-//! relies on it. Beside it are the list of workloads, and the places of files in the checkout.
+//! `branches.toml`, read and checked. Beside it: the list of workloads, and the places of files in
+//! the checkout.
 
 pub mod catalogue;
 mod check;
 pub mod checkout;
 mod features;
-pub mod git;
+pub(crate) mod git;
 pub mod pick;
-pub mod spec;
+pub(crate) mod spec;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -34,14 +34,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// Picks branches by their names and groups, in the order of the file. `field` is the option or
-    /// key with the list.
+    /// Picks branches by their names and groups, in the order of the file.
     ///
     /// # Errors
-    /// As [`crate::config::pick::pick`].
+    /// As [`pick::pick`].
     pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
-        let known = self.branches.iter();
-        let known = known.map(|it| Known {
+        let known = self.branches.iter().map(|it| Known {
             name: &it.name,
             group: it.group.as_deref(),
         });
@@ -49,10 +47,7 @@ impl Config {
         pick_grouped(field, "branch", list, &known)
     }
 
-    /// The row with `baseline = true`.
-    ///
-    /// # Panics
-    /// Never for a [`Config`] made by [`parse`], which refuses a file without one.
+    /// The row with `baseline = true`, which each file has.
     pub(crate) fn baseline(&self) -> &Branch {
         self.branches
             .iter()
@@ -70,13 +65,12 @@ pub struct Branch {
     pub source: Source,
     /// Whether the others are compared with this one.
     pub baseline: bool,
-    /// The group by which it is picked. `None` if `all` picks it, or if its source was named on the
-    /// command line.
+    /// The group by which it is picked; `all` picks the branches without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The hypothesis of its author, in prose; may be empty.
     pub hypothesis: String,
-    /// Its pre-registered hypotheses, in a form that the analysis tests; may be empty.
+    /// Its hypotheses in a form that the analysis tests; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// The argument of the command line that it is from, for messages.
@@ -84,7 +78,7 @@ pub struct Branch {
     pub typed: Option<String>,
 }
 
-/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
+/// The fork's feature that counts events. No row may name it, because such a build is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {
@@ -101,8 +95,7 @@ impl Branch {
         }
     }
 
-    /// The same branch as a build that counts events. `None` unless it is of the fork, since no
-    /// other rayon-core can count.
+    /// The branch as a build that counts events; `None` unless it is of the fork.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
         let Source::Fork { features } = &self.source else {
@@ -132,7 +125,7 @@ pub enum Source {
         /// Exact version, for example `1.13.0`.
         version: String,
     },
-    /// A release on crates.io with a proposal of ours applied.
+    /// A release on crates.io with edits.
     Edited {
         /// Exact version.
         version: String,
@@ -153,7 +146,7 @@ pub enum Source {
     },
     /// A commit of a Git repository.
     Git {
-        /// Address, or the path of a local repository, seen from the folder of `branches.toml`.
+        /// Address, or the path of a repository, seen from the folder of `branches.toml`.
         url: String,
         /// Commit.
         rev: String,
@@ -202,7 +195,7 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// A pre-registered hypothesis in a form that trials can confirm, falsify or leave open.
+/// A pre-registered hypothesis that trials can confirm, falsify or leave open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -214,48 +207,13 @@ pub struct Claim {
     /// The workloads of the hypothesis; empty: all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The thread counts of the hypothesis, for example `16..=cpus`; `None`: all that were
-    /// measured. Its words depend on the measured host, so the analysis resolves them.
+    /// The thread counts of the hypothesis, for example `16..=cpus`, whose words the analysis
+    /// resolves; `None`: all that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// The quantity that is compared.
     #[serde(default, alias = "figure")]
     pub quantity: Quantity,
-}
-
-impl std::fmt::Display for Claim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let expect = match self.expect {
-            Expectation::Faster => "faster than",
-            Expectation::Slower => "slower than",
-            Expectation::Equal => "equal to",
-            Expectation::NoFaster => "no faster than",
-            Expectation::NoSlower => "no slower than",
-        };
-        write!(
-            f,
-            "{expect} {}",
-            self.against.as_deref().unwrap_or("the baseline")
-        )?;
-        if self.quantity == Quantity::Cpu {
-            write!(f, " in CPU time")?;
-        }
-        if !self.workloads.is_empty() {
-            let names = catalogue::names().into_iter();
-            let others: Vec<&str> = names
-                .filter(|name| !self.workloads.iter().any(|it| it == name))
-                .collect();
-            if others.len() < self.workloads.len() {
-                write!(f, ", all workloads but {}", others.join(", "))?;
-            } else {
-                write!(f, ", workloads {}", self.workloads.join(", "))?;
-            }
-        }
-        if let Some(threads) = &self.threads {
-            write!(f, ", threads {threads}")?;
-        }
-        Ok(())
-    }
 }
 
 /// The results that a hypothesis may expect for a branch.
@@ -315,16 +273,15 @@ impl Config {
     }
 }
 
-/// The folder of a file of branches, as an absolute path; relative paths in the file start there.
+/// The absolute folder of a file of branches; relative paths in the file start there.
 pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(file)?;
     // Links are resolved, so that `..` leads to the folder above.
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()
 }
 
-/// Returns the recorded form of a path that was typed in the folder `here`. It is relative to
-/// `folder`, so that results reveal as little of a machine's paths as possible. Both folders are
-/// absolute.
+/// Returns a path that was typed in the folder `here` as seen from `folder`, so that results reveal
+/// little of a machine's paths. Both folders are absolute.
 pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();
@@ -358,101 +315,29 @@ impl ConfigError {
     /// Makes an error from the parser's message about `file`, whose content is `text`.
     pub(crate) fn of_parser(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let offset = error.span().unwrap_or_default().start;
-        FileText { file, text }.at(offset, plain(error.message()))
+        let said = plain(error.message());
+        let mut words = error.message().split('`').skip(1).step_by(2);
+        let hint = match words.next() {
+            Some(unknown) if said.starts_with("unknown key") => hint(unknown, words),
+            _ => String::new(),
+        };
+        FileText { file, text }.at(offset, format!("{said}{hint}"))
     }
 }
 
-/// Turns byte offsets into lines, and faults into errors.
+/// Turns the position of a fault in a file into an error with its line.
 pub(crate) struct FileText<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
 }
 
 impl FileText<'_> {
-    pub(super) fn line(&self, offset: usize) -> usize {
-        1 + self.text[..offset.min(self.text.len())]
-            .matches('\n')
-            .count()
-    }
-
     pub(crate) fn at(&self, offset: usize, message: String) -> ConfigError {
-        self.at_line(self.line(offset), message)
-    }
-
-    pub(super) fn at_line(&self, line: usize, message: String) -> ConfigError {
+        let before = &self.text[..offset.min(self.text.len())];
         ConfigError {
             file: self.file.to_owned(),
-            line: Some(line),
+            line: Some(1 + before.matches('\n').count()),
             message,
         }
     }
-
-    pub(super) fn nowhere(&self, message: &str) -> ConfigError {
-        ConfigError {
-            file: self.file.to_owned(),
-            line: None,
-            message: message.to_owned(),
-        }
-    }
-
-    /// The parser's own message, with its branch and, for a misspelt key, the likely key.
-    pub(super) fn syntax(&self, error: &toml::de::Error) -> ConfigError {
-        let span = error.span().unwrap_or(0..0);
-        let said = plain(error.message());
-        let quoted: Vec<&str> = error.message().split('`').skip(1).step_by(2).collect();
-        let table = self.table_around(span.start);
-        let header = table.lines().next().unwrap_or_default().trim();
-        let message = if header == "[branch]" {
-            "`[branch]` is a single table; write `[[branch]]`, since branches are a list".to_owned()
-        } else if said == "missing key `name`" {
-            "this branch has no `name`; give it one: name = \"…\"".to_owned()
-        } else if said == "duplicate key" {
-            let key = self.text.get(span.clone()).unwrap_or_default();
-            format!(
-                "{}`{key}` is there twice; keep one of the two",
-                branch_of(table)
-            )
-        } else {
-            let hint = match quoted.split_first() {
-                Some((unknown, known)) if said.starts_with("unknown key") => {
-                    hint(unknown, known.iter().copied())
-                }
-                _ => String::new(),
-            };
-            format!("{}{said}{hint}", branch_of(table))
-        };
-        self.at(span.start, message)
-    }
-
-    /// The table that an offset lies in, from its header to the next one. Uses the text alone,
-    /// because the file did not parse.
-    fn table_around(&self, offset: usize) -> &str {
-        let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
-        let (mut start, mut end, mut at) = (0, self.text.len(), 0);
-        for line in self.text.split_inclusive('\n') {
-            if is_header(line) {
-                if at > offset {
-                    end = at;
-                    break;
-                }
-                start = at;
-            }
-            at += line.len();
-        }
-        &self.text[start..end]
-    }
-}
-
-/// `branch `name`: ` for the table of a branch that has a name.
-fn branch_of(table: &str) -> String {
-    let is_branch = table.trim_start().starts_with("[[branch]]");
-    let name = table.lines().filter(|_| is_branch).find_map(|line| {
-        line.trim()
-            .strip_prefix("name")?
-            .trim_start()
-            .strip_prefix('=')?
-            .split('"')
-            .nth(1)
-    });
-    name.map_or(String::new(), |name| format!("branch `{name}`: "))
 }

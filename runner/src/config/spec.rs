@@ -1,25 +1,21 @@
-//! A branch in one word, as `compare` accepts it on the command line: it becomes a row of
-//! `branches.toml`, with the same checks.
+//! A branch in one word, as `compare` accepts it: a name of `branches.toml`, or a row of that file
+//! in short.
 
 use std::path::Path;
 
-use toml::{Table, Value};
-
-use super::check::{check_name, check_row};
+use super::check::{Row, check_name};
 use super::{Branch, Config, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
 /// The forms that a word may have, for messages and help.
-pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
+pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
-/// The context in which specs are read. Relative paths start from `here`. All are kept relative to
-/// `config_folder`, as in a row of branches.toml.
+/// The context of words. Relative paths start from `here`, in results from `config_folder`.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
-    /// The branches that can be named.
+pub(crate) struct Reader<'a> {
     pub config: &'a Config,
-    /// The folder in which the user typed the spec.
+    /// The folder in which the user typed the words.
     pub here: &'a Path,
     /// The folder of branches.toml.
     pub config_folder: &'a Path,
@@ -27,159 +23,112 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// The branches that the words name; the first is the baseline.
-    ///
-    /// # Errors
-    /// The wrong word, the reason, and the remedy.
-    pub fn config(&self, words: &[String]) -> Result<Config, String> {
+    pub(crate) fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
-        let in_words = |word: &String| {
-            let found = self
-                .branches(word)
-                .map_err(|why| format!("`{word}`: {why}"));
-            found.map(|found| {
-                found
-                    .into_iter()
-                    .map(|branch| (word.clone(), branch))
-                    .collect::<Vec<_>>()
-            })
-        };
-        let found: Vec<_> = words.iter().map(in_words).collect::<Result<_, _>>()?;
-        for (word, branch) in found.into_iter().flatten() {
-            if branches.iter().any(|other| other.name == branch.name) {
-                let (_, spec) = name_and_spec(&word);
-                let is_free = |name: &String| branches.iter().all(|other| other.name != *name);
-                let mut names = ('b'..='z').map(|letter| format!("{}-{letter}", branch.name));
-                return Err(format!(
-                    "`{word}`: there is already a `{}`; give this one another name, for example {}={spec}",
-                    branch.name,
-                    names.find(is_free).unwrap_or_else(|| "NAME".to_owned())
-                ));
+        for word in words {
+            let wrong = |why: String| format!("`{word}`: {why}");
+            for branch in self.branches(word).map_err(wrong)? {
+                if branches.iter().any(|other| other.name == branch.name) {
+                    return Err(wrong(format!(
+                        "there is already a `{}`; write NAME= before the word to give this one another name",
+                        branch.name
+                    )));
+                }
+                branches.push(Branch {
+                    baseline: branches.is_empty(),
+                    typed: Some(word.clone()),
+                    ..branch
+                });
             }
-            let typed = Some(word);
-            branches.push(Branch {
-                baseline: branches.is_empty(),
-                typed,
-                ..branch
-            });
         }
         Ok(Config { branches })
     }
 
     /// Returns the branches of a group, or the one branch that a word means.
     fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
-        if !word.starts_with(GROUP) {
-            return Ok(vec![self.branch(word)?]);
+        if word.starts_with(GROUP) {
+            let names = self.config.pick("compare", word);
+            let names = names.map_err(|error| error.to_string())?;
+            return names.into_iter().map(|it| self.named(it)).collect();
         }
-        let names = self
-            .config
-            .pick("compare", word)
-            .map_err(|error| error.to_string())?;
-        names
-            .into_iter()
-            .map(|name| self.row(name).cloned())
-            .collect()
-    }
-
-    /// The row that a word names or stands for.
-    fn branch(&self, word: &str) -> Result<Branch, String> {
-        let (name, spec) = name_and_spec(word);
+        // An address may contain `=`, but only after the colon of its kind.
+        let (name, spec) = match word.split_once('=') {
+            Some((name, spec)) if !name.contains(':') => (Some(name), spec),
+            _ => (None, word),
+        };
         let callable = |name: String| match check_name(&name) {
             Ok(()) => Ok(name),
-            Err(why) => Err(format!(
-                "`{name}` cannot be its name: {why}; write NAME= before it"
-            )),
+            Err(why) => Err(format!("`{name}` cannot be its name: {why} by NAME=")),
         };
         let Some((kind, value)) = spec.split_once(':') else {
-            let row = self.row(spec)?;
+            let row = self.named(spec)?;
             let name = callable(name.unwrap_or(&row.name).to_owned())?;
-            return Ok(Branch {
-                name,
-                ..row.clone()
-            });
+            return Ok(vec![Branch { name, ..row }]);
         };
-        let (own_name, mut row) = self.written(word, kind, value)?;
-        let name = callable(name.map_or_else(|| plain(&own_name), str::to_owned))?;
-        row.insert("name".to_owned(), name.into());
-        let row = toml::from_str(&row.to_string()).map_err(|error| error.to_string())?;
-        // The message must not repeat the typed word.
-        let typed = format!("{kind} = \"{value}\": ");
-        check_row(&row, 0, &[]).map_err(|fault| fault.why.replacen(&typed, "", 1))
+        let mut row = self.row(word, kind, value)?;
+        row.name = callable(name.map_or_else(|| plain(&row.name), str::to_owned))?;
+        Ok(vec![row.check(&[])?])
     }
 
-    /// Returns a name for the branch that a word describes, and its row in the form of
-    /// branches.toml.
-    fn written(&self, word: &str, kind: &str, value: &str) -> Result<(String, Table), String> {
-        let seen = |path: &str| {
-            let seen = seen_from(self.config_folder, self.here, Path::new(path));
-            seen.display().to_string()
-        };
-        let mut row = Table::new();
-        let mut say = |key: &str, value: Value| row.insert(key.to_owned(), value);
-        let own_name = match kind {
+    /// Returns the row of branches.toml that a word describes, with a name for it.
+    fn row(&self, word: &str, kind: &str, value: &str) -> Result<Row, String> {
+        let seen = |path: &str| seen_from(self.config_folder, self.here, Path::new(path));
+        let mut row = Row::default();
+        let name = match kind {
             "published" => {
-                say(kind, value.into());
-                format!("published-{value}")
+                row.published = Some(value.to_owned());
+                value.to_owned()
             }
             "fork" => {
                 let words = value.split(',').map(str::trim);
-                let mut features: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-                say(kind, features.clone().into());
+                let mut features: Vec<String> = words
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                row.fork = Some(features.clone());
                 features.sort_unstable();
-                let own = features.join("-");
-                format!("fork-{}", if own.is_empty() { "packed" } else { &own })
+                if features.is_empty() {
+                    "packed".to_owned()
+                } else {
+                    features.join("-")
+                }
             }
             "path" if value.is_empty() => return Err("`path:` without a folder".to_owned()),
             "path" => {
-                say(kind, seen(value).into());
-                format!("path-{}", folder_name(&self.here.join(value)))
+                row.path = Some(seen(value));
+                folder_name(&self.here.join(value))
             }
             "git" => {
                 let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
                 else {
-                    return Err("a Git address needs a commit: git:URL#COMMIT. A branch or tag is also accepted; \
-                         its current commit is compared"
-                        .to_owned());
+                    return Err("a Git address needs a commit: git:URL#COMMIT".to_owned());
                 };
                 let commit = git::commit(&git::address(url, self.here), rev)?;
                 if !commit.starts_with(rev) {
                     tell!("note: `{word}`: `{rev}` is currently commit {commit}");
                 }
-                let short: String = commit.chars().take(12).collect();
-                let url = if git::is_local(url) {
-                    seen(url)
-                } else {
-                    url.to_owned()
-                };
-                say(kind, url.into());
-                say("rev", commit.into());
-                format!("git-{short}")
+                let is_local = git::is_local(url);
+                let local = || seen(url).display().to_string();
+                row.git = Some(if is_local { local() } else { url.to_owned() });
+                let short = commit.chars().take(12).collect();
+                row.rev = Some(commit);
+                short
             }
             _ => return Err(format!("unknown kind `{kind}`; write {SPECS}")),
         };
-        Ok((own_name, row))
+        row.name = format!("{kind}-{name}");
+        Ok(row)
     }
 
-    fn row(&self, name: &str) -> Result<&Branch, String> {
+    /// The branch of branches.toml that has this name.
+    fn named(&self, name: &str) -> Result<Branch, String> {
         let branches = &self.config.branches;
-        branches
-            .iter()
-            .find(|branch| branch.name == name)
-            .ok_or_else(|| {
-                let known = branches.iter().map(|branch| branch.name.as_str());
-                format!(
-                    "no branch has this name; write {SPECS}{}",
-                    hint(name, known)
-                )
-            })
-    }
-}
-
-/// Splits a word into the name before a `=`, if any, and the rest.
-fn name_and_spec(word: &str) -> (Option<&str>, &str) {
-    match word.split_once('=') {
-        // An address may contain `=`, but only after the colon of its kind.
-        Some((name, spec)) if !name.contains(':') => (Some(name), spec),
-        _ => (None, word),
+        let found = branches.iter().find(|branch| branch.name == name);
+        found.cloned().ok_or_else(|| {
+            let known = branches.iter().map(|branch| branch.name.as_str());
+            let hint = hint(name, known);
+            format!("no branch has this name; write {SPECS}{hint}")
+        })
     }
 }
 
@@ -213,7 +162,8 @@ mod tests {
     use crate::config::Source;
 
     const ROWS: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n\
-                        [[branch]]\nname = \"packed\"\nfork = []\nhypothesis = \"equal\"\n";
+                        [[branch]]\nname = \"packed\"\nfork = []\nhypothesis = \"equal\"\n\
+                        [[branch]]\nname = \"special\"\nfork = []\ngroup = \"mine\"\n";
 
     fn read(words: &[&str]) -> Result<Config, String> {
         let config = super::super::parse("branches.toml", ROWS).unwrap();
@@ -228,66 +178,38 @@ mod tests {
     }
 
     fn names(words: &[&str]) -> Vec<String> {
-        read(words)
-            .unwrap()
-            .branches
-            .into_iter()
-            .map(|branch| branch.name)
-            .collect()
-    }
-
-    #[test]
-    fn the_first_word_is_the_baseline_even_if_the_file_has_another() {
-        let config = read(&["packed", "master"]).unwrap();
-        assert_eq!(config.baseline().name, "packed");
-        assert_eq!(config.baseline().hypothesis, "equal");
-        assert!(!config.branches[1].baseline);
+        let branches = read(words).unwrap().branches.into_iter();
+        branches.map(|branch| branch.name).collect()
     }
 
     #[test]
     fn each_kind_of_source_has_a_word_and_a_name_of_its_own() {
-        let words = [
-            "published:1.13.0",
-            "fork:split,no-jec",
-            "fork:",
-            "path:/src/Rayon/rayon-core",
-            "path:../../mine",
-            "git:https://example.org/rayon?a=b#0123456789abcdef",
-        ];
-        assert_eq!(
-            names(&words),
-            [
+        for (word, name, source) in [
+            (
+                "published:1.13.0",
                 "published-1-13-0",
+                "rayon-core 1.13.0 as published",
+            ),
+            (
+                "fork:split,no-jec",
                 "fork-no-jec-split",
-                "fork-packed",
+                "rayon-fork with no-jec, split",
+            ),
+            ("fork:", "fork-packed", "rayon-fork"),
+            (
+                "path:/src/Rayon/rayon-core",
                 "path-rayon",
-                "path-mine",
-                "git-0123456789ab"
-            ]
-        );
-        let config = read(&words).unwrap();
-        let Source::Git { url, rev, .. } = &config.branches[5].source else {
-            panic!("no git")
-        };
-        assert_eq!(
-            (url.as_str(), rev.as_str()),
-            ("https://example.org/rayon?a=b", "0123456789abcdef")
-        );
-    }
-
-    #[test]
-    fn a_group_stands_for_its_branches() {
-        let rows = format!("{ROWS}group = \"mine\"\n");
-        let config = super::super::parse("branches.toml", &rows).unwrap();
-        let reader = Reader {
-            config: &config,
-            here: Path::new("/"),
-            config_folder: Path::new("/"),
-        };
-        let read = |word: &str| reader.config(&["fork:split".to_owned(), word.to_owned()]);
-        assert_eq!(read("group:mine").unwrap().branches[1].name, "packed");
-        let error = read("group:yours").unwrap_err();
-        assert!(error.contains("no such group; known: mine"), "{error}");
+                "../../../src/Rayon/rayon-core",
+            ),
+            (
+                "git:https://a.org/r?a=b#0123456789abcdef",
+                "git-0123456789ab",
+                "https://a.org/r?a=b at 0123456789abcdef",
+            ),
+        ] {
+            let branch = &read(&[word]).unwrap().branches[0];
+            assert_eq!((&*branch.name, &*branch.source.to_string()), (name, source));
+        }
     }
 
     #[test]
@@ -307,17 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_can_be_given_and_must_be_where_two_would_be_alike() {
-        assert_eq!(
-            names(&["master", "mine=path:/a/b", "other=master"]),
-            ["master", "mine", "other"]
-        );
-        let message = read(&["master", "path:/a/b", "path:/c/b"]).unwrap_err();
-        assert!(message.contains("path-b-b=path:/c/b"), "{message}");
-        let message = read(&["x=master", "x=packed"]).unwrap_err();
-        assert!(message.ends_with("for example x-b=packed"), "{message}");
-        let message = read(&["x=master", "x-b=packed", "x=packed"]).unwrap_err();
-        assert!(message.ends_with("for example x-c=packed"), "{message}");
+    fn the_first_word_is_the_baseline_a_group_is_its_branches_and_names_can_be_given() {
+        let words = ["packed", "group:mine", "mine=path:/a/b", "other=master"];
+        assert_eq!(names(&words), ["packed", "special", "mine", "other"]);
+        let config = read(&words).unwrap();
+        assert_eq!(config.baseline().hypothesis, "equal");
+        assert!(config.branches[1..].iter().all(|it| !it.baseline));
     }
 
     #[test]
@@ -326,11 +243,10 @@ mod tests {
             ("path:", "without a folder"),
             ("git:https://example.org/rayon", "git:URL#COMMIT"),
             ("registry:1.13.0", "unknown kind `registry`"),
-            ("my-again=master", "write NAME= before it"),
-            (
-                "published:1.12.0",
-                "`published:1.12.0`: the programs use rayon",
-            ),
+            ("my-again=master", "choose another by NAME="),
+            ("published:1.12.0", "`1.12.0`: the programs use rayon"),
+            ("group:yours", "no such group; known: mine"),
+            ("master", "write NAME= before the word"),
             ("fork:spilt", "did you mean `split`?"),
             ("fork:split,split", "listed twice"),
         ] {

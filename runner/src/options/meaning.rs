@@ -51,7 +51,7 @@ pub(crate) fn asked(
         experiment: selection.experiment.is_some().then(|| row.kept()),
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
         baseline: baseline.name.clone(),
-        layouts: layouts(selection, &row, trials)?,
+        layouts: layouts(selection, &row, trials),
         twin: meant.twin.context(CHECKED)?,
         workloads: loads,
         threads: threads(selection, &meant, machine.as_ref())?,
@@ -84,7 +84,6 @@ pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Resul
     })
 }
 
-/// Why a row has a value.
 const CHECKED: &str = "rows of experiments.toml were checked when they were read";
 
 /// The instances, including those with changed cost parameters.
@@ -126,7 +125,7 @@ fn loads(
     Ok(loads)
 }
 
-/// The branches. If the workloads leave the pool idle, only the baseline remains.
+/// The branches to measure: only the baseline if the workloads leave the pool idle.
 fn branches(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -216,7 +215,6 @@ fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement
     Ok(meant.placements())
 }
 
-/// Refuses a plan that cannot be run.
 fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     let programs = asked.programs();
     if let Some(apart) = asked
@@ -255,40 +253,29 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
 
 /// Link orders of each branch: as many as trials, so that each trial has one of its own, except for
 /// sweeps whose times mean nothing.
-fn layouts(selection: &Selection, row: &Definition, trials: u32) -> Result<u32> {
+fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     match selection.definition.layouts {
-        Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
-            "--layouts {layouts}: with {trials} trials per configuration only {trials} link orders would run; request \
-             fewer, or more --trials"
-        ))),
-        Some(layouts) => Ok(layouts),
-        None if row.figure == Figure::Answers => Ok(1),
-        None => Ok(row.layouts.map_or(trials, |layouts| layouts.min(trials))),
+        Some(layouts) => layouts.min(trials),
+        None if row.figure == Figure::Answers => 1,
+        None => row.layouts.unwrap_or(trials).min(trials),
     }
 }
 
 /// The instrumented builds of the branches that can count; prints once which cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
-    let workloads = loads.iter().map(|load| load.workload.as_str());
-    if let Some(whole) = workloads
-        .into_iter()
-        .find(|name| catalogue::whole(name).is_some())
-    {
+    let mut workloads = loads.iter().map(|load| load.workload.as_str());
+    if let Some(whole) = workloads.find(|name| catalogue::whole(name).is_some()) {
         bail!(Stop::BadInput(format!(
             "--instrument: `{whole}` is a separate process, whose events are not counted; add \
              `!{whole}` to --workloads"
         )));
     }
-    let names: Vec<String> = branches
+    let (counting, silent): (Vec<&Branch>, Vec<&Branch>) = branches
         .iter()
-        .filter_map(Branch::instrumented)
-        .map(|branch| branch.name)
-        .collect();
-    let silent: Vec<&str> = branches
-        .iter()
-        .filter(|branch| branch.instrumented().is_none())
-        .map(|branch| branch.name.as_str())
-        .collect();
+        .partition(|branch| branch.instrumented().is_some());
+    let counting = counting.into_iter().filter_map(Branch::instrumented);
+    let names: Vec<String> = counting.map(|branch| branch.name).collect();
+    let silent: Vec<&str> = silent.iter().map(|branch| &*branch.name).collect();
     if names.is_empty() {
         bail!(Stop::BadInput(format!(
             "--instrument: only branches of rayon-fork/ can count events, and {} are not; \
@@ -322,34 +309,19 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
         return Ok((None, row));
     }
     let name = match (selection.preset.as_deref(), selection.machine()) {
-        (Some(SIMULATED), None) => bail!(Stop::BadInput(
-            "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
-                .to_owned()
-        )),
         (Some(preset), _) => preset,
         (None, None) => "quick",
         (None, Some(machine_box::NAME)) => machine_box::NAME,
-        (None, Some(_)) => SIMULATED,
+        (None, Some(_)) => "simulated",
     };
     let row = selection::find(rows.presets, "preset", name)?;
     Ok((Some(name.to_owned()), row))
 }
 
-/// The preset with which `--machine` starts.
-const SIMULATED: &str = "simulated";
-
 /// The modes; refuses those that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {
-        let allowed = selection
-            .allow_uncontrolled
-            .then_some("--allow-uncontrolled");
-        if let Some(option) = allowed.or_else(|| selection.frequency.typed()) {
-            bail!(Stop::BadInput(format!(
-                "{option}: applies to hosts only; a simulated machine has a table of frequencies; leave it out"
-            )));
-        }
         // A machine has a table of frequencies.
         let is_typed = selection.definition.mode.is_some();
         return Ok(choice.modes(|| is_typed));

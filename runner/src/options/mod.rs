@@ -1,8 +1,7 @@
-//! Options that several commands share, and the folder in which a command works. `meaning`
-//! resolves the options of a sweep.
+//! Options that several commands share, and the folder in which a command works.
 
 pub(crate) mod meaning;
-pub mod selection;
+pub(crate) mod selection;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::checkout::Checkout;
-use crate::config::pick::GROUP;
 use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
 use crate::host::Host;
@@ -23,7 +21,6 @@ use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 use crate::text::table::{json, print};
 
-/// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
     /// The checkout [default: the nearest folder upwards that has a branches.toml]
@@ -46,8 +43,8 @@ impl Globals {
     }
 }
 
-/// Reads the path of a folder that replaces one of the system's. It must exist, or every fact in it
-/// would be unknown.
+/// Reads the path of a folder that replaces one of the system's. It must exist, since missing files
+/// would look like unknown facts.
 pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_dir() {
@@ -56,8 +53,7 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
-/// Reads the path of a folder that replaces the root of a host. A folder without the kernel's files
-/// is refused: its missing files would say nothing about a host.
+/// Reads the path of a folder that replaces the root of a host.
 pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     let root = host_folder(path)?;
     if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
@@ -104,7 +100,8 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Run on a simulated machine: a name in `list machines`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME",
+          conflicts_with_all = ["allow_uncontrolled", "frequency_backend", "frequency_journal", "sysfs"])]
     pub(crate) machine: Option<String>,
     /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
     /// differences that hold for all its cost parameters [default: 60]
@@ -145,25 +142,6 @@ impl Selection {
     }
 }
 
-/// Reads a folder on the command line, and refuses names that look like a file's.
-pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    let files = [
-        "csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst",
-    ];
-    let ending = path
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default();
-    if files.contains(&ending) && !path.is_dir() {
-        return Err(format!(
-            "this option names a folder, and this looks like a file; leave out `.{ending}`"
-        ));
-    }
-    Ok(path)
-}
-
-/// Seconds on the command line.
 pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
@@ -206,11 +184,9 @@ impl FrequencyOptions {
     }
 }
 
-/// The checkout and files that a command works with.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) checkout: Checkout,
-    /// The file of branches.
     pub(crate) config: PathBuf,
 }
 
@@ -229,29 +205,13 @@ impl Project {
         Ok(reader.config(words).map_err(Stop::BadInput)?)
     }
 
-    /// The branches of a list that names a branch outside branches.toml, as `compare` reads it: the
-    /// first is the baseline.
-    pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
-        let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
-        let is_spec =
-            |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
-        let words = words
-            .iter()
-            .any(is_spec)
-            .then(|| words.into_iter().map(str::to_owned).collect());
-        words
-            .map(|words: Vec<String>| self.named(&words))
-            .transpose()
-    }
-
     /// Folder in which relative paths of the file of branches start.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         folder_of(&self.config)
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// Returns the text by which a command finds this sweep: its name, or its path if it lies
-    /// outside the checkout's folder of sweeps.
+    /// Returns the sweep's name, or its path if it lies outside the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep
             .path()
@@ -265,8 +225,7 @@ impl Project {
         }
     }
 
-    /// Instance files, one for each workload. `given` is the current path of a resumed sweep's
-    /// file.
+    /// The instance file of each workload. `given` is the current path of a resumed sweep's file.
     pub(crate) fn inputs(
         &self,
         asked: &SweepRequest,

@@ -2,13 +2,11 @@
 //! name branches, workloads and thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use protocol::{Description, Refusal, Size, packed};
+use anyhow::{Context as _, Result, bail};
+use protocol::{Description, Refusal, Size};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
@@ -21,11 +19,6 @@ use crate::system::{digest, whole_file};
 const FILE: &str = "experiments.toml";
 
 impl Definition {
-    /// Returns the command that measures this experiment.
-    pub(crate) fn command(&self) -> String {
-        format!("cargo runner sweep --experiment {}", self.name)
-    }
-
     /// The instances that it runs. Parameters of the command line, `overriding`, replace its own;
     /// instances that become equal run once.
     pub(crate) fn loads(
@@ -77,12 +70,10 @@ impl Definition {
     }
 }
 
-/// The parameter's name without the workload before it.
 fn bare(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-/// The rows of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     /// The rows with which a sweep starts if no experiment is named.
@@ -91,7 +82,6 @@ pub(crate) struct Rows {
     pub(crate) experiments: Vec<Definition>,
 }
 
-/// Reads and checks the file of a checkout.
 pub(crate) fn read(root: &Path) -> Result<Rows> {
     parse(&whole_file::text_of_checkout(root, FILE)?)
 }
@@ -100,18 +90,8 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
     let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
     let found = rows.into_iter().find(|it| it.name == name);
-    let is_empty = known.is_empty();
     let known = known.iter().map(String::as_str);
-    found.ok_or_else(|| {
-        let no_such = no_such(&format!("--{kind}"), kind, name, known);
-        if is_empty {
-            anyhow!(Stop::BadInput(format!(
-                "{no_such}; add a `[[{kind}]]` to {FILE}, or take the file of the repository"
-            )))
-        } else {
-            no_such.into()
-        }
-    })
+    Ok(found.ok_or_else(|| no_such(&format!("--{kind}"), kind, name, known))?)
 }
 
 #[derive(Deserialize)]
@@ -148,37 +128,37 @@ fn checked(
         if checked.iter().any(|other| other.name == name) {
             return Err(fault(format!("the name is taken; give every {kind} its own")).into());
         }
+        for (what, is_missing) in [
+            ("workloads", row.workloads.is_none()),
+            ("threads", row.threads.is_none()),
+            ("trials", row.trials.is_none()),
+            ("iterations", row.iterations.is_none()),
+        ] {
+            if is_missing {
+                return Err(fault(format!("missing key `{what}`")).into());
+            }
+        }
         for (what, count) in [
             ("trials", row.trials),
             ("iterations", row.iterations),
-            // If it is missing, there are as many link orders as trials.
-            ("layouts", row.layouts.or(Some(1))),
+            ("layouts", row.layouts),
         ] {
-            match count {
-                Some(0) => {
-                    return Err(
-                        fault(format!("{what} = 0 measures nothing; write 1 or more")).into(),
-                    );
-                }
-                None => return Err(fault(format!("missing key `{what}`")).into()),
-                Some(_) => {}
+            if count == Some(0) {
+                return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
             }
         }
         row.branches.get_or_insert_with(|| "all".to_owned());
+        row.size.get_or_insert_with(|| "small".to_owned());
         row.mode.get_or_insert_default();
         row.placement.get_or_insert_default();
         row.warmup_iterations.get_or_insert(1);
         row.twin.get_or_insert(true);
         row.cells = cells(&row, &fault)?;
-        let text = |what: &str, value: &Option<String>| {
-            let missing = || fault(format!("missing key `{what}`"));
-            value.clone().ok_or_else(missing)
-        };
-        let (workloads, size) = (text("workloads", &row.workloads)?, text("size", &row.size)?);
-        let threads = text("threads", &row.threads)?;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let (workloads, size) = (text(&row.workloads), text(&row.size));
         // Reported now, with the row's name, rather than when a sweep starts.
         row.loads(&workloads, &size, &[], None)
-            .and_then(|_| self::threads(&threads, 1, 1))
+            .and_then(|_| threads(&text(&row.threads), 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
         checked.push(row);
     }
@@ -190,40 +170,34 @@ fn cells(
     row: &Definition,
     fault: &impl Fn(String) -> ConfigError,
 ) -> Result<Vec<BTreeMap<String, String>>, ConfigError> {
-    let mut cells = vec![BTreeMap::new()];
-    let add = |cells: &mut Vec<BTreeMap<String, String>>, group: Vec<Vec<(&String, &Scalar)>>| {
-        let mut product = Vec::new();
-        for cell in cells.iter() {
-            for addition in &group {
-                let mut cell: BTreeMap<String, String> = cell.clone();
-                for (key, value) in addition {
-                    if cell.insert((*key).clone(), value.to_string()).is_some() {
-                        return Err(fault(format!(
-                            "parameter `{key}` stands in two of `set`, `vary` and `cases`; keep one"
-                        )));
-                    }
-                }
-                product.push(cell);
-            }
-        }
-        *cells = product;
-        Ok(())
-    };
-    add(&mut cells, vec![row.set.iter().collect()])?;
+    let mut groups: Vec<Vec<Vec<(&String, &Scalar)>>> = vec![vec![row.set.iter().collect()]];
     for (key, values) in &row.vary {
         if values.is_empty() {
             return Err(fault(format!("vary.{key} is empty; write its values")));
         }
-        add(
-            &mut cells,
-            values.iter().map(|value| vec![(key, value)]).collect(),
-        )?;
+        groups.push(values.iter().map(|value| vec![(key, value)]).collect());
     }
     if !row.cases.is_empty() {
-        add(
-            &mut cells,
-            row.cases.iter().map(|case| case.iter().collect()).collect(),
-        )?;
+        groups.push(row.cases.iter().map(|case| case.iter().collect()).collect());
+    }
+    let mut cells = vec![BTreeMap::new()];
+    for group in groups {
+        let mut product = Vec::new();
+        for (cell, addition) in cells
+            .iter()
+            .flat_map(|it| group.iter().map(move |more| (it, more)))
+        {
+            let mut cell: BTreeMap<String, String> = cell.clone();
+            for (key, value) in addition {
+                if cell.insert((*key).clone(), value.to_string()).is_some() {
+                    return Err(fault(format!(
+                        "parameter `{key}` stands in two of `set`, `vary` and `cases`; keep one"
+                    )));
+                }
+            }
+            product.push(cell);
+        }
+        cells = product;
     }
     Ok(cells)
 }
@@ -231,18 +205,8 @@ fn cells(
 /// Picks branches. The baseline is always among them, since the others are compared with it. The
 /// flag says whether it had to be added.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
-    let baseline = config.baseline().name.as_str();
-    if list
-        .split(',')
-        .any(|word| word.trim().strip_prefix('!') == Some(baseline))
-    {
-        bail!(Stop::BadInput(format!(
-            "--branches: `!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
-             move `baseline = true` in branches.toml to compare with another"
-        )));
-    }
     let picked = config.pick("--branches", list)?;
-    let is_added = !picked.contains(&baseline);
+    let is_added = !picked.contains(&config.baseline().name.as_str());
     let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
     Ok((
         config.branches.iter().filter(chosen).cloned().collect(),
@@ -292,14 +256,9 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
     Ok(counts.into_iter().collect())
 }
 
-/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
-/// mistake is reported before anything is built.
-///
-/// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
-///
-/// # Errors
-/// [`Stop::BadInput`] that names the wrong argument.
-pub fn loads(
+/// Picks workloads, and checks size, parameters and instance file against the catalogue. A parameter
+/// is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
+pub(crate) fn loads(
     list: &str,
     size: &str,
     parameters: &[String],
@@ -337,7 +296,6 @@ fn refused(refusal: Refusal) -> Stop {
     Stop::BadInput(refusal.to_string())
 }
 
-/// Explicit parameters by workload.
 fn assign(
     parameters: &[String],
     picked: &[&'static Description],
@@ -360,25 +318,12 @@ fn assign(
             .filter(|it| it.parameter(name).is_some())
             .collect();
         if takers.is_empty() {
-            // The parameters of the named workload, if it was picked; otherwise of all picked ones.
-            let named: Vec<&Description> = picked
-                .iter()
-                .copied()
-                .filter(|it| workload == Some(it.name.as_str()))
-                .collect();
-            let among = if named.is_empty() {
-                picked.to_vec()
-            } else {
-                named
+            let of = |it: &&Description| {
+                let own = it.parameters.iter();
+                own.map(|known| format!("{}.{}", it.name, known.name))
+                    .collect::<Vec<_>>()
             };
-            let known: Vec<String> = among
-                .iter()
-                .flat_map(|it| {
-                    it.parameters
-                        .iter()
-                        .map(|known| format!("{}.{}", it.name, known.name))
-                })
-                .collect();
+            let known: Vec<String> = picked.iter().flat_map(of).collect();
             let own = known
                 .iter()
                 .filter_map(|it| it.split_once('.'))
@@ -417,16 +362,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             readers.join(", ")
         )));
     }
-    check_regular(path)?;
-    let sha256 = digest::of_file(path).map_err(|error| {
-        Stop::BadInput(format!(
-            "--input {}: cannot be read: {error}",
-            path.display()
-        ))
-    })?;
-    // Programs read other kinds of files once they are built. The first bytes show a file that no
-    // program can read.
-    check_beginning(path)?;
+    let sha256 = digest_of(path)?;
     let place = path
         .canonicalize()
         .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
@@ -437,37 +373,21 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     })
 }
 
-/// A pipe gives its content once, to its first reader; reading an empty pipe never ends.
-fn check_regular(path: &Path) -> Result<()> {
+/// The digest of an instance file.
+fn digest_of(path: &Path) -> Result<String> {
+    let wrong = |why: String| Stop::BadInput(format!("--input {}: {why}", path.display()));
+    // A pipe gives its content only to its first reader; reading an empty pipe never ends.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
-        bail!(Stop::BadInput(format!(
-            "--input {}: is not a regular file, but every trial reads it again; save it to a file",
-            path.display()
-        )));
+        let why = "is not a regular file, but every trial reads it again; save it to a file";
+        bail!(wrong(why.to_owned()));
     }
-    Ok(())
+    let remedy = "name its current path with --input FILE";
+    digest::of_file(path)
+        .map_err(|error| wrong(format!("cannot be read: {error}; {remedy}")).into())
 }
 
-/// Refuses a file that is empty or compressed.
-fn check_beginning(path: &Path) -> Result<()> {
-    let refused =
-        |what: &dyn Display| Stop::BadInput(format!("--input {}: {what}", path.display()));
-    let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut beginning));
-    read.map_err(|error| refused(&format_args!("cannot be read: {error}")))?;
-    if let Some(packer) = packed::by(&beginning) {
-        bail!(refused(&format_args!(
-            "is compressed ({packer}); unpack it and name the result"
-        )));
-    }
-    if beginning.is_empty() {
-        bail!(refused(&"is empty; name the file of an instance"));
-    }
-    Ok(())
-}
-
-/// Returns the path of the instance file for a trial's process, for any folder in which the runner
-/// was started. The file of an earlier run lies below the checkout at `root`, or is `given` again.
+/// Returns the absolute path of an instance file. The file of an earlier run lies below the checkout
+/// at `root`, or is `given` again.
 pub(crate) fn input_for_trials(
     input: &Input,
     root: &Path,
@@ -475,13 +395,7 @@ pub(crate) fn input_for_trials(
 ) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
-    check_regular(path)?;
-    let sha256 = digest::of_file(path).map_err(|error| {
-        Stop::BadInput(format!(
-            "--input {}: cannot be read: {error}; name its current path with --input FILE",
-            path.display()
-        ))
-    })?;
+    let sha256 = digest_of(path)?;
     if sha256 != input.sha256 {
         bail!(Stop::BadInput(format!(
             "--input {}: is not the file that the sweep began with (SHA-256 {}…); put that one back, or \
@@ -597,21 +511,6 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     }
 
     #[test]
-    fn a_name_in_an_empty_file_is_reported_with_what_the_file_lacks() {
-        for kind in ["experiment", "preset"] {
-            let error = find(parse("").unwrap().experiments, kind, "quick").unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                format!(
-                    "--{kind} quick: no such {kind}; there is no {kind} at all; add a `[[{kind}]]` to \
-                     experiments.toml, or take the file of the repository"
-                )
-            );
-            assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
-        }
-    }
-
-    #[test]
     fn faults_are_reported_with_line_experiment_and_remedy() {
         let faults = [
             (
@@ -620,14 +519,9 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
                 "experiments.toml:2: experiment `one`: trials = 0",
             ),
             (
-                "trials = 2",
+                "iterations = 1",
                 "",
-                "experiments.toml:2: experiment `one`: missing key `trials`",
-            ),
-            (
-                "size = \"tiny\"",
-                "",
-                "experiments.toml:2: experiment `one`: missing key `size`",
+                "experiments.toml:2: experiment `one`: missing key `iterations`",
             ),
             (
                 "trials = 2",
@@ -651,12 +545,6 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
                 "lock = \"mcs\"",
                 "lock = \"spin\"",
                 "parameter `lock` = `spin`",
-            ),
-            ("\"speedup-by-words\"", "\"pie\"", "unknown word `pie`"),
-            (
-                "trials = 2",
-                "trials = 2\nplacement = \"sideways\"",
-                "unknown word `sideways`",
             ),
         ];
         for (old, new, expected) in faults {

@@ -26,19 +26,20 @@ pub struct Definition {
     /// Its purpose, in one line.
     #[arg(skip)]
     pub shows: String,
-    /// Where it was published.
+    /// Where it was published; empty: in this laboratory.
     #[arg(skip)]
+    #[serde(default)]
     pub source: String,
     /// The figure that is drawn.
     #[arg(skip)]
+    #[serde(default)]
     pub figure: Figure,
     /// Parameters that have no effect on the sequential program.
     #[arg(skip)]
     #[serde(default, alias = "sequential_ignores")]
     pub sequential_ignores: Vec<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]. Or a
-    /// list with a published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE; its
-    /// first branch is the baseline
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all];
+    /// `compare` takes other sources
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<String>,
@@ -547,11 +548,6 @@ impl SweepRequest {
 
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
-    }
-
-    pub(crate) fn is_about_answers(&self) -> bool {
-        let mut experiment = self.experiment.iter();
-        experiment.any(|it| it.figure == Figure::Answers)
     }
 
     /// Names and values of the parameters that distinguish a load from the others of its workload.

@@ -1,19 +1,19 @@
 //! A sweep's folder and its files. This file defines one line of `trials.jsonl`. Times are integers
-//! in nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that the host does not show are null
-//! or left out. Older sweeps lack fields that were added later.
+//! in nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that are unknown, or that older sweeps
+//! did not record, are null or left out.
 
 pub(crate) mod manifest;
-pub mod summary;
-pub mod sweep_dir;
+pub(crate) mod summary;
+pub(crate) mod sweep_dir;
 pub mod trials_file;
 
 use std::collections::BTreeMap;
-use std::fmt::Arguments;
 use std::ops::Range;
 
 use anyhow::{Result, bail};
 use protocol::{Events, Iteration, Metric, Placement, Program, SCHEMA, Simulated, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::INSTRUMENTED_SUFFIX;
 pub use crate::host::frequency::FreqState;
@@ -60,11 +60,11 @@ impl std::fmt::Display for Ending {
 pub struct Record {
     /// Version of the format: 1.
     pub schema: u32,
-    /// Hash of configuration and replicate; occurs once in a finished sweep.
+    /// Hash of configuration and replicate.
     pub trial: Id,
-    /// Hash of the configuration's definition, including the branch's source and build provenance.
+    /// Hash of the configuration, including the branch's binary.
     pub cell: Id,
-    /// Number of the trial within its configuration, from 0.
+    /// Number within the configuration, from 0.
     pub replicate: u32,
     /// Number of the block within the sweep, from 0.
     pub block: usize,
@@ -73,43 +73,33 @@ pub struct Record {
     /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
     /// instrumented build.
     pub branch: String,
-    /// `sequential` is the program without a pool: its branch is the baseline, its threads are 1.
+    /// `sequential`: without a pool, on the baseline's binary, with 1 thread.
     pub program: Program,
-    /// As in the catalogue, like `size`.
     pub workload: String,
     pub size: String,
-    /// All parameters in force.
     pub parameters: BTreeMap<String, String>,
-    /// The instance file, if one was given.
     pub input: Option<String>,
-    /// Threads of the pool.
     pub threads: usize,
     pub mode: Mode,
-    /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might
-    /// use, starting over beyond the last.
+    /// Left out if it is free.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     pub freq_state: FreqState,
     /// Oversubscribed: more threads than CPUs that the process may use.
     pub oversubscribed: bool,
-    /// Seed of the workload's input.
     pub seed: u64,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Wall time of the whole process.
     pub process_ns: u64,
     pub outcome: Ending,
-    /// The reason, for people, if the outcome is not `ok`.
     pub reason: Option<String>,
-    /// The last lines on standard error of a process that failed.
     pub stderr_tail: Option<String>,
     /// The variant that the binary's rayon-core named.
     pub variant: Option<String>,
-    /// The answer that was checked.
     pub answer: Option<String>,
     /// Unit of `work_units`, in the plural.
     pub work_unit: Option<String>,
-    /// Untimed iterations, in the form of `iterations`; empty if the trial failed.
+    /// Untimed iterations.
     pub warmup: Vec<Iteration>,
     pub iterations: Vec<Iteration>,
     /// Resource usage of the whole process.
@@ -118,8 +108,7 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,
-    /// Transfer time of a cache line from the first CPU that trials may use to the last, just
-    /// before the trial.
+    /// Transfer time of a cache line from the first CPU that trials may use to the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<f64>,
     /// Time stolen by the hypervisor from all CPUs.
@@ -133,12 +122,10 @@ pub struct Record {
     /// Time that the control group waited for its used-up CPU quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the link order, if each branch has several; on a simulated machine, the number of
-    /// the seed.
+    /// Seed of the link order, if there are several; on a simulated machine, the seed's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
-    /// Only in trials of instrumented builds, which have no times, metrics or usage. Events outside
-    /// timed regions are not counted.
+    /// Only in trials of instrumented builds, which have no times, metrics or usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
@@ -147,103 +134,68 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, the mean over as many CPUs as it has threads. Null if the two
-    /// methods of measuring differ by more than 2 %.
+    /// Mean clock of as many CPUs as there are threads. Null if the two methods of measuring differ by
+    /// more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }
 
-/// An iteration of four months: larger times, such as 2^63, come from a wrong reading of a clock.
+/// An iteration of four months: larger times come from a wrong reading of a clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
 /// More than a signed number counts; the analysis uses signed numbers.
 const MOST: u64 = 1 << 63;
 
 impl Record {
-    /// Returns why this is not a valid record of a trial, although each field has its type. The
-    /// analysis refuses the same records with the same messages.
+    /// Returns why this is not a valid record of a trial, although each field has its type.
     pub(crate) fn fault(&self) -> Option<String> {
         self.out_of_range().or_else(|| self.contradiction())
     }
 
     /// A value that no trial can have.
     fn out_of_range(&self) -> Option<String> {
-        let mut fault = None;
-        let mut check = |field: Arguments<'_>, value: u64, allowed: Range<u64>| {
-            if fault.is_none() && !allowed.contains(&value) {
-                let Range { start, end } = allowed;
-                let expected = if value < start {
-                    format!(">= {start}")
-                } else {
-                    format!("< {end}")
-                };
-                fault = Some(format!(
-                    "field `{field}` is `{value}`: expected `int` {expected}"
-                ));
-            }
+        let wrong = |field: &str, value: u64, allowed: Range<u64>| {
+            let Range { start, end } = allowed;
+            let expected = if value < start {
+                format!(">= {start}")
+            } else if value >= end {
+                format!("< {end}")
+            } else {
+                return None;
+            };
+            let value = format!("`{field}` is `{value}`");
+            Some(format!("field {value}: expected `int` {expected}"))
         };
-        check(format_args!("threads"), self.threads as u64, 1..MOST);
-        for (field, value) in [
-            ("block", Some(self.block as u64)),
-            ("position", Some(self.position as u64)),
-            ("process_ns", Some(self.process_ns)),
-            ("steal_ns", self.steal_ns),
-            ("throttles", self.throttles),
-            ("quota_throttled_ns", self.quota_throttled_ns),
-            ("simulated_seed", self.simulated_seed),
-        ] {
-            check(format_args!("{field}"), value.unwrap_or(0), 0..MOST);
-        }
-        if let Some(usage) = &self.usage {
-            for (field, value) in [
-                ("max_rss_bytes", usage.max_rss_bytes),
-                ("voluntary_switches", usage.voluntary_switches),
-                ("involuntary_switches", usage.involuntary_switches),
-                ("minor_faults", usage.minor_faults),
-                ("major_faults", usage.major_faults),
-            ] {
-                check(format_args!("usage.{field}"), value, 0..MOST);
-            }
-        }
-        for (list, iterations) in [("warmup", &self.warmup), ("iterations", &self.iterations)] {
-            for (index, it) in iterations.iter().enumerate() {
-                let place = format_args!("{list}[{index}]");
-                check(
-                    format_args!("{place}.elapsed_ns"),
-                    it.elapsed_ns,
-                    1..MOST_NS,
-                );
-                check(format_args!("{place}.user_ns"), it.user_ns, 0..MOST_NS);
-                check(format_args!("{place}.system_ns"), it.system_ns, 0..MOST_NS);
-                check(format_args!("{place}.work_units"), it.work_units, 1..MOST);
-            }
-        }
-        if let Some(events) = &self.events {
-            check(
-                format_args!("events.work_units"),
-                events.work_units,
-                1..MOST,
-            );
-            for (event, value) in events.workers.iter().chain([&events.outside]).flatten() {
-                check(format_args!("events.{event}"), *value, 0..MOST);
-            }
-        }
-        if let Some(simulated) = &self.simulated {
-            for (field, value) in &simulated.spent_ns {
-                check(format_args!("simulated.spent_ns.{field}"), *value, 0..MOST);
-            }
-            for wait in &simulated.waits {
-                check(format_args!("simulated.waits"), wait.transfers, 0..MOST);
-                check(format_args!("simulated.waits"), wait.waited_ns, 0..MOST);
-            }
-        }
-        if fault.is_none() && humantime::parse_rfc3339(&self.started_at).is_err() {
+        let of_iterations = |list: &str, iterations: &[Iteration]| {
+            iterations.iter().enumerate().find_map(|(index, it)| {
+                let fields = [
+                    ("elapsed_ns", it.elapsed_ns, 1..MOST_NS),
+                    ("user_ns", it.user_ns, 0..MOST_NS),
+                    ("system_ns", it.system_ns, 0..MOST_NS),
+                    ("work_units", it.work_units, 1..MOST),
+                ];
+                let field = |name: &str| format!("{list}[{index}].{name}");
+                fields
+                    .into_iter()
+                    .find_map(|(name, value, allowed)| wrong(&field(name), value, allowed))
+            })
+        };
+        if humantime::parse_rfc3339(&self.started_at).is_err() {
             let at = &self.started_at;
-            fault = Some(format!(
-                "field `started_at` is `{at}`: invalid RFC3339 encoded datetime"
-            ));
+            return Some(format!("field `started_at` is `{at}`: write RFC 3339"));
         }
-        fault
+        wrong("threads", self.threads as u64, 1..MOST)
+            .or_else(|| of_iterations("warmup", &self.warmup))
+            .or_else(|| of_iterations("iterations", &self.iterations))
+            .or_else(|| {
+                let events = self.events.as_ref()?;
+                wrong("events.work_units", events.work_units, 1..MOST)
+            })
+            .or_else(|| {
+                let all = serde_json::to_value(self).ok()?;
+                let (field, value) = too_large(&all, String::new())?;
+                wrong(&field, value, 0..MOST)
+            })
     }
 
     /// Fields that contradict each other.
@@ -279,6 +231,21 @@ impl Record {
     }
 }
 
+/// Returns the first number of a record that no signed number can hold, with its field. Seeds may be
+/// so large.
+fn too_large(value: &Value, field: String) -> Option<(String, u64)> {
+    match value {
+        Value::Number(number) => Some(field).zip(number.as_u64().filter(|it| *it >= MOST)),
+        Value::Array(items) => items.iter().find_map(|item| too_large(item, field.clone())),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| *name != "seed")
+            .find_map(|(name, it)| too_large(it, format!("{field}.{name}"))),
+        _ => None,
+    }
+    .map(|(field, value)| (field.trim_start_matches('.').to_owned(), value))
+}
+
 /// Refuses a file of another version of the format, before its fields are read.
 pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
     #[derive(Deserialize)]
@@ -303,7 +270,6 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
 mod tests {
     use super::*;
     use crate::record::sweep_dir::SweepDir;
-    use crate::record::trials_file::Lines;
 
     /// A committed record with one text in it replaced by another.
     fn committed(old: &str, new: &str) -> Record {
@@ -333,11 +299,7 @@ mod tests {
                 "field `process_ns` is `18446744073709551615`: exp",
             ),
             ("major_faults", huge, "field `usage.major_faults` is `1844"),
-            (
-                "started_at",
-                7,
-                "field `started_at` is `7`: invalid RFC3339",
-            ),
+            ("started_at", 7, "field `started_at` is `7`: write RFC 3339"),
         ] {
             let old = format!("\"{old}\"");
             let value = if old.contains("started_at") {
@@ -371,31 +333,5 @@ mod tests {
             ..good
         };
         assert!(counted.fault().unwrap().contains("`events` is missing"));
-    }
-
-    #[test]
-    fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {
-        let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
-        let line = SweepDir::all(&sweeps).iter().find_map(|sweep| {
-            let mut lines = Lines::open(&sweep.trials()).unwrap();
-            let line = std::str::from_utf8(lines.next_line().unwrap()?)
-                .unwrap()
-                .to_owned();
-            (!line.contains("\"placement\"")).then_some(line)
-        });
-        let line = line.unwrap();
-        let record: Record = serde_json::from_str(&line).unwrap();
-        assert_eq!(record.placement, Placement::Free);
-        assert!(
-            !serde_json::to_string(&record)
-                .unwrap()
-                .contains("placement")
-        );
-        let pinned = Record {
-            placement: Placement::Pinned,
-            ..record
-        };
-        let again: Record = serde_json::from_str(&serde_json::to_string(&pinned).unwrap()).unwrap();
-        assert_eq!(again.placement, Placement::Pinned);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn all(
     builder: &Builder<'_>,
     branches: &[Branch],
 ) -> Result<BTreeMap<String, BranchBuild>> {
-    // Errors that need no build are reported before minutes go into other branches.
+    // Errors that need no build are reported before any build.
     branches
         .iter()
         .try_for_each(|branch| builder.check_folder(branch))?;
@@ -82,8 +82,7 @@ struct State<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Builds the waiting branches, one after another, in the target folder `target`. A branch that
-    /// was built in another folder before stays there, so that nothing is built twice.
+    /// Builds waiting branches in the target folder `target`, one after another.
     fn work(&self, target: usize) {
         while let Some((branch, prepared)) = self.take(target) {
             let started = Instant::now();
@@ -101,8 +100,8 @@ impl<'a> Site<'a> {
         if state.stop.is_some() {
             return None;
         }
-        // Cargo locks a folder that another build uses. A branch that would wait for such a folder
-        // is taken last.
+        // A branch that was built in another folder before is taken last: Cargo locks that folder
+        // while another build uses it.
         let order = |branch: &Branch| match self.builder.built_in(branch) {
             Some(home) if home == target => 0,
             None => 1,

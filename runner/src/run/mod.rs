@@ -2,5 +2,5 @@
 //! progress.
 
 pub(crate) mod builds;
-pub mod progress;
+pub(crate) mod progress;
 pub mod sweep;

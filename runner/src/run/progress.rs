@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::style::ProgressTracker;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocol::Program;
 
 use crate::plan::{Load, Plan, SweepRequest, Trial};
@@ -17,99 +16,65 @@ use crate::text::words::{count, human, tell};
 /// Without a terminal: prints a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// The pace of a bar, from its steps that have ended. The library's own estimate grows without
-/// bound while a step lasts, and a build lasts for minutes.
-#[derive(Clone, Debug)]
-struct Pace {
+/// Steps that end one after another: a bar on a terminal, otherwise lines.
+#[derive(Debug)]
+struct Steps {
+    bar: ProgressBar,
     /// The steps that ended before the bar began.
     earlier: u64,
-    /// The steps that have ended, and how long after the beginning the last one did.
-    ended: (u64, Duration),
 }
 
-impl Pace {
-    fn new(earlier: u64) -> Self {
-        Self {
-            earlier,
-            ended: (earlier, Duration::ZERO),
+impl Steps {
+    fn new(all: usize, earlier: usize) -> Self {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let earlier = earlier as u64;
+        let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(earlier);
+        // Important parts come first, since a narrow terminal cuts the rest.
+        let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, earlier }
+    }
+
+    /// Shows a text above the bar, or by itself.
+    fn say(&self, text: &str) {
+        if self.bar.is_hidden() {
+            tell(text);
+        } else {
+            self.bar.suspend(|| tell(text));
         }
     }
 
-    fn see(&mut self, position: u64, elapsed: Duration) {
-        if position != self.ended.0 {
-            self.ended = (position, elapsed);
-        }
+    fn all(&self) -> u64 {
+        self.bar.length().unwrap_or_default()
     }
 
-    /// How long it takes to the end of so many steps.
-    fn left(&self, all: u64, elapsed: Duration) -> String {
-        let (position, at) = self.ended;
-        let done = u32::try_from(position - self.earlier).unwrap_or(u32::MAX);
-        let after = u32::try_from(all.saturating_sub(position)).unwrap_or(u32::MAX);
-        let one = at.checked_div(done).unwrap_or_default();
-        match one
-            .saturating_mul(after)
-            .saturating_sub(elapsed.saturating_sub(at))
-        {
-            Duration::ZERO => "time left unknown".to_owned(),
-            time => format!("about {} left", human(time)),
-        }
+    /// The time that the other steps take if each takes as long as the mean of those that ended.
+    fn left(&self) -> String {
+        let done = self.bar.position();
+        let [ended, after] = [
+            done.saturating_sub(self.earlier),
+            self.all().saturating_sub(done),
+        ];
+        time_left(self.bar.elapsed(), ended, after)
     }
 }
 
-impl ProgressTracker for Pace {
-    fn clone_box(&self) -> Box<dyn ProgressTracker> {
-        Box::new(self.clone())
+fn time_left(elapsed: Duration, ended: u64, after: u64) -> String {
+    if ended == 0 {
+        return "time left unknown".to_owned();
     }
-
-    fn tick(&mut self, state: &ProgressState, _: Instant) {
-        self.see(state.pos(), state.elapsed());
-    }
-
-    fn reset(&mut self, _: &ProgressState, _: Instant) {}
-
-    fn write(&self, state: &ProgressState, out: &mut dyn std::fmt::Write) {
-        let mut now = self.clone();
-        now.tick(state, Instant::now());
-        let _ = out.write_str(&now.left(state.len().unwrap_or_default(), state.elapsed()));
-    }
+    let left = elapsed.as_secs_f64() * after as f64 / ended as f64;
+    format!("about {} left", human(Duration::from_secs_f64(left)))
 }
 
-/// A bar whose important parts come first, since a narrow terminal cuts the rest; hidden if
-/// standard error is not a terminal.
-fn bar(target: ProgressDrawTarget, all: usize, done: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(done as u64);
-    let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {left}: {wide_msg}");
-    bar.set_style(
-        style
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key("left", Pace::new(done as u64)),
-    );
-    bar
-}
-
-fn target() -> ProgressDrawTarget {
-    let is_terminal = std::io::stderr().is_terminal();
-    if is_terminal {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    }
-}
-
-/// Shows a text above a bar, or by itself.
-fn say(bar: &ProgressBar, text: &str) {
-    if bar.is_hidden() {
-        tell(text);
-    } else {
-        bar.suspend(|| tell(text));
-    }
-}
-
-/// Builds of branches: a bar with the time left, and a line for each finished build.
+/// Builds of branches: a bar, and a line for each finished build.
 #[derive(Debug)]
-pub struct BuildBar {
-    bar: ProgressBar,
+pub(crate) struct BuildBar {
+    steps: Steps,
     running: Vec<String>,
     begun: usize,
 }
@@ -117,73 +82,64 @@ pub struct BuildBar {
 impl BuildBar {
     /// Of so many builds, so many at a time.
     pub(crate) fn new(all: usize, at_once: usize) -> Self {
-        let bar = bar(target(), all, 0);
-        if bar.is_hidden() && all > 0 {
-            let beside = if at_once > 1 {
-                format!(", {at_once} at a time")
-            } else {
-                String::new()
-            };
-            tell(&format!(
-                "building {}{beside} …",
-                count(all, "branch", "branches")
-            ));
-        } else {
-            bar.enable_steady_tick(Duration::from_secs(1));
+        let steps = Steps::new(all, 0);
+        if all > 0 {
+            let branches = count(all, "branch", "branches");
+            steps.say(&format!("building {branches}, {at_once} at a time …"));
+        }
+        if !steps.bar.is_hidden() {
+            steps.bar.enable_steady_tick(Duration::from_secs(1));
         }
         Self {
-            bar,
+            steps,
             running: Vec::new(),
             begun: 0,
         }
     }
 
-    /// Reports that a build begins. It takes minutes, so without a bar a line is printed.
-    pub fn begin(&mut self, branch: &str) {
+    /// Reports that a build begins.
+    pub(crate) fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
         self.begun += 1;
-        if self.bar.is_hidden() {
-            let all = self.bar.length().unwrap_or_default();
+        if self.steps.bar.is_hidden() {
+            let all = self.steps.all();
             self.say(&format!("building {}/{all} {branch} …", self.begun));
         }
         self.show();
     }
 
-    /// Reports that a build ended, and how.
-    pub fn end(&mut self, branch: &str, how: &str) {
+    pub(crate) fn end(&mut self, branch: &str, how: &str) {
         self.running.retain(|it| it != branch);
-        self.bar.inc(1);
-        let all = self.bar.length().unwrap_or_default();
-        self.say(&format!(
-            "built {}/{all} {branch}: {how}",
-            self.bar.position()
-        ));
+        self.steps.bar.inc(1);
+        let (done, all) = (self.steps.bar.position(), self.steps.all());
+        self.say(&format!("built {done}/{all} {branch}: {how}"));
         self.show();
     }
 
     fn show(&self) {
-        self.bar
-            .set_message(format!("building {}", self.running.join(", ")));
+        let running = self.running.join(", ");
+        let left = self.steps.left();
+        self.steps
+            .bar
+            .set_message(format!("{left}: building {running}"));
     }
 
-    /// Shows lines above the bar.
-    pub fn say(&self, text: &str) {
-        say(&self.bar, text);
+    pub(crate) fn say(&self, text: &str) {
+        self.steps.say(text);
     }
 }
 
 impl Drop for BuildBar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.steps.bar.finish_and_clear();
     }
 }
 
 /// Trials: a bar, or a line now and then if standard error is not a terminal. It is drawn only
 /// between trials.
 #[derive(Debug)]
-pub struct Progress {
-    bar: ProgressBar,
-    pace: Pace,
+pub(crate) struct Progress {
+    steps: Steps,
     last_line: Instant,
     failed: usize,
 }
@@ -191,30 +147,24 @@ pub struct Progress {
 impl Progress {
     /// Progress of a plan; earlier runs recorded the trials `done`.
     pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
-        let there = plan
-            .trials()
-            .filter(|trial| done.contains(&trial.id))
-            .count();
-        let bar = bar(target(), plan.len(), there);
+        let earlier = plan.trials().filter(|trial| done.contains(&trial.id));
         Self {
-            bar,
-            pace: Pace::new(there as u64),
+            steps: Steps::new(plan.len(), earlier.count()),
             last_line: Instant::now(),
             failed: 0,
         }
     }
 
-    /// Removes the bar.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
+    pub(crate) fn finish(&self) {
+        self.steps.bar.finish_and_clear();
     }
 
-    fn failed(&self) -> String {
-        if self.failed > 0 {
-            format!("{} failed, ", self.failed)
-        } else {
-            String::new()
-        }
+    fn far(&self) -> String {
+        let failed = match self.failed {
+            0 => String::new(),
+            failed => format!("{failed} failed, "),
+        };
+        failed + &self.steps.left()
     }
 }
 
@@ -224,14 +174,10 @@ impl Watch for Progress {
             Program::Sequential => "sequential".to_owned(),
             Program::Parallel => format!("{} threads", trial.kind.threads),
         };
-        let words = format!(
-            "{}{} {threads}, {}",
-            self.failed(),
-            load.workload,
-            trial.branch
-        );
-        self.bar.set_message(words);
-        self.bar.tick();
+        let (far, workload, branch) = (self.far(), &load.workload, trial.branch);
+        let bar = &self.steps.bar;
+        bar.set_message(format!("{far}: {workload} {threads}, {branch}"));
+        bar.tick();
     }
 
     fn end(&mut self, record: &Record) {
@@ -240,7 +186,7 @@ impl Watch for Progress {
         }
         // The build already reported that a branch could not be built.
         if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
-            let text = format!(
+            self.steps.say(&format!(
                 "failed: {} {} threads={} trial={}: {}: {}",
                 record.branch,
                 record.workload,
@@ -248,20 +194,13 @@ impl Watch for Progress {
                 record.replicate,
                 record.outcome,
                 record.reason.as_deref().unwrap_or("unknown reason")
-            );
-            say(&self.bar, &text);
-        }
-        self.bar.inc(1);
-        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
-            self.last_line = Instant::now();
-            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
-            let elapsed = self.bar.elapsed();
-            self.pace.see(done, elapsed);
-            tell(&format!(
-                "{done}/{all} trials, {}{}",
-                self.failed(),
-                self.pace.left(all, elapsed)
             ));
+        }
+        self.steps.bar.inc(1);
+        if self.steps.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            let (done, all) = (self.steps.bar.position(), self.steps.all());
+            tell(&format!("{done}/{all} trials, {}", self.far()));
         }
     }
 }
@@ -300,61 +239,13 @@ pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use indicatif::InMemoryTerm;
-
     use super::*;
 
     #[test]
-    fn the_time_left_falls_while_a_step_lasts_and_counts_no_step_of_earlier_runs() {
-        let seconds = Duration::from_secs;
-        let mut pace = Pace::new(10);
-        pace.see(10, seconds(5));
-        assert_eq!(pace.left(14, seconds(5)), "time left unknown");
-        pace.see(11, seconds(60));
-        assert_eq!(pace.left(14, seconds(60)), "about 3 min 0 s left");
-        pace.see(11, seconds(100));
-        assert_eq!(pace.left(14, seconds(100)), "about 2 min 20 s left");
-        assert_eq!(pace.left(14, seconds(1_000)), "time left unknown");
-    }
-
-    #[test]
-    fn a_narrow_terminal_cuts_names_and_not_the_time_left_which_follows_the_pace() {
-        let terminal = InMemoryTerm::new(4, 80);
-        let bar = bar(
-            ProgressDrawTarget::term_like(Box::new(terminal.clone())),
-            100,
-            0,
-        );
-        bar.set_message("split-counters-no-jec-sleepers-only-cache-padded, ".repeat(2));
-        bar.tick();
-        assert!(
-            terminal
-                .contents()
-                .contains("0/100, time left unknown: split"),
-            "{terminal:?}"
-        );
-        for _ in 0..3 {
-            std::thread::sleep(Duration::from_millis(200));
-            bar.inc(1);
-            bar.tick();
-        }
-        let shown = terminal.contents();
-        let (before, left) = shown.split_once("3/100, about ").unwrap();
-        assert!(
-            left.contains(" s left: split-counters") && !before.contains("left"),
-            "{shown}"
-        );
-        assert!(shown.lines().count() == 1, "{shown}");
-        let seconds: u64 = left.split(' ').next().unwrap().parse().unwrap();
-        assert!((5..60).contains(&seconds), "{shown}");
-        // As long as the next step lasts.
-        std::thread::sleep(Duration::from_millis(1_100));
-        bar.tick();
-        let shown = terminal.contents();
-        let left = shown.split_once("3/100, about ").unwrap().1;
-        assert!(
-            left.split(' ').next().unwrap().parse::<u64>().unwrap() <= seconds,
-            "{shown}"
-        );
+    fn the_time_left_follows_the_pace_of_the_steps_of_this_run() {
+        let left = |ended, after| time_left(Duration::from_mins(1), ended, after);
+        assert_eq!(left(0, 4), "time left unknown");
+        assert_eq!(left(1, 3), "about 3 min 0 s left");
+        assert_eq!(left(6, 1), "about 10 s left");
     }
 }

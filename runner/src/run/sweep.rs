@@ -39,7 +39,7 @@ pub struct Job<'a> {
     pub settle: Duration,
 }
 
-/// The parts outside the sweep on which it acts: processes, frequency, records, sensors.
+/// The parts outside the sweep: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
     /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
@@ -72,14 +72,13 @@ pub struct Tally {
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
-    /// The part inside trial processes.
+    /// The part of `wall` inside trial processes.
     pub in_trials: Duration,
-    /// The part in pauses before trials.
+    /// The part of `wall` in pauses before trials.
     pub settling: Duration,
-    /// The part for setting and measuring the CPU's clock, and for measuring the transfer time
-    /// between CPUs.
+    /// The part of `wall` for setting and measuring clocks, and measuring transfers between CPUs.
     pub clocking: Duration,
-    /// The part for writing records and waiting for the disk.
+    /// The part of `wall` for writing records and waiting for the disk.
     pub writing: Duration,
     /// The sweep was asked to stop and has trials left.
     pub is_interrupted: bool,
@@ -115,7 +114,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Before the pause: the effects of measuring the clock must not reach the trial either.
+        // Measuring the clock must not disturb the trial, so this comes before the pause.
         timed(&mut tally.clocking, || {
             around
                 .frequency
@@ -144,9 +143,8 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since no
-/// other program on the host changes their results. Records are kept in the order in which trials
-/// end.
+/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since other
+/// programs on the host do not change their results.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -220,7 +218,6 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Makes and keeps the record of a trial, and counts it; its process took so long.
 fn note(
     record: &Record,
     process: Duration,

@@ -1,4 +1,4 @@
 //! Text for people: tables and messages.
 
-pub mod table;
+pub(crate) mod table;
 pub mod words;

@@ -9,7 +9,7 @@ use textwrap::{Options, WordSplitter};
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For a terminal.
     Table,
     /// For a document.
@@ -21,9 +21,6 @@ pub enum Format {
 }
 
 /// Prints a text on standard output at once, also if that is a file or a pipe.
-///
-/// # Errors
-/// If the text cannot be written: a full disk, or a reader that has gone.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -31,10 +28,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 }
 
 /// A value as indented JSON, ending with a line end.
-///
-/// # Errors
-/// If it has no JSON form.
-pub fn json(value: &impl Serialize) -> Result<String> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 

@@ -3,7 +3,6 @@
 
 use std::fs;
 
-use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use runner::config::catalogue;
@@ -17,25 +16,14 @@ const BRANCH: &str = "master";
 #[test]
 fn every_workload_gives_its_known_answer_on_the_published_crate() {
     let folder = tempfile::tempdir().unwrap();
-    let output = common::runner(folder.path())
-        .args([
-            "sweep",
-            "--experiment",
-            "answers",
-            "--branches",
-            BRANCH,
-            "--format",
-            "csv",
-        ])
-        // The experiment itself has more threads and iterations.
-        .args(["--threads", "2", "--iterations", "1"])
-        .arg("--output")
-        .arg(folder.path().join("sweeps"))
-        .assert()
-        .success()
-        .get_output()
-        .stdout
-        .clone();
+    let sweeps = folder.path().join("sweeps");
+    // The experiment itself has more threads and iterations.
+    let words = format!(
+        "sweep --experiment answers --branches {BRANCH} --format csv --threads 2 --iterations 1 --output {}",
+        sweeps.display()
+    );
+    let swept = common::line(folder.path(), &words).success();
+    let output = swept.get_output().stdout.clone();
     let mut rows = csv::Reader::from_reader(&output[..]);
     let heads = rows.headers().unwrap().clone();
     let mut seen = Vec::new();
@@ -67,21 +55,12 @@ fn a_broken_instance_file_is_bad_input_with_its_line_before_anything_is_measured
     )
     .unwrap();
     let sweeps = folder.path().join("sweeps");
-    common::runner(folder.path())
-        .args([
-            "sweep",
-            "--preset",
-            "smoke",
-            "--branches",
-            "master",
-            "--workloads",
-            "tsp",
-        ])
-        .arg("--input")
-        .arg(&path)
-        .arg("--output")
-        .arg(&sweeps)
-        .assert()
+    let words = format!(
+        "sweep --preset smoke --branches master --workloads tsp --input {} --output {}",
+        path.display(),
+        sweeps.display()
+    );
+    common::line(folder.path(), &words)
         .code(2)
         .stderr(contains("line 7").and(contains("`ten`")));
     assert_eq!(

@@ -5,97 +5,36 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
 use crate::common;
 
-const SMALL: [&str; 6] = [
-    "--branches",
-    "master",
-    "--workloads",
-    "quicksort",
-    "--trials",
-    "1",
-];
-
-fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
-    let folder = tempfile::tempdir().unwrap();
-    for file in [
-        "branches.toml",
-        "experiments.toml",
-        "workloads/charges.toml",
-        "workloads/own-instructions.toml",
-        "machines/box.toml",
-        "machines/zen4-64.toml",
-    ] {
-        let to = folder.path().join(file);
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(common::root().join(file), to).unwrap();
-    }
-    let path = folder.path().join("machines/box.toml");
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains(old), "{old}");
-    fs::write(&path, text.replacen(old, new, 1)).unwrap();
-    common::runner(folder.path())
-        .arg("--root")
-        .arg(folder.path())
-        .args(["plan", "--box=4", "--threads", "16"])
-        .args(SMALL)
-        .args(more)
-        .assert()
-}
-
-#[test]
-fn a_box_that_cannot_be_is_refused_with_file_line_key_and_remedy() {
-    for (old, new, told) in [
-        (
-            "hit-ns = {",
-            "hits-ns = {",
-            "machines/box.toml: point 1 is not a valid machine: hits-ns = ",
-        ),
-        (
-            "occupancy = { low = 0.15, high = 1,",
-            "occupancy = { low = 1.5, high = 2,",
-            "machines/box.toml: point 1 is not a valid machine: occupancy = ",
-        ),
-        (
-            "like = \"zen4-64\"",
-            "like = \"zen4-64\"\nsed = 1",
-            "machines/box.toml:10: unknown key `sed`",
-        ),
-    ] {
-        plan_with(old, new, &[]).code(2).stderr(contains(told));
-    }
-}
+const SMALL: &str = "--branches master --workloads quicksort --trials 1";
 
 #[test]
 fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
     let folder = tempfile::tempdir().unwrap();
     for (words, told) in [
         (
-            "--box --threads 113",
-            "--threads 113: no topology of machines/box.toml has so many CPUs",
-        ),
-        (
             "--box --threads cores",
             "--threads cores: the machines of a box have different numbers of cores; write numbers",
         ),
         ("--box --prices all", "--prices all: in a box"),
-        ("--box --machine zen4-64", "cannot be used with"),
         ("--machine box", "--machine box: no such machine"),
-        ("--box=0", "0 is not in 1..=10000"),
     ] {
-        let mut command = common::runner(folder.path());
-        let refused = command.arg("plan").args(words.split(' ')).assert();
-        refused.code(2).stderr(contains(told));
+        common::line(folder.path(), &format!("plan {words}"))
+            .code(2)
+            .stderr(contains(told));
     }
 }
 
 #[test]
 fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_small() {
-    plan_with("seed = 1", "seed = 2", &[])
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!("plan --box=4 --threads 16 {SMALL}");
+    common::line(folder.path(), &words)
         .success()
         .stdout(contains("box: 4 points").and(contains("box=4")))
         .stderr(contains(
@@ -103,12 +42,11 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         ));
 }
 
-fn sweep(folder: &Path, name: &str, more: &[&str]) -> (Assert, PathBuf) {
+/// A sweep over a box of four, into a folder of its own.
+fn sweep(folder: &Path, name: &str, more: &str) -> (Assert, PathBuf) {
     let own = folder.join(name);
-    let mut command = common::runner(folder);
-    command.args(["sweep", "--box=4"]).args(SMALL);
-    let swept = command.args(more).arg("--output").arg(&own).assert();
-    (swept, own)
+    let words = format!("sweep --box=4 {SMALL} {more} --output {}", own.display());
+    (common::line(folder, &words), own)
 }
 
 #[test]
@@ -118,21 +56,16 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
         .iter()
         .map(|shard| {
             // Of few threads: the simulation takes its time for each.
-            let words = ["--threads", "4", "--shard", shard];
+            let words = format!("--threads 4 --shard {shard}");
             let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &words);
             swept.success();
             own
         })
         .collect();
-    let merge = |parts: [&PathBuf; 2]| {
-        let mut command = common::runner(folder.path());
-        command.arg("merge").args(parts).arg("--output");
-        command.arg(folder.path().join("merged")).assert()
-    };
-    merge([&own[0], &own[0]])
-        .code(2)
-        .stderr(contains("shard 1/2 is there twice"));
-    let merged = merge([&own[0], &own[1]]).success();
+    let merged = folder.path().join("merged");
+    let [one, two, merged] = [&own[0], &own[1], &merged].map(|it| it.display());
+    let words = format!("merge {one} {two} --output {merged}");
+    let merged = common::line(folder.path(), &words).success();
     let merged = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let merged = PathBuf::from(merged.trim());
     // Master and its A/A control on four machines, and no sequential program.
@@ -155,16 +88,14 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     fs::write(stopped.join("trials.jsonl"), kept.join("\n") + "\n").unwrap();
     let lock = fs::File::open(folder.path().join("host.lock")).unwrap();
     lock.lock_shared().unwrap();
-    let mut command = common::runner(folder.path());
-    command.args(["sweep", "--resume"]).arg(&stopped);
-    command.assert().success();
+    let words = format!("sweep --resume {}", stopped.display());
+    common::line(folder.path(), &words).success();
     drop(lock);
     assert_eq!(common::records(&stopped).len(), 4);
 
     // A trial that does not end is a record, the other records are kept, and the last lines say so.
     // Some trials may end within the limit.
-    let words = ["--threads", "16", "--timeout", "0.000001"];
-    let (swept, own) = sweep(folder.path(), "short", &words);
+    let (swept, own) = sweep(folder.path(), "short", "--threads 16 --timeout 0.000001");
     swept.code(1).stdout(contains(" of 8 failed"));
     let records = common::records(&common::only(&own));
     assert_eq!(records.len(), 8);

@@ -9,85 +9,68 @@ use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use tempfile::TempDir;
 
-use crate::common::{self, run};
+use crate::common::{self, line};
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A file of branches with `master` and one more row.
-fn config(folder: &TempDir, row: &str) -> String {
-    let path = folder.path().join("branches.toml");
-    let master = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
-    let master = if row.contains("baseline") { "" } else { master };
-    fs::write(&path, format!("{master}\n[[branch]]\n{row}\n")).unwrap();
-    path.display().to_string()
+/// The output of the command with these words.
+fn printed(words: &str) -> String {
+    let output = line(folder().path(), words).success();
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
 }
 
-/// A crate called rayon-core that is not rayon-core.
-fn mock_rayon_core(folder: &TempDir, version: &str, source: &str) {
+/// A sweep of a branch whose rayon-core is a crate with this version and source.
+fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert::Assert {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
     let manifest =
         format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
     fs::write(krate.join("Cargo.toml"), manifest).unwrap();
     fs::write(krate.join("src/lib.rs"), source).unwrap();
+    let config = folder.path().join("branches.toml");
+    let row = "[[branch]]\nname = \"mine\"\nbaseline = true\npath = \"rayon-core\"\n";
+    fs::write(&config, row).unwrap();
+    line(
+        folder.path(),
+        &format!("sweep --config {}", config.display()),
+    )
 }
-
-/// The options of a plan of `packed` and `quicksort` on one and two threads.
-const PLAN: [&str; 7] = [
-    "plan",
-    "--branches",
-    "packed",
-    "--workloads",
-    "quicksort",
-    "--threads",
-    "1,2",
-];
 
 #[test]
 fn plans_count_and_name_what_would_be_done() {
-    let plan = |more: &[&'static str]| [&PLAN[..], more].concat();
-    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
-    let elsewhere = "packed,mine=path:rayon-fork,group:rivals";
+    let small = "plan --branches packed --workloads quicksort --threads 1,2 --trials 3";
     for (words, told) in [
         // 2 thread counts × (master, its A/A control, packed) + 1 sequential.
         (
-            plan(&["--trials", "3"]),
+            small.to_owned(),
             &[
                 "7 configurations, 9 blocks, 21 trials",
-                "placement     free\n",
+                "branches master packed",
+                "A/A control master-again",
+                "placement free",
             ][..],
         ),
         (
-            plan(&["--placement", "both", "--trials", "3"]),
+            format!("{small} --placement both"),
             &[
-                "placement     free pinned\n",
+                "placement free pinned",
                 "14 configurations, 18 blocks, 42 trials",
             ],
         ),
         // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
         (
-            plan(&["--trials", "3", "--instrument"]),
+            format!("{small} --instrument"),
             &[
-                "counted     2 trials of each configuration of packed-instrumented,",
+                "counted 2 trials of each configuration of packed-instrumented,",
                 "9 configurations, 13 blocks, 25 trials",
             ],
         ),
-        (
-            plan(&["--trials", "3", "--instrument=1"]),
-            &["9 configurations, 11 blocks, 23 trials"],
-        ),
-        (
-            experiment("sleep", &["--branches", "master"]),
-            &["placement     free pinned\n"],
-        ),
         // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
         (
-            experiment(
-                "packets-speedup-uniform",
-                &["--threads", "2,3", "--parameter", "words=1000"],
-            ),
+            "plan --experiment packets-speedup-uniform --threads 2,3 --parameter words=1000"
+                .to_owned(),
             &[
                 "21 configurations",
                 "105 trials",
@@ -95,41 +78,24 @@ fn plans_count_and_name_what_would_be_done() {
             ],
         ),
         (
-            experiment("rivals", &[]),
-            &["branches    master\n            champion\n            chili\n"],
-        ),
-        (
-            vec!["plan", "--branches", elsewhere],
-            &[
-                "branches    packed\n            mine\n            chili\n",
-                "A/A control packed-again",
-            ],
-        ),
-        (
-            vec!["list"],
+            "list".to_owned(),
             &[
                 "master (baseline)",
                 "split-counters-no-jec-cache-padded",
                 "quicksort",
-            ],
-        ),
-        (
-            vec!["list", "experiments"],
-            &[
-                "cargo runner sweep --experiment packets-correctness",
-                "placement   free, pinned",
+                "packets-speedup-uniform",
+                "placement free, pinned",
             ],
         ),
     ] {
-        let printed = run(&folder(), &words).success();
-        let stdout = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+        let stdout = printed(&words);
+        // The widths of columns and lines do not matter.
+        let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in told {
-            // The widths of columns do not matter.
-            let is_told = squeezed(&stdout).contains(&squeezed(text));
-            assert!(is_told, "{words:?}: {text} is not in\n{stdout}");
+            assert!(stdout.contains(text), "{words}: {text} is not in\n{stdout}");
         }
     }
-    run(&folder(), &plan(&["--instrument"]))
+    line(folder().path(), "plan --branches packed --instrument")
         .success()
         .stderr(contains("the baseline `master` is added"))
         .stderr(contains(
@@ -137,323 +103,104 @@ fn plans_count_and_name_what_would_be_done() {
         ));
 }
 
-/// Returns a text in which one space replaces several.
-fn squeezed(text: &str) -> String {
-    let mut squeezed = text.to_owned();
-    while squeezed.contains("  ") {
-        squeezed = squeezed.replace("  ", " ");
-    }
-    squeezed
-}
-
-/// Checks that the command is refused with this exit code and these words, before anything is
-/// built.
-#[track_caller]
-fn assert_refused(folder: &TempDir, words: &[&str], code: i32, told: &[&str]) {
-    let mut refused = run(folder, words).code(code);
-    for text in told {
-        refused = refused.stderr(contains(*text));
-    }
-    refused.stderr(contains("building").or(contains("at path")).not());
-}
-
 #[test]
-fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
-    let folder = folder();
-    let sweep = |option: &'static str| vec!["sweep", option];
-    for (words, code, told) in [
-        (sweep("--threads=0"), 2, &["`0` is not a thread count"][..]),
-        (sweep("--size=huge"), 2, &["unknown size `huge`"]),
-        (
-            sweep("--parameter=color=red"),
-            2,
-            &["no picked workload has `color`"],
-        ),
-        (
-            sweep("--parameter=packets.wrods=9"),
-            2,
-            &["did you mean `words`? known: packets.strategy"],
-        ),
-        (sweep("--parameter=elements=many"), 2, &["a whole number"]),
-        (
-            sweep("--workloads=quicksrt"),
-            2,
-            &["did you mean `quicksort`?"],
-        ),
-        (
-            sweep("--workloads="),
-            2,
-            &["--workloads: `` names no workload; write `all`"],
-        ),
-        (
-            sweep("--branches= , "),
-            2,
-            &["--branches: ` , ` names no branch; write `all`"],
-        ),
-        (sweep("--timeout=-1"), 2, &["positive number of seconds"]),
-        (sweep("--trials=0"), 2, &["0 is not in 1"]),
-        (sweep("--output=x.pdf"), 2, &["leave out `.pdf`"]),
-        (
-            vec!["report", "--output", "x.pdf"],
-            2,
-            &["leave out `.pdf`"],
-        ),
-        (
-            vec!["sweep", "--resume", "latest", "--trials", "3"],
-            2,
-            &["--resume"],
-        ),
-        (
-            vec![
-                "plan",
-                "--parameter=elements=5",
-                "--parameter=quicksort.elements=6",
-            ],
-            2,
-            &["`quicksort.elements` is already 5; give each parameter once"],
-        ),
-        (
-            vec!["plan", "--trials", "1000000000"],
-            2,
-            &["more than the limit of 10000000 trials"],
-        ),
-        (
-            vec!["plan", "--machine", "zen4-64", "--seed", "99999999999999"],
-            2,
-            &["`seed` is 99999999999999, and the limit on simulated machines is 1000000000000"],
-        ),
-        (
-            vec!["plan", "--trials", "-1"],
-            2,
-            &["invalid value '-1' for '--trials <N>'"],
-        ),
-        (
-            vec!["plan", "--shard", "1/99999999"],
-            2,
-            &["too few for 99999999 shards"],
-        ),
-        (
-            vec!["plan", "--shard", "3/2"],
-            2,
-            &["for example 1/4 to 4/4"],
-        ),
-        (
-            vec!["plan", "--placement", "pined"],
-            2,
-            &["free, pinned, both", "'pinned'"],
-        ),
-        (
-            vec!["plan", "--branches", "pakced"],
-            2,
-            &[
-                "error: --branches: no branch matches `pakced`",
-                "did you mean `packed`?",
-            ],
-        ),
-        (
-            vec!["plan", "--branches", "group:rivls"],
-            2,
-            &[
-                "--branches: rivls: no such group; known: designs, ",
-                "did you mean `rivals`?",
-            ],
-        ),
-        (
-            vec!["plan", "--branches", "master", "--instrument"],
-            2,
-            &[
-                "error: --instrument: only branches of rayon-fork/ can count events",
-                "add for example `packed`",
-            ],
-        ),
-    ] {
-        assert_refused(&folder, &words, code, told);
-    }
-}
-
-#[test]
-fn names_files_and_folders_that_cannot_be_meant_are_refused_as_they_were_typed() {
-    let trace = |more: [&'static str; 2]| {
-        let other = match more[0] {
-            "--branch" => ["--workload", "tsp"],
-            _ => ["--branch", "packed"],
-        };
-        [&["trace", "--threads", "2"][..], &more, &other].concat()
-    };
-    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
+fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_built() {
     let folder = folder();
     let nowhere = folder.path().join("nowhere").display().to_string();
     let taken = folder.path().join("taken").display().to_string();
     fs::write(&taken, "a file").unwrap();
     for (words, code, told) in [
+        ("sweep --threads=0", 2, "`0` is not a thread count"),
         (
-            experiment("packets-awsome", &[]),
+            "sweep --parameter=packets.wrods=9",
             2,
-            &["did you mean `packets-awesome`?"][..],
+            "did you mean `words`?",
+        ),
+        ("sweep --parameter=elements=many", 2, "a whole number"),
+        (
+            "plan --parameter=elements=5 --parameter=quicksort.elements=6",
+            2,
+            "`quicksort.elements` is already 5; give each parameter once",
+        ),
+        ("sweep --workloads=quicksrt", 2, "did you mean `quicksort`?"),
+        (
+            "sweep --branches=,",
+            2,
+            "--branches: `,` names no branch; write `all`",
         ),
         (
-            experiment("packets-awesome", &["--preset", "quick"]),
+            "plan --branches group:rivls",
             2,
-            &["cannot be used with"],
+            "--branches: rivls: no such group; known: designs, ",
+        ),
+        ("sweep --timeout=-1", 2, "positive number of seconds"),
+        ("sweep --resume latest --trials 3", 2, "--resume"),
+        (
+            "plan --trials 1000000000",
+            2,
+            "more than the limit of 10000000 trials",
         ),
         (
-            experiment("packets-awesome", &["--workloads", "tsp"]),
+            "plan --machine zen4-64 --seed 99999999999999",
             2,
-            &["--workloads tsp: none has"],
+            "`seed` is 99999999999999, and the limit on simulated machines is 1000000000000",
+        ),
+        ("plan --shard 1/99999999", 2, "too few for 99999999 shards"),
+        (
+            "plan --branches master --instrument",
+            2,
+            "error: --instrument: only branches of rayon-fork/ can count events",
         ),
         (
-            trace(["--branch", "master"]),
+            "plan --experiment packets-awsome",
             2,
-            &["records nothing; only branches of rayon-fork/"],
+            "did you mean `packets-awesome`?",
         ),
         (
-            trace(["--branch", "split*"]),
+            "plan --experiment packets-awesome --preset quick",
             2,
-            &[
-                "--branch: `split*` matches split-counters, ",
-                "; name exactly one branch",
-            ],
+            "cannot be used with",
         ),
         (
-            trace(["--workload", "all"]),
+            "merge nowhere.tar.zst",
             2,
-            &[
-                "--workload: `all` matches quicksort, ",
-                "; name exactly one workload",
-            ],
+            "nowhere.tar.zst: there is no such file or folder",
         ),
+        ("list --config NOWHERE", 2, "nowhere: cannot be read"),
+        ("list --root NOWHERE", 2, "no checkout at"),
         (
-            trace(["--workload", "quicksrt"]),
+            "show nothing --output NOWHERE",
             2,
-            &["did you mean `quicksort`?"],
+            "no sweep called `nothing`",
         ),
+        ("show --output NOWHERE", 2, "`cargo runner sweep` makes one"),
+        ("sweep --output TAKEN", 4, "choose a folder with --output"),
         (
-            [&trace(["--workload", "tsp"])[..], &["--output", "it.zst"]].concat(),
-            2,
-            &["--output it.zst: ", "for example it.json"],
-        ),
-        (
-            vec!["merge", "nowhere.tar.zst"],
-            2,
-            &["nowhere.tar.zst: there is no such file or folder"],
-        ),
-        (
-            vec!["list", "--config", &nowhere],
-            2,
-            &["nowhere: cannot be read"],
-        ),
-        (vec!["list", "--root", &nowhere], 2, &["no checkout at"]),
-        (
-            vec!["show", "nothing", "--output", &nowhere],
-            2,
-            &["no sweep called `nothing`"],
-        ),
-        (
-            vec!["show", "--output", &nowhere],
-            2,
-            &["`cargo runner sweep` makes one"],
-        ),
-        (
-            vec!["sweep", "--output", &taken],
+            "calibrate --output /nowhere/charges.toml",
             4,
-            &["choose a folder with --output"],
-        ),
-        (
-            vec!["calibrate", "--output", "/nowhere/charges.toml"],
-            4,
-            &["/nowhere/charges.toml: cannot be written"],
+            "/nowhere/charges.toml: cannot be written",
         ),
     ] {
-        assert_refused(&folder, &words, code, told);
+        let words = words.replace("NOWHERE", &nowhere).replace("TAKEN", &taken);
+        line(folder.path(), &words)
+            .code(code)
+            .stderr(contains(told))
+            .stderr(contains("building").or(contains("at path")).not());
     }
 }
 
 #[test]
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
-    let output = run(&folder(), &["list", "workloads"])
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    let text = String::from_utf8(output).unwrap();
-    for description in runner::config::catalogue::all() {
-        let (_, own) = text
-            .split_once(&format!("\n{}\n", description.name))
-            .unwrap();
-        assert!(own.starts_with("    does "), "{}: {own}", description.name);
+    let text = printed("list");
+    for name in runner::config::catalogue::names() {
+        let (_, own) = text.split_once(&format!("\n{name}\n")).unwrap();
+        assert!(own.starts_with("    does "), "{name}: {own}");
     }
-    assert!(
-        text.contains(&format!("    {:20}15 · 32 · 37 · 41 (which", "n")),
-        "{text}"
-    );
+    let sizes = format!("    {:20}15 · 32 · 37 · 41 (which", "n");
+    assert!(text.contains(&sizes), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
-}
-
-#[test]
-fn list_as_json_is_data() {
-    let output = run(&folder(), &["list", "--format", "json"])
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    let all: serde_json::Value = serde_json::from_slice(&output).unwrap();
-    assert_eq!(all["branches"][0]["name"], "master");
-    assert!(all["workloads"].as_array().unwrap().len() >= 3);
-}
-
-#[test]
-fn a_fault_in_branches_toml_is_bad_input_with_its_line() {
-    let folder = folder();
-    let config = config(&folder, "name = \"hot\"\nfork = [\"spilt\"]");
-    run(&folder, &["list", "--config", &config]).code(2).stderr(contains(
-        "error: branches.toml:8: branch `hot`: unknown feature `spilt`; known: cache-padded, demand",
-    ));
-}
-
-#[test]
-fn a_reader_that_has_enough_is_no_failure() {
-    let folder = folder();
-    let mut child = common::runner(folder.path())
-        .args(["list", "--format", "json"]) // far more than a pipe holds
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    child
-        .wait_with_output()
-        .unwrap()
-        .assert()
-        .success()
-        .stderr(contains("error").not());
-}
-
-#[test]
-fn an_earlier_trace_stays_until_there_is_a_new_one() {
-    let folder = folder();
-    let earlier = folder.path().join("trace.json");
-    fs::write(&earlier, "earlier").unwrap();
-    // Cargo is missing, so that nothing can be built.
-    let mut trace = common::runner(folder.path());
-    trace
-        .env("CARGO", folder.path().join("none"))
-        .args([
-            "trace",
-            "--branch",
-            "packed",
-            "--workload",
-            "quicksort",
-            "--output",
-        ])
-        .arg(&earlier);
-    trace.assert().failure();
-    assert_eq!(fs::read_to_string(&earlier).unwrap(), "earlier");
-    let left = fs::read_dir(folder.path())
-        .unwrap()
-        .map(|it| it.unwrap().file_name());
-    assert_eq!(left.collect::<Vec<_>>(), ["trace.json"]);
 }
 
 #[test]
@@ -465,15 +212,14 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
     }
     let sweeps = folder.path().display().to_string();
     // The sweep that the name means has no trials, and the message names that sweep.
-    run(&folder, &["show", "2026-01-02", "--output", &sweeps])
-        .code(2)
-        .stderr(contains("2026-01-02T000000Z-a-1"));
-    run(&folder, &["show", "2026-01-0", "--output", &sweeps])
-        .code(2)
-        .stderr(
-            contains("begin with `2026-01-0`")
-                .and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")),
-        );
+    for (name, told) in [
+        ("2026-01-02", "2026-01-02T000000Z-a-1"),
+        ("2026-01-0", "2026-01-01T000000Z-a-1 and 2026-01-02"),
+    ] {
+        line(folder.path(), &format!("show {name} --output {sweeps}"))
+            .code(2)
+            .stderr(contains(told));
+    }
 }
 
 #[test]
@@ -481,15 +227,11 @@ fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
     if Path::new("/sys/devices/system/cpu/cpu0/cpufreq").exists() {
         return; // the refusal on mock hosts is tested beside the code
     }
-    run(&folder(), &["plan", "--mode", "fixed"])
+    line(folder().path(), "plan --mode fixed")
         .code(4)
         .stderr(contains("no frequency control"))
         .stderr(contains("--allow-uncontrolled"));
-    run(
-        &folder(),
-        &["plan", "--mode", "fixed", "--allow-uncontrolled"],
-    )
-    .success();
+    line(folder().path(), "plan --mode fixed --allow-uncontrolled").success();
 }
 
 #[test]
@@ -504,41 +246,22 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let refusal = "another sweep runs on this host";
     sweep.assert().code(4).stderr(contains(refusal));
     // Mistakes on the command line are reported nevertheless.
-    for (arguments, told) in [
+    for (words, code, told) in [
+        ("sweep --threads -1", 2, "`-1` is not a thread count"),
         (
-            &["sweep", "--threads", "-1"][..],
-            "`-1` is not a thread count",
-        ),
-        (
-            &["compare", "packed", "path:nowhere"],
+            "compare packed path:nowhere",
+            2,
             "`path:nowhere`: the folder is not there",
         ),
+        ("sweep --resume nothing", 2, "no sweep called `nothing`"),
         (
-            &["sweep", "--resume", "nothing"],
-            "no sweep called `nothing`",
+            "sweep --output /dev/null",
+            4,
+            "/dev/null: no sweep can be written there",
         ),
     ] {
-        run(&folder, arguments).code(2).stderr(contains(told));
+        line(folder.path(), words).code(code).stderr(contains(told));
     }
-    let nowhere = run(&folder, &["sweep", "--output", "/dev/null"]);
-    nowhere
-        .code(4)
-        .stderr(contains("/dev/null: no sweep can be written there"));
-}
-
-#[test]
-fn a_place_that_takes_no_merged_sweep_is_the_hosts_fault_and_named_with_the_remedy() {
-    let folder = tempfile::tempdir().unwrap();
-    // For a packed file; it is not opened before its contents can be written.
-    run(
-        &folder,
-        &["merge", "Cargo.toml", "--output", "/dev/null/results"],
-    )
-    .code(4)
-    .stderr(contains(
-        "error: /dev/null/results: no sweep can be written there: ",
-    ))
-    .stderr(contains("mend that, or choose a folder with --output"));
 }
 
 /// A simulated sweep that was begun and has no trial.
@@ -583,104 +306,36 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
 }
 
 #[test]
-fn a_sweep_with_a_damaged_host_file_is_not_resumed() {
-    let folder = folder();
-    let begun = simulated_sweep_without_trials(&folder);
-    let host = begun.join("host.json");
-    let text = fs::read_to_string(&host).unwrap();
-    fs::write(&host, format!("{text}{text}")).unwrap();
-    let mut resume = common::runner(folder.path());
-    resume.args(["sweep", "--resume"]).arg(&begun);
-    resume
-        .env("RUSTC", "/bin/false")
-        .assert()
-        .code(2)
-        .stderr(contains("begun/host.json"))
-        .stderr(contains("building").not());
-}
-
-#[test]
-fn a_path_without_rayon_core_is_bad_input() {
-    let folder = folder();
-    let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
-    run(
-        &folder,
-        &["plan", "--branches", "mine", "--config", &config],
-    )
-    .code(2)
-    .stderr(contains(
-        "path = \"nowhere\", seen from branches.toml, is not there",
-    ))
-    .stderr(contains("building").not());
-}
-
-#[test]
 fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
     let folder = folder();
-    mock_rayon_core(&folder, "1.13.5", "compile_error!(\"half finished\");");
-    let config = config(
-        &folder,
-        "name = \"broken\"\nbaseline = true\npath = \"rayon-core\"",
-    );
-    run(
-        &folder,
-        &["sweep", "--branches", "broken", "--config", &config],
-    )
-    .code(3)
-    .stderr(contains("branch `broken`"))
-    .stderr(contains("half finished"));
+    sweep_of(&folder, "1.13.5", "compile_error!(\"half finished\");")
+        .code(3)
+        .stderr(contains("branch `mine`"))
+        .stderr(contains("half finished"));
 }
 
 #[test]
 fn a_patch_that_cargo_ignores_is_a_failed_build() {
     let folder = folder();
-    mock_rayon_core(&folder, "2.0.0", "");
-    let config = config(&folder, "name = \"ignored\"\npath = \"rayon-core\"");
-    run(
-        &folder,
-        &["sweep", "--branches", "ignored", "--config", &config],
-    )
-    .code(3)
-    .stderr(contains(
-        "branch `ignored` asks for rayon-core, but cargo linked rayon-core 1.",
-    ))
-    .stderr(contains("a patch is ignored when"));
-}
-
-#[test]
-fn a_damaged_manifest_is_bad_input_with_the_remedy() {
-    let folder = folder();
-    let sweep = folder.path().join("results/sweeps/2026-01-01-broken");
-    fs::create_dir_all(&sweep).unwrap();
-    fs::write(sweep.join("manifest.json"), "{\"schema\": 1, \"na").unwrap();
-    run(&folder, &["show", &sweep.display().to_string()])
-        .code(2)
-        .stderr(contains("manifest.json"))
-        .stderr(contains("the file is damaged; restore a copy of it"));
+    sweep_of(&folder, "2.0.0", "")
+        .code(3)
+        .stderr(contains(
+            "branch `mine` asks for rayon-core, but cargo linked rayon-core 1.",
+        ))
+        .stderr(contains("a patch is ignored when"));
 }
 
 #[test]
 fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
-    let help = |command: &str| {
-        let output = run(&folder(), &[command, "--help"])
-            .success()
-            .get_output()
-            .stdout
-            .clone();
-        String::from_utf8(output).unwrap()
-    };
     for command in ["sweep", "compare", "plan"] {
-        let text = help(command);
+        let text = printed(&format!("{command} --help"));
         let (_, frequency) = text.split_once("CPU frequency:").unwrap();
         for option in ["--resume", "--output", "--format", "--root"] {
-            assert!(
-                !frequency.contains(&format!("      {option}")),
-                "{command} {option}: {text}"
-            );
+            let listed = format!("      {option}");
+            assert!(!frequency.contains(&listed), "{command} {option}: {text}");
         }
+        assert_eq!(text.contains("--branches <"), command != "compare");
     }
-    assert!(help("sweep").contains("--branches <"));
-    assert!(!help("compare").contains("--branches <"));
 }
 
 #[test]
@@ -688,20 +343,16 @@ fn a_full_disk_behind_standard_output_is_the_hosts_fault_and_a_reader_that_has_g
     let folder = folder();
     for words in [
         &["on-this-host", "--plan"][..],
-        &["list", "machines"],
+        &["list"], // more than a pipe holds
         &["plan"],
     ] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = common::runner(folder.path())
-            .args(words)
-            .stdout(full)
-            .output()
-            .unwrap();
+        let mut command = common::runner(folder.path());
+        let output = command.args(words).stdout(full).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
         assert!(said.starts_with("error: standard output"), "{said}");
-        let mut child = common::runner(folder.path())
-            .args(words)
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

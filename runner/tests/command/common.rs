@@ -8,7 +8,6 @@ use std::process::Command;
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use runner::record::trials_file::{self, Text};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The checkout that this runner belongs to.
 pub(crate) fn root() -> PathBuf {
@@ -57,9 +56,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs `cargo runner` with these arguments.
-pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
-    runner(folder.path()).args(arguments).assert()
+/// Runs `cargo runner` with the words of this line.
+pub(crate) fn line(folder: &Path, words: &str) -> Assert {
+    let words = words.split_whitespace();
+    runner(folder).args(words).assert()
 }
 
 /// The lines of a sweep's records.

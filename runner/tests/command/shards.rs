@@ -2,57 +2,37 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use tempfile::TempDir;
 
-use crate::common::{self, records, run};
+use crate::common::{self, line, records};
 
 /// 1 workload × (2 thread counts × (master, A/A control) + sequential) × 4 trials.
 const PLANNED: usize = 20;
 
-const ASKED: [&str; 7] = [
-    "--preset",
-    "smoke",
-    "--branches",
-    "master",
-    "--workloads",
-    "quicksort",
-    "--trials=4",
-];
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-/// Measures a shard in a folder of its own.
-fn shard(folder: &TempDir, shard: &str) -> PathBuf {
-    let own = folder.path().join(shard.replace('/', "-of-"));
-    let output = shown(&own);
-    run(
-        folder,
-        &[
-            &["sweep", "--shard", shard, "--output", &output],
-            &ASKED[..],
-        ]
-        .concat(),
-    )
-    .success();
-    own
-}
+const ASKED: &str = "--preset smoke --branches master --workloads quicksort --trials 4";
 
 #[test]
 fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, two) = (shard(&folder, "1/2"), shard(&folder, "2/2"));
-    let output = shown(&folder.path().join("merged"));
-    let merged = run(
-        &folder,
-        &["merge", &shown(&two), &shown(&one), "--output", &output],
-    )
-    .success();
+    let at = folder.path();
+    for part in ["1", "2"] {
+        let output = at.join(part);
+        let words = format!(
+            "sweep --shard {part}/2 {ASKED} --output {}",
+            output.display()
+        );
+        line(at, &words).success();
+    }
+    let merge = |parts: &str| {
+        let shown = |part: &str| at.join(part).display().to_string();
+        let parts: Vec<String> = parts.split(' ').map(shown).collect();
+        let words = format!("merge {} --output {}", parts.join(" "), shown("merged"));
+        line(at, &words)
+    };
+    let merged = merge("2 1").success();
     let stdout = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let sweep = PathBuf::from(stdout.trim());
 
@@ -62,81 +42,48 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
         .map(|record| record["trial"].as_str().unwrap())
         .collect();
     assert_eq!((records.len(), identities.len()), (PLANNED, PLANNED));
-    let blocks: Vec<u64> = records
-        .iter()
-        .map(|record| record["block"].as_u64().unwrap())
-        .collect();
-    assert!(blocks.is_sorted(), "{blocks:?}");
+    assert!(records.is_sorted_by_key(|record| record["block"].as_u64()));
     for number in [1, 2] {
         let own = sweep.join(format!("shards/{number}-of-2"));
         assert!(own.join("host.json").is_file() && own.join("manifest.json").is_file());
     }
-    run(&folder, &["show", &shown(&sweep)])
+    line(at, &format!("show {}", sweep.display()))
         .success()
         .stdout(contains("master-again is the A/A control"))
         .stderr(contains("trials;").not());
 
-    // The same shard twice, a whole sweep among shards, and a missing shard.
-    run(
-        &folder,
-        &["merge", &shown(&one), &shown(&one), "--output", &output],
-    )
-    .code(2)
-    .stderr(contains("shard 1/2 is there twice"));
-    run(&folder, &["merge", &shown(&sweep), "--output", &output])
-        .code(2)
-        .stderr(contains("is a whole sweep; only shards"));
-    run(
-        &folder,
-        &[
-            "merge",
-            &shown(&one),
-            "--output",
-            &shown(&folder.path().join("half")),
-        ],
-    )
-    .success()
-    .stderr(contains("of 2 shards these are missing: 2"));
-    // A record of another configuration under the name of a planned trial, which `show` refuses.
-    let foreign = folder.path().join("foreign");
-    common::copy(&common::only(&two), &foreign);
+    // A record of another configuration under the name of a planned trial.
+    let two = common::only(&at.join("2"));
+    let foreign = at.join("foreign");
+    common::copy(&two, &foreign);
     let text = common::text(&foreign).replace("\"elements\":\"4000\"", "\"elements\":\"4001\"");
     fs::write(foreign.join("trials.jsonl"), text).unwrap();
     let _ = fs::remove_file(foreign.join("trials.jsonl.zst"));
-    let refused = folder.path().join("refused");
-    run(
-        &folder,
-        &[
-            "merge",
-            &shown(&one),
-            &shown(&foreign),
-            "--output",
-            &shown(&refused),
-        ],
-    )
-    .code(2)
-    .stderr(contains("foreign/trials.jsonl: trial "))
-    .stderr(contains("is not part of the plan in manifest.json"));
-    assert!(!refused.exists());
     // As if it had been begun with another seed.
-    let other = folder.path().join("other");
-    common::copy(&common::only(&two), &other);
+    let other = at.join("other");
+    common::copy(&two, &other);
     let manifest = other.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"seed\": 1,", "\"seed\": 5,")).unwrap();
-    run(
-        &folder,
-        &["merge", &shown(&one), &shown(&other), "--output", &output],
-    )
-    .code(2)
-    .stderr(contains("parts of different plans: `seed` is 1 and 5"));
+    for (parts, told) in [
+        ("1 1", "shard 1/2 is there twice"),
+        ("merged", "is a whole sweep; only shards"),
+        ("1 foreign", "is not part of the plan in manifest.json"),
+        ("1 other", "are parts of different plans"),
+    ] {
+        merge(parts).code(2).stderr(contains(told));
+    }
+    assert_eq!(common::only(&at.join("merged")), sweep);
+    merge("1")
+        .success()
+        .stderr(contains("of 2 shards these are missing: 2"));
 }
 
 #[test]
 fn the_plan_of_a_shard_has_its_share_of_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
     // 12 blocks in all: 4 each of one thread, two threads, and the sequential program.
-    run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat())
+    line(folder.path(), &format!("plan --shard 1/3 {ASKED}"))
         .success()
         .stdout(contains("4 blocks"));
 }

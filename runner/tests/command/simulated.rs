@@ -12,103 +12,74 @@ use serde_json::Value;
 
 use crate::common;
 
-fn plan(more: &[&str]) -> Assert {
+/// A plan of one branch and one workload, except what `more` changes.
+fn plan(more: &str) -> Assert {
     let folder = tempfile::tempdir().unwrap();
-    let of = |name: &'static str, default: &'static str| {
-        if more.contains(&name) {
-            vec![]
-        } else {
-            vec![name, default]
-        }
-    };
     let defaults = [
-        of("--machine", "zen4-64"),
-        of("--branches", "packed"),
-        of("--workloads", "quicksort"),
-        of("--threads", "8"),
+        "--machine zen4-64",
+        "--branches packed",
+        "--workloads quicksort",
+        "--threads 8",
     ];
-    common::runner(folder.path())
-        .arg("plan")
-        .args(defaults.concat())
-        .args(more)
-        .assert()
+    let is_own = |it: &&str| !more.contains(it.split(' ').next().unwrap_or_default());
+    let defaults: Vec<&str> = defaults.into_iter().filter(is_own).collect();
+    let words = format!("plan {} {more}", defaults.join(" "));
+    common::line(folder.path(), &words)
 }
 
 #[test]
 fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
-    for (option, value, told) in [
+    for (words, told) in [
         (
-            "--machine",
-            "zen4-46",
-            "--machine zen4-46: no such machine; did you mean `zen4-64`?",
+            "--machine zen4-46",
+            "--machine zen4-46: no such machine; known: ",
         ),
         (
-            "--workloads",
-            "pcap-verify",
+            "--workloads pcap-verify",
             "pcap-verify cannot run on simulated machines",
         ),
-        ("--placement", "pinned", "pinned"),
-        ("--prices", "fences-ns", "did you mean `fence-ns`?"),
-        ("--frequency-backend", "sysfs", "leave it out"),
-        ("--frequency-journal", "it", "leave it out"),
+        ("--placement pinned", "--placement pinned"),
+        ("--prices fences-ns", "did you mean `fence-ns`?"),
+        ("--frequency-backend sysfs", "cannot be used with"),
     ] {
-        plan(&[option, value])
-            .code(2)
-            .stderr(contains(option).and(contains(told)));
+        plan(words).code(2).stderr(contains(told));
     }
-    let uncontrolled = plan(&["--allow-uncontrolled"]).code(2);
-    uncontrolled.stderr(contains("--allow-uncontrolled: ").and(contains("leave it out")));
     let folder = tempfile::tempdir().unwrap();
-    for (words, told) in [
-        (&["plan", "--experiment", "sensitivity"][..], "--prices all"),
-        (
-            &["sweep", "--branches", "packed", "--jobs", "2"],
-            "--jobs 2",
-        ),
-    ] {
-        let mut command = common::runner(folder.path());
-        let refused = command.args(words).assert().code(2);
-        refused.stderr(contains(told).and(contains("--machine")));
-    }
+    common::line(folder.path(), "plan --experiment sensitivity")
+        .code(2)
+        .stderr(contains("--prices all").and(contains("--machine")));
 }
 
 #[test]
 fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
-    let smt = "ice-lake-2x32-smt";
     for (words, told) in [
         // The mode does not depend on what this host can hold.
-        (&["--mode", "fixed"][..], &["frequency   fixed\n"][..]),
+        ("--mode fixed", "frequency   fixed\n"),
         (
-            &["--machine", smt, "--threads", "cores,cpus"],
-            &["threads     64 128"],
+            "--machine ice-lake-2x32-smt --threads cores,cpus",
+            "threads     64 128",
         ),
         // The cost parameters are those of the machine on which it is based.
         (
-            &["--machine", smt, "--prices", "wake-ns"],
-            &["price=wake-ns*0.5"],
+            "--machine ice-lake-2x32-smt --prices wake-ns",
+            "price=wake-ns*0.5",
         ),
         // The threads share its cores.
-        (&["--threads", "65"], &["threads     65"]),
-        (
-            &["--prices", "transfer-*,work"],
-            &[
-                "price=as-written",
-                "price=transfer-far-ns*0.5",
-                "price=work*2",
-            ],
-        ),
+        ("--threads 65", "threads     65"),
+        ("--prices work", "price=as-written"),
+        ("--prices transfer-*,work", "price=transfer-far-ns*0.5"),
     ] {
-        for text in told {
-            plan(words).success().stdout(contains(*text));
-        }
+        plan(words).success().stdout(contains(told));
     }
-    plan(&["--workloads", "all"])
+    plan("--workloads all")
         .success()
         .stderr(contains("simulated machines: pcap-verify"));
 }
 
-fn checkout_with(machine: &str) -> tempfile::TempDir {
+#[test]
+fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
+    let machine = "machines/zen4-64.toml";
     for file in [
         "branches.toml",
         "experiments.toml",
@@ -120,27 +91,24 @@ fn checkout_with(machine: &str) -> tempfile::TempDir {
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(common::root().join(file), to).unwrap();
     }
-    folder
-}
-
-#[test]
-fn a_machine_with_a_cost_missing_or_a_device_in_its_place_is_refused_and_named() {
-    let folder = checkout_with("machines/zen4-64.toml");
-    let path = folder.path().join("machines/zen4-64.toml");
-    let root = folder.path().display().to_string();
-    let refusal = |what| {
-        let refused = plan(&["--root", &root]).code(2);
-        refused.stderr(contains("error: machines/zen4-64.toml").and(contains(what)));
-    };
+    let words = format!("--root {}", folder.path().display());
+    let path = folder.path().join(machine);
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("fence-ns", "fences-ns")).unwrap();
-    refusal("fences-ns");
+    let is_kept = |line: &&str| !line.starts_with("fence-ns");
+    let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+    fs::write(&path, kept.join("\n")).unwrap();
+    plan(&words)
+        .code(2)
+        .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
     // Opening a pipe would wait for its other end, also in a failing test.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
-    refusal("not a regular file");
+    plan(&words)
+        .code(2)
+        .stderr(contains(machine).and(contains("not a regular file")));
 }
 
+/// A folder with a working tree of a rayon-core with these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("my-rayon-core");
@@ -156,61 +124,54 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
+/// Compares this working tree with the published crate on a simulated machine.
+fn compare(tree: &Path) -> Assert {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = tree.join("my-rayon-core");
+    let [tree, output] = [&tree, folder.path()].map(Path::display);
+    let words = format!(
+        "compare published:1.13.0 path:{tree} --machine zen4-64 --workloads quicksort --size tiny --threads 1 --trials 1 \
+         --output {output}"
+    );
+    common::line(folder.path(), &words)
+}
+
 #[test]
-fn a_tree_that_cannot_run_there_is_refused_with_its_crate_or_its_line_and_the_remedy() {
-    let reads = "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n";
-    for (dependencies, source, code, parts) in [
-        (
-            "libc = \"0.2\"",
-            "",
-            2,
-            ["depends on libc", "cfg(not(manycore))"],
-        ),
-        (
-            "",
-            "\nuse std as library;\n",
-            2,
-            ["src/lib.rs:2: ", "begin with `std::`"],
-        ),
-        (
-            "",
-            reads,
-            3,
-            ["my-rayon-core/src/lib.rs:3:", "no files, sockets"],
-        ),
-    ] {
-        let tree = tree(dependencies, source);
-        let tree = tree.path().join("my-rayon-core");
-        let branches = format!("mine=path:{},same=published:1.13.0", tree.display());
-        let folder = tempfile::tempdir().unwrap();
-        let words =
-            "sweep --machine zen4-64 --workloads quicksort --size tiny --threads 1 --trials 1";
-        let mut command = common::runner(folder.path());
-        command
-            .args(words.split(' '))
-            .args(["--branches", &branches]);
-        let refused = command
-            .arg("--output")
-            .arg(folder.path())
-            .assert()
-            .code(code);
-        refused.stderr(contains(parts[0]).and(contains(parts[1])));
-    }
+fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
+    let tree = tree("libc = \"0.2\"", "");
+    compare(tree.path())
+        .code(2)
+        .stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
+}
+
+#[test]
+fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
+    let renamed = tree("", "\nuse std as library;\n");
+    compare(renamed.path())
+        .code(2)
+        .stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
+}
+
+#[test]
+fn a_tree_that_does_not_compile_there_is_reported_with_its_own_file_and_line() {
+    let files = tree(
+        "",
+        "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n",
+    );
+    compare(files.path())
+        .code(3)
+        .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("no files, sockets")));
 }
 
 #[test]
 fn machines_are_listed_with_their_cores() {
     let folder = tempfile::tempdir().unwrap();
-    let list = |format: &str| {
-        common::runner(folder.path())
-            .args(["list", "machines", "--format", format])
-            .assert()
-            .success()
-    };
-    let smt = "64 cores with two hardware threads each, 2 sockets\n";
-    let plain = contains("zen4-64\n").and(contains("64 cores, 1 socket\n"));
-    list("table").stdout(plain.and(contains(smt)));
-    list("json").stdout(contains("\"cores\": 1024").and(contains("\"cpus\": 128")));
+    common::line(folder.path(), "list machines")
+        .success()
+        .stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")))
+        .stdout(contains(
+            "64 cores with two hardware threads each, 2 sockets\n",
+        ));
 }
 
 /// The records of a sweep of the published crate and of the fork in the order of their blocks.
@@ -260,10 +221,8 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
         let waits = waits.flat_map(|it| it["simulated"]["waits"].as_array().unwrap());
         let at: Vec<&str> = waits.map(|wait| wait["at"].as_str().unwrap()).collect();
         for line in lines {
-            assert!(
-                at.iter().any(|at| at.starts_with(line)),
-                "{branch}, {line}: {at:?}"
-            );
+            let is_told = |at: &&str| at.starts_with(line) && at.ends_with(')');
+            assert!(at.iter().any(is_told), "{branch}, {line}: {at:?}");
         }
     }
     assert_eq!(one, records(folder.path(), "2"));

@@ -3,57 +3,36 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use crate::common;
-use assert_cmd::assert::OutputAssertExt as _;
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-/// The command with this host's cost parameters in a folder of its own.
-fn runner(folder: &Path) -> Command {
+use crate::common;
+
+/// Runs the command with this host's cost parameters in a folder of their own.
+fn line(folder: &Path, words: &str) -> Assert {
     let mut command = common::runner(folder);
     command.env(runner::plan::machines::HERE_FOLDER, folder);
-    command
+    command.args(words.split(' ')).assert()
 }
 
 #[test]
-fn a_host_that_was_not_measured_is_told_to_calibrate() {
+fn what_validate_cannot_do_is_refused_before_the_host_is_measured() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = "plan --machine here --branches packed --workloads quicksort";
-    for words in [plan, "validate --keep-prices"] {
-        let refused = runner(folder.path())
-            .args(words.split(' '))
-            .assert()
-            .code(2);
-        refused.stderr(contains("--machine here").and(contains("`cargo runner calibrate`")));
-    }
-}
-
-#[test]
-fn what_validate_decides_by_itself_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    for option in [
-        ["--machine", "zen4-64"],
-        ["--experiment", "study"],
-        ["--shard", "1/2"],
+    for (words, told) in [
+        (
+            "plan --machine here --branches packed --workloads quicksort",
+            "`cargo runner calibrate`",
+        ),
+        ("validate --keep-prices", "`cargo runner calibrate`"),
+        ("validate --machine zen4-64", "leave it out"),
+        ("validate --experiment study", "leave it out"),
+        ("validate --shard 1/2", "leave it out"),
+        ("validate --trials 1000000000", "more than the limit of"),
+        ("validate --threads -1", "not a thread count"),
     ] {
-        let refused = runner(folder.path()).arg("validate").args(option).assert();
-        refused
-            .code(2)
-            .stderr(contains(option[0]).and(contains("leave it out")));
-    }
-}
-
-#[test]
-fn arguments_are_looked_at_before_the_host_is_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    for (option, told) in [
-        (["--trials", "1000000000"], "more than the limit of"),
-        (["--threads", "-1"], "not a thread count"),
-    ] {
-        let refused = runner(folder.path()).arg("validate").args(option).assert();
-        refused
+        line(folder.path(), words)
             .code(2)
             .stderr(contains(told).and(contains("building").not()));
     }
@@ -62,15 +41,17 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
 #[test]
 fn costs_of_another_host_are_refused_with_the_title_of_both() {
     let folder = tempfile::tempdir().unwrap();
-    let copy = |from: &str, to: &str| {
+    for (from, to) in [
+        ("machines/zen4-64.toml", "here.toml"),
+        ("workloads/charges.toml", "charges-here.toml"),
+    ] {
         fs::copy(common::root().join(from), folder.path().join(to)).unwrap();
-    };
-    copy("machines/zen4-64.toml", "here.toml");
-    copy("workloads/charges.toml", "charges-here.toml");
-    runner(folder.path())
-        .args(["validate", "--keep-prices", "--output"])
-        .arg(folder.path())
-        .assert()
-        .code(2)
-        .stderr(contains("--keep-prices").and(contains("this host is `")));
+    }
+    let output = folder.path().display();
+    line(
+        folder.path(),
+        &format!("validate --keep-prices --output {output}"),
+    )
+    .code(2)
+    .stderr(contains("--keep-prices").and(contains("this host is `")));
 }

@@ -136,7 +136,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
     if broken:
         notes.append(
             f"{count(broken, 'line')} of {file.name} {'is not a record' if broken == 1 else 'are not records'} and "
-            f"left out; `cargo runner repair {file.parent.name}` sets such lines aside."
+            f"left out; `cargo runner sweep --resume {file.parent.name}` sets such lines aside."
         )
     if not parts["trials"]:
         raise InputError(

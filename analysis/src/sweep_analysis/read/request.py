@@ -66,7 +66,8 @@ def experiment_named(name: str) -> Experiment:
     ]
     row = {entry["name"]: entry for entry in listed}[name]
     ignores = frozenset(row.get("sequential-ignores", []))
-    return Experiment(name, row["shows"], row["source"], row["figure"], ignores)
+    figure = row.get("figure", "speedup-by-branch")
+    return Experiment(name, row["shows"], row.get("source", ""), figure, ignores)
 
 
 def newest_of(experiment: str) -> Sweep | None:

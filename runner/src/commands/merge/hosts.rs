@@ -10,21 +10,19 @@ use toml::Table;
 use crate::bundle::{self, BundleFile, Record};
 use crate::host::doctor::Diagnosis;
 use crate::options::Project;
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
 use crate::text::table::{plain, print};
 use crate::text::words::count;
 
-/// Adds bundles that `on-this-host` wrote to a folder of results.
 pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>) -> Result<Exit> {
     let default = project.checkout.root().join("results");
     let results = output.unwrap_or(&default);
     for path in bundles {
         sweep_dir::check_parent(results)?;
-        // Unpacks into a temporary folder beside the target, and then moves folders. So a folder at
-        // its place is always complete.
+        // Folders are unpacked beside the target and then moved, so a folder at its place is complete.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);
@@ -64,8 +62,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     Ok(Exit::Good)
 }
 
-/// Checks that the unpacked files are text, that each has the format of its name, and that `show`
-/// can read each sweep.
+/// Checks that each unpacked file is text of its format, and that each sweep can be read.
 fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));
@@ -92,14 +89,16 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
                 manifest.host
             );
         }
-        // The number of trials alone would prove nothing without the plan.
         let planned = manifest.planned().with_context(|| {
             format!(
                 "sweeps/{name} was begun by runner {}, which orders trials differently; merge it with that version",
                 manifest.runner
             )
         })?;
-        let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
+        let (mut summary, _) = Summary::read(&sweep, &manifest)?;
+        if let Some(error) = summary.broken.pop() {
+            return Err(error);
+        }
         if summary.trials != planned.len() || manifest.trials_planned != planned.len() {
             bail!(
                 "sweeps/{name} has {} of {} trials; only finished sweeps can be added",
@@ -119,9 +118,9 @@ fn place(
     record: &Record,
     files: &[BundleFile],
 ) -> Result<Vec<PathBuf>> {
-    let mut new = record.folders();
     // A link without a target also occupies the place.
-    new.retain(|folder| results.join(folder).symlink_metadata().is_err());
+    let is_new = |folder: &PathBuf| results.join(folder).symlink_metadata().is_err();
+    let new: Vec<PathBuf> = record.folders().into_iter().filter(is_new).collect();
     for (file, _) in files {
         let is_there = !new.iter().any(|folder| file.starts_with(folder));
         if is_there && fs::read(results.join(file)).ok() != Some(fs::read(from.join(file))?) {
@@ -131,70 +130,19 @@ fn place(
             )));
         }
     }
-    for (number, folder) in new.iter().enumerate() {
+    // The host's own folder is moved last: once it exists, the analysis reads the sweeps.
+    for folder in new.iter().rev() {
         let to = results.join(folder);
         let parent = to.parent().unwrap_or(results);
-        let moved = fs::create_dir_all(parent)
+        fs::create_dir_all(parent)
             .and_then(|()| fs::rename(from.join(folder), &to))
-            .and_then(|()| whole_file::sync_folder(parent));
-        if let Err(error) = moved {
-            // All or nothing: moves the folders back into the temporary folder.
-            for folder in &new[..=number] {
-                let _ = fs::rename(results.join(folder), from.join(folder)); // the first error says more
-            }
-            bail!(Stop::HostNotFit(format!(
-                "{}: cannot be moved there: {error}; mend that, or choose a folder with --output",
-                to.display()
-            )));
-        }
+            .and_then(|()| whole_file::sync_folder(parent))
+            .map_err(|error| {
+                Stop::HostNotFit(format!(
+                    "{}: cannot be moved there: {error}; mend that, then merge again",
+                    to.display()
+                ))
+            })?;
     }
     Ok(new)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exit::exit_of;
-
-    /// A record of one sweep, whose folder and the host's are in both folders.
-    fn mock(from: &Path) -> (Record, Vec<BundleFile>) {
-        let text = r#"{"schema": 1, "host": "h", "cpu": "x", "cores": 1, "cpus": 1, "is_virtual": null,
-            "is_quick": false, "begun_at": "", "checkout": {"commit": null, "dirty": false},
-            "steps": [{"step": "study", "made": "s", "seconds": 1}]}"#;
-        let own = from.join("hosts/h");
-        fs::create_dir_all(&own).unwrap();
-        fs::write(own.join("record.json"), text).unwrap();
-        fs::create_dir_all(from.join("sweeps/s")).unwrap();
-        fs::write(from.join("sweeps/s/host.json"), "{}").unwrap();
-        let record = Record::read(&own).unwrap().unwrap();
-        let files = bundle::files(from, &record).unwrap();
-        (record, files)
-    }
-
-    /// Creates an obstacle in the target folder.
-    type InTheWay<'a> = &'a dyn Fn(&Path);
-
-    #[test]
-    fn where_one_folder_cannot_be_put_none_is() {
-        // The host's folder is moved last: a link, and a file in place of its parent.
-        let link = |to: &Path| {
-            fs::create_dir(to.join("hosts")).unwrap();
-            std::os::unix::fs::symlink("nowhere", to.join("hosts/h")).unwrap();
-        };
-        let file = |to: &Path| fs::write(to.join("hosts"), "mine").unwrap();
-        let cases: [(InTheWay<'_>, _, _); 2] = [
-            (&link, Exit::BadInput, "already exists with other content"),
-            (&file, Exit::HostNotFit, "hosts/h: cannot be moved there: "),
-        ];
-        for (in_the_way, exit, says) in cases {
-            let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-            let [from, to] = folders.each_ref().map(tempfile::TempDir::path);
-            let (record, files) = mock(from);
-            in_the_way(to);
-            let error = place(from, to, &record, &files).unwrap_err();
-            assert!(error.to_string().contains(says), "{error}");
-            assert_eq!(exit_of(&error), exit);
-            assert!(!to.join("sweeps/s").exists(), "{error}");
-        }
-    }
 }

@@ -3,10 +3,7 @@
 mod hosts;
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
-use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,7 +12,6 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::options::Project;
-use crate::options::folder;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::summary::not_planned;
@@ -26,7 +22,6 @@ use crate::system::digest::Id;
 use crate::text::table::print;
 use crate::text::words::{count, moment};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all --shard 1/2      on one machine
@@ -38,7 +33,6 @@ Examples:
 `show`, `report` and `analysis` read the merged sweep like any other. Its folder `shards` keeps each \
 shard's manifest and host facts.";
 
-/// Arguments of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Sweeps made with --shard, or folders that hold them; or files that `on-this-host` packed
@@ -46,7 +40,7 @@ pub(crate) struct MergeArgs {
     shards: Vec<PathBuf>,
     /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder
     /// that gets its `sweeps` and `hosts` [default: results]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
@@ -104,7 +98,8 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
     sweep_dir::check_parent(&parent)?;
     let manifest = merged_manifest(&parts, whole.len());
     let fill = |folder: &Path| {
-        copy_trials(&parts, &trials, &trials_file::of(folder))?;
+        let lines: Vec<&[u8]> = trials.iter().map(|(_, line)| &**line).collect();
+        fs::write(trials_file::of(folder), lines.concat())?;
         trials_file::pack(folder)?;
         for part in &parts {
             let own = folder.join(format!("shards/{}-of-{}", part.shard.number, part.shard.of));
@@ -115,7 +110,7 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
         }
         Ok(())
     };
-    let sweep = SweepDir::create_with(&parent, &manifest, &parts[0].host, fill)?;
+    let sweep = SweepDir::create(&parent, &manifest, &parts[0].host, fill)?;
     tell!(
         "{} of {} from {}",
         count(trials.len(), "trial", "trials"),
@@ -146,61 +141,32 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
 /// Refuses shards of different plans, and the same shard twice.
 fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     let shown = |part: &Part| project.checkout.shown(part.sweep.path());
-    for pair in parts.windows(2) {
-        let (a, b) = (&pair[0], &pair[1]);
-        let differ = |what: &str| {
-            Stop::BadInput(format!(
-                "{} and {} are parts of different plans: {what}; merge only shards that were begun with the \
-                 same options from the same commit",
-                shown(a),
-                shown(b)
-            ))
-        };
-        if a.shard.of != b.shard.of {
-            bail!(differ(&format!("shard {} and shard {}", a.shard, b.shard)));
-        }
+    for (a, b) in parts.iter().zip(&parts[1..]) {
+        let both = format!("{} and {}", shown(a), shown(b));
         if a.shard == b.shard {
             bail!(Stop::BadInput(format!(
-                "shard {} is there twice, in {} and {}; leave one out",
-                a.shard,
-                shown(a),
-                shown(b)
+                "shard {} is there twice, in {both}; leave one out",
+                a.shard
             )));
         }
-        let asked = |part: &Part| serde_json::to_value(&part.manifest.asked).unwrap_or_default();
-        if let (Value::Object(one), Value::Object(other)) = (asked(a), asked(b))
-            && let Some((key, value)) = one
-                .iter()
-                .find(|(key, value)| other.get(*key) != Some(value))
-        {
-            let now = other.get(key).unwrap_or(&Value::Null);
-            bail!(differ(&format!("`{key}` is {value} and {now}")));
-        }
-        let (one, other) = (
-            identities(a.manifest.builds()),
-            identities(b.manifest.builds()),
-        );
-        if let Some(name) = one.keys().find(|name| one.get(*name) != other.get(*name)) {
-            bail!(differ(&format!(
-                "the binaries of branch `{name}` are not the same (let the machines share one checkout, or \
-                 have it at the same path)"
+        let plan = |part: &Part| (part.shard.of, part.manifest.asked.clone());
+        if plan(a) != plan(b) || a.manifest.plan_digest != b.manifest.plan_digest {
+            bail!(Stop::BadInput(format!(
+                "{both} are parts of different plans; merge only shards that were begun with the same options from the \
+                 same commit, with the checkout at the same path"
             )));
-        }
-        if a.manifest.plan_digest != b.manifest.plan_digest {
-            bail!(differ("the order of their trials"));
         }
     }
     Ok(())
 }
 
-/// The place of a trial's line: its block and position in the plan, its part, and the bytes of that
-/// part's file.
-type TrialPlace = ((usize, usize), usize, Range<u64>);
+/// A trial's line, with its block and position in the plan.
+type TrialLine = ((usize, usize), Vec<u8>);
 
-/// The trials of all parts, in the order of the whole plan.
-fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialPlace>> {
-    let mut found: Vec<TrialPlace> = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
+/// The trials of all parts as they are, in the order of the whole plan.
+fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialLine>> {
+    let mut found: Vec<TrialLine> = Vec::new();
+    for part in parts {
         let own = whole.clone().part(Some(part.shard));
         let own: HashMap<Id, (usize, usize)> = own
             .trials()
@@ -220,30 +186,11 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Tr
                     part.shard
                 )));
             };
-            found.push((*order, index, records.place()));
+            found.push((*order, records.line().to_owned()));
         }
     }
-    found.sort_unstable_by_key(|(order, ..)| *order);
+    found.sort_unstable();
     Ok(found)
-}
-
-/// Copies the lines as they are.
-fn copy_trials(parts: &[Part], trials: &[TrialPlace], path: &Path) -> io::Result<()> {
-    let open = |part: &Part| trials_file::file_of(&part.sweep.trials());
-    let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
-    let mut out = BufWriter::new(File::create(path)?);
-    let mut line = Vec::new();
-    for (_, part, bytes) in trials {
-        line.resize(
-            usize::try_from(bytes.end - bytes.start).map_err(io::Error::other)?,
-            0,
-        );
-        files[*part].read_exact_at(&mut line, bytes.start)?;
-        out.write_all(&line)?;
-    }
-    out.into_inner()
-        .map_err(io::IntoInnerError::into_error)?
-        .sync_all()
 }
 
 /// Warns about missing shards and trials, and about differences between the machines.
@@ -278,13 +225,10 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
         let of = |part: &Part| part.host.pointer(fact).cloned().unwrap_or_default();
         if let Some(other) = parts.iter().find(|part| of(part) != of(&parts[0])) {
             tell!(
-                "warning: the shards' machines differ in {}: {} (shard {}) and {} (shard {}). Branches are \
-                 compared inside blocks, each on one machine; speed-ups compare blocks of different machines",
-                fact.trim_start_matches('/').replace('/', "."),
+                "warning: the shards' machines differ in {fact}: {} and {}. Branches are compared inside blocks, each on one \
+                 machine; speed-ups compare blocks of different machines",
                 of(&parts[0]),
-                parts[0].shard,
-                of(other),
-                other.shard
+                of(other)
             );
         }
     }

@@ -1,5 +1,4 @@
-//! The options of `sweep`, and a new sweep until its first trial: examines the host, builds each
-//! branch, orders the trials, and makes the folder.
+//! The options of `sweep`, and a new sweep until its first trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use crate::build::{Builder, binary, check_folder};
 use crate::config::{Branch, Config};
 use crate::host::{Host, doctor};
 use crate::options::meaning::{asked, builds};
-use crate::options::{Project, Selection, folder};
+use crate::options::{Project, Selection};
 use crate::plan::{self, Plan, SETTLE, SweepRequest, machines};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
@@ -24,7 +23,6 @@ use crate::system::interrupt;
 use crate::text::table::Format;
 use crate::text::words::moment;
 
-/// Arguments of `sweep`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -37,7 +35,7 @@ pub(crate) struct SweepArgs {
                                 "instrument", "shard", "machine", "points"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR")]
     pub(in crate::commands) output: Option<PathBuf>,
     /// Trials of a simulated machine that run at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -47,7 +45,6 @@ pub(crate) struct SweepArgs {
     pub(super) format: Format,
 }
 
-/// A parser for the options alone.
 #[derive(Debug, Parser)]
 struct Line {
     #[command(flatten)]
@@ -55,34 +52,21 @@ struct Line {
 }
 
 impl SweepArgs {
-    /// Parses the words of a `cargo runner sweep`.
     pub(in crate::commands) fn of(words: &[String]) -> Result<Self> {
         let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
         Ok(Line::try_parse_from(words)?.sweep)
     }
-
-    /// Refuses to run trials side by side on a host.
-    pub(super) fn check_jobs(&self, asked: &SweepRequest) -> Result<()> {
-        match self.jobs {
-            Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
-                "--jobs {jobs}: trials on a host would disturb each other; leave it out, or name a simulated machine \
-                 with --machine"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
-/// How the commands that sweep differ.
+/// Differences between the commands that sweep.
 pub(crate) struct SweepCommand {
-    /// The command, for hints how to continue.
+    /// Its name, for hints how to continue.
     pub(crate) command: &'static str,
     /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
     /// Whether the table is printed as a text for a pull request, and not as `show` does.
     pub(crate) has_page: bool,
-    /// Whether the same command line continues after an interruption; otherwise the user needs
-    /// `--resume`.
+    /// Whether the same command line continues after an interruption, without `--resume`.
     pub(crate) goes_on: bool,
     /// The program of the user that a sweep compares, as it was typed.
     pub(crate) program: Option<TypedProgram>,
@@ -95,8 +79,7 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// Returns the variant for a command that prints tables as `show` does, and finds the sweep to
-    /// continue by itself.
+    /// A command that prints tables as `show` does, and finds the sweep to continue by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,
@@ -108,7 +91,6 @@ impl SweepCommand {
     }
 }
 
-/// Everything that is needed to run trials.
 pub(super) struct SweepRun {
     pub(super) sweep: SweepDir,
     pub(super) manifest: Manifest,
@@ -120,8 +102,7 @@ pub(super) struct SweepRun {
     pub(super) building: Duration,
 }
 
-/// Warns about conditions of the host that make times doubtful. This comes after it is clear that
-/// trials will run, and before the builds, which are a load themselves.
+/// Warns about conditions of the host that make times doubtful, before the builds load it.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
         tell!(
@@ -132,17 +113,14 @@ pub(super) fn warn_of(host: &Host) {
     }
 }
 
-/// The builds of a sweep.
 pub(super) struct BuiltSet {
     /// The record of each branch for the manifest.
     pub(super) branches: Vec<MeasuredBranch>,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) toolchain: Toolchain,
-    /// Time that they took.
     pub(super) building: Duration,
 }
 
-/// Builds the branches of a sweep.
 pub(super) fn build_all(
     project: &Project,
     asked: &SweepRequest,
@@ -178,17 +156,14 @@ pub(super) fn build_all(
     })
 }
 
-/// The request, its branches, and the instance files.
 pub(super) type CheckedRequest = (SweepRequest, Vec<Branch>, Vec<Option<PathBuf>>);
 
-/// Returns the request of the command line, if it can be fulfilled.
 pub(super) fn wanted(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<CheckedRequest> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
-    arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
     branches
         .iter()
@@ -271,7 +246,7 @@ pub(super) fn begin(
         runs: Vec::new(),
     };
     let parent = project.sweeps(arguments.output.as_deref());
-    let sweep = SweepDir::create(&parent, &manifest, &facts)?;
+    let sweep = SweepDir::create(&parent, &manifest, &facts, |_| Ok(()))?;
     Ok(SweepRun {
         sweep,
         manifest,
@@ -282,8 +257,8 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. Thus a program that fails is
-/// reported before any measurement, and the files that it reads are then in memory.
+/// Runs a program of the user once, and returns how long that took. So its failure is reported before
+/// any measurement, and the files that it reads are in memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
@@ -313,8 +288,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes a build read the instance files. Thus an error in one is reported once with its line,
-/// before any measurement, and not by every trial.
+/// Makes a build read the instance files, so that an error in one is reported before any measurement,
+/// and not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,
@@ -339,7 +314,6 @@ fn check_inputs(
             Some(Err(failure)) if failure.ending == Ending::Refused => {
                 bail!(Stop::BadInput(failure.reason))
             }
-            // The trials report any other failure.
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use super::begin::{SweepArgs, SweepCommand, SweepRun};
 use crate::build::binary::{RunTrial, Subprocesses};
 use crate::commands::analysis;
-use crate::commands::page::{self, Page};
+use crate::commands::page;
 use crate::host::Host;
 use crate::host::frequency::Controller;
 use crate::host::sensors::Sensors;
@@ -18,7 +18,7 @@ use crate::options::Project;
 use crate::plan::{SETTLE, SweepRequest};
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
 use crate::run::progress::{Progress, headline};
@@ -26,7 +26,7 @@ use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
 use crate::system::python::Python;
-use crate::text::table::{Format, print};
+use crate::text::table::{Format, columns_of_stdout, print};
 use crate::text::words::{count, human, moment};
 
 pub(super) fn measure(
@@ -44,13 +44,8 @@ pub(super) fn measure(
         building,
     } = ready;
     let mut appender = sweep.appender()?;
-    if let Some(torn) = &appender.torn {
-        let torn = project.checkout.shown(torn);
-        tell!(
-            "note: the last line of trials.jsonl was incomplete; it is kept in {torn}, and its trial runs again"
-        );
-    }
-    let (mut summary, done) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
+    tell_aside(project, &appender);
+    let (mut summary, done) = Summary::read(&sweep, &manifest)?;
     tell!("{}", headline(&manifest.asked, plan.len()));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {
@@ -123,6 +118,17 @@ pub(super) fn measure(
     )
 }
 
+/// Reports the lines that were moved out of the file of records.
+pub(super) fn tell_aside(project: &Project, appender: &Appender) {
+    if let Some((aside, lines)) = &appender.aside {
+        tell!(
+            "note: moved {} of trials.jsonl to {}; the missing trials run again",
+            count(*lines, "broken line", "broken lines"),
+            project.checkout.shown(aside)
+        );
+    }
+}
+
 fn run_trials(
     project: &Project,
     job: &Job<'_>,
@@ -179,39 +185,24 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
     }
 }
 
-/// Where the time went, and why if much of it went elsewhere than into trials. `is_of_user` says
-/// whether they ran a program of the user, which has no sizes.
+/// The share of its time that a sweep spent in trials, and what to do if it is low. `is_of_user`
+/// says whether they ran a program of the user, which has no sizes.
 fn accounts(tally: Tally, is_of_user: bool) -> String {
-    /// The share of its time that a sweep should spend in trials, in per cent.
-    const SHARE: f64 = 90.0;
     let wall = tally.wall.as_secs_f64().max(1e-9);
-    let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
-    let named = tally.in_trials + tally.settling + tally.clocking + tally.writing;
-    let mut text = format!(
-        "{:.0} % inside trials, {:.0} % pauses before them, {:.0} % clock, {:.0} % writing, {:.0} % other",
-        share(tally.in_trials),
-        share(tally.settling),
-        share(tally.clocking),
-        share(tally.writing),
-        share(tally.wall.saturating_sub(named)),
-    );
-    if share(tally.in_trials) < SHARE {
-        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
-        let around = tally.wall.saturating_sub(tally.in_trials);
-        let more = if is_of_user {
-            "more work for\nthe program"
-        } else {
-            "a larger\n--size"
-        };
-        let _ = write!(
-            text,
-            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; {more} or more \
-             --iterations use time better)",
-            milliseconds(tally.in_trials),
-            milliseconds(around),
-        );
+    let share = 100.0 * tally.in_trials.as_secs_f64() / wall;
+    let more = if is_of_user {
+        "more work for the program"
+    } else {
+        "a larger --size"
+    };
+    if share >= 90.0 {
+        format!("{share:.0} % of that inside trials")
+    } else {
+        format!(
+            "{share:.0} % of that inside trials, which are short beside the pauses and checks around them;\n\
+             {more} or more --iterations use time better"
+        )
     }
-    text
 }
 
 pub(super) fn finish(
@@ -287,11 +278,7 @@ pub(super) fn finish(
         }
         tell!("WARNING: {remedy}");
     }
-    Ok(if summary.is_good() {
-        Exit::Good
-    } else {
-        Exit::TrialsFailed
-    })
+    Ok(summary.exit())
 }
 
 /// Runs the analysis, which prints the table, and prints the page of the command around it.
@@ -303,25 +290,22 @@ fn print_result(
     manifest: &Manifest,
 ) -> Result<Exit> {
     let format = arguments.format;
-    if !command.has_page {
+    if !command.has_page || !matches!(format, Format::Table | Format::Markdown) {
         return analysis::print_table(python, sweep, format);
     }
-    let is_begun_here = arguments.resume.is_none();
-    if format == Format::Json {
-        let table = analysis::table_as_data(python, sweep)?;
-        print(&page::below(
-            sweep,
-            manifest,
-            Some(&table),
-            is_begun_here,
-            format,
-        )?)?;
-        return Ok(Exit::Good);
-    }
-    print(&Page::head(manifest, format))?;
-    let table = analysis::print_table(python, sweep, format);
-    print(&page::below(sweep, manifest, None, is_begun_here, format)?)?;
-    table
+    print(&page::head(manifest, format))?;
+    let table = analysis::print_table(python, sweep, format)?;
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let typed = arguments.resume.is_none().then_some(&*typed);
+    let columns = columns_of_stdout().unwrap_or(100);
+    print(&page::below(
+        manifest,
+        &sweep.host()?,
+        typed,
+        format,
+        columns,
+    ))?;
+    Ok(table)
 }
 
 #[cfg(test)]
@@ -330,30 +314,16 @@ mod tests {
 
     fn tally(in_trials_ms: u64) -> Tally {
         Tally {
-            trials: 10,
             wall: Duration::from_secs(1),
             in_trials: Duration::from_millis(in_trials_ms),
-            settling: Duration::from_millis(40),
-            clocking: Duration::from_millis(20),
-            writing: Duration::from_millis(10),
             ..Tally::default()
         }
     }
 
     #[test]
-    fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
-        let text = accounts(tally(910), false);
-        let shares: Vec<u32> = text
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
-    }
-
-    #[test]
     fn a_sweep_of_short_trials_says_that_they_are_short() {
         let text = accounts(tally(500), false);
-        assert!(text.contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(text.contains("50 % of that inside trials, which are short"));
         assert!(text.contains("--size") && !accounts(tally(500), true).contains("--size"));
         assert!(!accounts(tally(910), false).contains("short"));
     }

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::host::Host;
 use crate::options::Project;
-use crate::record::summary::{BrokenLines, Summary};
+use crate::record::summary::Summary;
 use crate::record::sweep_dir::SweepDir;
 use crate::run::sweep::Tally;
 use crate::stop::Exit;
@@ -16,7 +16,6 @@ use crate::system::lock::HostLock;
 
 pub(crate) use begin::{SweepArgs, SweepCommand, TypedProgram};
 
-/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all
@@ -25,29 +24,23 @@ Examples:
       some branches (globs and exclusions; the baseline is always included)
   cargo runner sweep --workloads tsp --input berlin52.tsp --trials 11
       a TSPLIB instance
-  cargo runner sweep --workloads quicksort --parameter elements=5000000
-      another instance size
   cargo runner sweep --branches packed,split-counters --instrument
       also count what the scheduler does, in separate builds
   cargo runner sweep --experiment packets-speedup-exponential --parameter duration-ms=200
       one figure of a study by its name, with shorter runs
   cargo runner sweep --machine zen4-64 --experiment study --mode both
-      the same pools on 64 simulated cores; `cargo runner list machines`
+      64 simulated cores; `cargo runner list machines`
   cargo runner sweep --box --threads 64
-      the same on 60 machines that differ in every cost parameter: the sign of each difference, and where it flips
+      60 simulated machines that differ in every cost parameter: the sign of each difference, and where it flips
   cargo runner sweep --resume
       continue the newest unfinished sweep
 
-Ctrl-C stops at once and loses at most the running trial.
-
-Exit codes:
-  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+Ctrl-C stops at once and loses at most the running trial.";
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let command = SweepCommand {
         command: "sweep",
-        config,
+        config: None,
         has_page: false,
         goes_on: false,
         program: None,
@@ -55,17 +48,13 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     run_for(project, arguments, &command)
 }
 
-/// The sweep that a run of the command works on.
 enum Start {
-    /// A new one, as the command line requests it.
     New(Box<begin::CheckedRequest>),
-    /// A sweep that was begun earlier.
     Resume(SweepDir),
 }
 
 impl Start {
-    /// Whether the trials run on a simulated machine and so leave this host alone. For a resumed
-    /// sweep its manifest says so, because `--resume` excludes `--machine`.
+    /// Whether the trials run on a simulated machine and so leave this host alone.
     fn is_simulated(&self) -> Result<bool> {
         match self {
             Start::New(wanted) => Ok(wanted.0.machine.is_some()),
@@ -74,27 +63,25 @@ impl Start {
     }
 }
 
-/// Runs a sweep for a command.
 pub(crate) fn run_for(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // Read before the lock is taken, so that a wrong command line is reported while another sweep
-    // runs.
+    // A wrong command line is reported even while another sweep runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
         Some(which) => Start::Resume(to_resume(project, arguments, which)?),
     };
-    // No trial will run, so the branches need not be buildable any more.
+    // A finished sweep needs no builds.
     if let Start::Resume(sweep) = &start
         && let Some(exit) = already_finished(project, arguments, command, sweep)?
     {
         return Ok(exit);
     }
-    // Taken before the builds, which would disturb a sweep that runs already.
+    // Builds would disturb another sweep, too.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
-    // Must come first: the runner would mistake a dead sweep's settings for the host's own.
+    // Otherwise the settings of a killed sweep would be taken for the host's own.
     arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
@@ -117,7 +104,6 @@ fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<Sw
     }
 }
 
-/// Prints a sweep that has all its trials.
 fn already_finished(
     project: &Project,
     arguments: &SweepArgs,
@@ -125,9 +111,12 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let (summary, _) = Summary::read(sweep, &manifest, BrokenLines::Refused)?;
+    let (summary, _) = Summary::read(sweep, &manifest)?;
     if summary.trials < manifest.trials_planned {
         return Ok(None);
+    }
+    if !summary.broken.is_empty() {
+        measure::tell_aside(project, &sweep.appender()?);
     }
     measure::finish(
         project,

@@ -63,9 +63,8 @@ pub(super) fn resume(
             manifest.name, manifest.host
         )));
     }
-    arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
-    // Checked before hours go into trials that no command could show.
+    // Without this file, no command could show the trials.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;
@@ -78,8 +77,7 @@ pub(super) fn resume(
         warn_of(&Host::default());
     }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began stays failed: a sweep is one
-    // experiment.
+    // A branch that could not be built when the sweep began stays failed.
     let branches: Vec<Branch> = manifest
         .builds()
         .filter(|branch| branch.receipt.is_some())
@@ -96,7 +94,7 @@ pub(super) fn resume(
         building,
         ..
     } = build_all(project, &manifest.asked, &branches)?;
-    let changes = changes(project, &manifest, &branches)?;
+    let changes = changes(&manifest, &branches);
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
             "{} cannot be resumed, because these have changed:\n  {}\n\
@@ -124,30 +122,11 @@ pub(super) fn resume(
     })
 }
 
-/// Returns the differences between the sweep's branches and the current ones.
-fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
-    let config = project.config()?;
-    let instrumented = config.branches.iter().filter_map(Branch::instrumented);
-    let rows: Vec<Branch> = config
-        .branches
-        .iter()
-        .cloned()
-        .chain(instrumented)
-        .collect();
+/// Returns the differences between the sweep's binaries and the current ones.
+fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
     let mut changes = Vec::new();
     for branch in now {
         let name = &branch.name;
-        match rows.iter().find(|row| row.name == *name) {
-            _ if manifest.is_ad_hoc => {}
-            None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
-            Some(row) if row.source != branch.source => {
-                changes.push(format!(
-                    "branch `{name}` was {}, branches.toml now says {}",
-                    branch.source, row.source
-                ));
-            }
-            Some(_) => {}
-        }
         let before = manifest
             .branch(name)
             .and_then(|branch| branch.receipt.as_ref());
@@ -174,5 +153,5 @@ fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Re
             ));
         }
     }
-    Ok(changes)
+    changes
 }

@@ -31,25 +31,8 @@ const PLANNED: usize = CELLS * TRIALS;
 
 /// Starts a sweep of the baseline and its A/A control: one build, shared by all tests.
 fn start(folder: &TempDir, trials: usize) -> Child {
-    let sweeps = folder.path().join("sweeps");
-    common::runner(folder.path())
-        .args([
-            "sweep",
-            "--preset",
-            "smoke",
-            "--branches",
-            "master",
-            "--workloads",
-            "quicksort",
-        ])
-        .args([
-            "--trials",
-            &trials.to_string(),
-            "--layouts",
-            "2",
-            "--output",
-        ])
-        .arg(sweeps)
+    common::smoke(folder.path(), "master")
+        .args(["--layouts=2", &format!("--trials={trials}")])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -82,10 +65,8 @@ fn sweep_in(folder: &TempDir) -> Option<PathBuf> {
 
 fn lines(sweep: &Path) -> Vec<String> {
     let text = Text::open(&trials_file::of(sweep)).and_then(io::read_to_string);
-    text.unwrap_or_default()
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    let text = text.unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
 }
 
 fn resume(folder: &TempDir) -> std::process::Command {
