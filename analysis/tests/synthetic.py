@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from sweep_analysis.read.load import Sweep, read_sweep
 
@@ -43,6 +44,10 @@ NOMINAL_GHZ = 3.0
 
 COUNTED_UNITS = 2000
 """Units of work in every counted trial."""
+
+
+QUIET: dict[str, Any] = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
+"""Fields of a `Truth` without noise."""
 
 
 @dataclass
@@ -177,6 +182,14 @@ def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None
 def with_manifest(sweep: Sweep, **fields: object) -> Sweep:
     """The same sweep with other fields in its manifest."""
     return replace(sweep, manifest=sweep.manifest | fields)
+
+
+def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """The columns of `schema`; those that the frame lacks are null."""
+    return frame.select(
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    )
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

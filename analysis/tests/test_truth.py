@@ -125,8 +125,9 @@ def test_ratios_of_unequal_builds_are_rarely_said_to_drift(name: str) -> None:
     assert rates(name)["said to drift"] < 3
 
 
-def test_a_simulated_change_without_noise_is_found() -> None:
-    assert rates("simulated, exactly 20 % faster", 2)["found, cell"] == 100
+def test_a_simulated_change_without_noise_is_found_and_nothing_else() -> None:
+    found = rates("simulated, exactly 20 % faster", 2)
+    assert (found["found, cell"], found["any false result"]) == (100, 0)
 
 
 @pytest.mark.parametrize("moves", truth.SHIFTS)

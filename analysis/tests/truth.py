@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+import synthetic
 from sweep_analysis.read.frames import TIMES
 from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.read.load import Sweep
@@ -503,25 +504,17 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
         frame = frame.filter(
             here.is_in([dict(zip(("workload", "threads"), it, strict=True)) for it in case.kept])
         )
-    times = _with_schema(frame.filter(outcome="ok"), TIMES)
+    times = synthetic.with_schema(frame.filter(outcome="ok"), TIMES)
     machine = {"machine": {"name": "synthetic"}} if case.is_simulated else {}
     manifest = {
         "asked": {"timeout_s": LIMIT_S, "layouts": case.layouts, **machine},
         "branches": [{"name": TRIED, "claims": [{"expect": expect} for expect in case.claims]}],
     }
     sweep = Sweep(
-        Path("synthetic"), manifest, {}, _with_schema(frame, TRIALS).lazy(), pl.LazyFrame(),
+        Path("synthetic"), manifest, {}, synthetic.with_schema(frame, TRIALS).lazy(), pl.LazyFrame(),
         [name for name in names if name != TWIN], BASELINE,
     )  # fmt: skip
     return sweep, times
-
-
-def _with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    columns: list[pl.Expr] = [
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in schema.items()
-    ]
-    return frame.select(columns)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ BRANCHES = ["master", "slow", "same"]
 
 def quiet(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - fields of a truth
     """A sweep without noise, whose level drifts by far more than branches differ."""
-    still = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
     truth: dict[str, Any] = {
         "branches": BRANCHES,
         "workloads": {"quicksort": 0.2},
@@ -28,7 +27,7 @@ def quiet(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - fields of a truth
         "trials": 5,
         "effects": {("slow", "quicksort"): 1.5},
         "drift": 2.0,
-        **still,
+        **synthetic.QUIET,
     }
     return synthetic.Truth(**(truth | more))
 

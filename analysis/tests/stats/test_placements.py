@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
 import pytest
 
 import synthetic
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.placements import placement_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
-from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved
 
 PINNED_TAKES = 0.6
 
@@ -33,19 +31,17 @@ def analysis(**more: object) -> Analysis:
 
 
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:
-    found = moved(analysis().placements)
+    found = analysis().placements.filter("moved")
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["quantity"]) == {
-        WALL,
-        CPU,
-    }  # synthetic latencies do not depend on the placement
+    # Synthetic latencies do not depend on the placement.
+    assert set(found["quantity"]) == {"wall time", "CPU time"}
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()
 
 
 def test_an_equal_latency_has_the_ratio_one_and_no_result() -> None:
-    waits = analysis().placements.filter(quantity=WAIT)
+    waits = analysis().placements.filter(quantity="median latency")
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
 
@@ -59,7 +55,7 @@ def test_differences_between_builds_add_no_unit() -> None:
 def test_three_layouts_have_no_interval_and_move_nothing() -> None:
     rows = analysis(trials=3, layouts=3).placements
     assert rows["ratio_low"].is_null().all()
-    assert moved(rows).is_empty()
+    assert not rows["moved"].any()
 
 
 def test_the_page_warns_of_effects_of_placement_with_their_size() -> None:
@@ -76,13 +72,3 @@ def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning() -> Non
     assert not [
         sentence for sentence in cautions(found) if "placement" in sentence or "Pinning" in sentence
     ]
-
-
-def test_panels_of_a_sweep_of_both_placements_are_distinguished() -> None:
-    found = analysis()
-    shown = found.speedups.filter(pl.col("definition") == "sequential")
-    by_placement = shown.filter(workload="tsp", threads=2, branch="master").sort("placement")
-    assert by_placement["placement"].to_list() == ["free", "pinned"]
-    assert by_placement["speedup"][1] / by_placement["speedup"][0] == pytest.approx(
-        1 / PINNED_TAKES, rel=0.05
-    )

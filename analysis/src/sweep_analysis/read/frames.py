@@ -25,6 +25,11 @@ def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
     return pl.Schema(_same(same) | pl.Schema(own))
 
 
+def _range(*names: str) -> dict[str, type[pl.Float64]]:
+    """Each name, with the lower and the upper end of its range in `…_low` and `…_high`."""
+    return {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
+
+
 TIMES = _of(
     CELL,
     trial=pl.String,
@@ -95,9 +100,7 @@ SPEEDUPS = _of(
     reference_trials=pl.Int64,
     elapsed_ms=pl.Float64,  # median over trials
     ns_per_unit=pl.Float64,  # median over trials
-    speedup=pl.Float64,  # reference's time per unit over this configuration's
-    speedup_low=pl.Float64,  # 95 % interval
-    speedup_high=pl.Float64,
+    **_range("speedup"),  # reference's time per unit over this configuration's, 95 % interval
     efficiency=pl.Float64,  # speed-up over threads
     karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
 )
@@ -167,9 +170,7 @@ EVENT_RATES = _of(
     work_unit=pl.String,
     event=pl.String,
     trials=pl.UInt32,
-    per_unit=pl.Float64,  # events of all threads per unit of work, median over trials
-    per_unit_low=pl.Float64,  # the least of the trials
-    per_unit_high=pl.Float64,  # the most
+    **_range("per_unit"),  # events of all threads per unit of work: median and range over trials
 )
 """One row per counted configuration and kind of event: see `events.event_rates`."""
 
@@ -180,9 +181,9 @@ LINE_RATES = _of(
     line=pl.String,  # the counter words on the line, joined by ` + `
     trials=pl.UInt32,
     loads=pl.Float64,  # per unit of work, median over trials
-    writes=pl.Float64,  # read-modify-writes, failed ones included: each invalidates the line in other caches
-    writes_low=pl.Float64,  # the least of the trials
-    writes_high=pl.Float64,  # the most
+    **_range(
+        "writes"
+    ),  # read-modify-writes, failed ones too, which invalidate the line in other caches
     cas_failures=pl.Float64,
 )
 """One row per counted configuration and cache line of the sleep counters: see `events.line_rates`."""
@@ -196,20 +197,6 @@ SPENT_SHARES = _of(
     share=pl.Float64,  # share of the time of all cores
 )
 """One row per configuration on a simulated machine and activity of its cores: see `simulated.spent_shares`."""
-
-SENSITIVITY = _of(
-    POOL_CELL,
-    quantity=pl.String,  # `time` or `cpu`
-    ratio=pl.Float64,  # time over the baseline's with unchanged cost parameters: geometric mean over seeds
-    prices=pl.Int64,  # number of changes of cost parameters
-    least=pl.Float64,  # the smallest ratio with one cost parameter changed
-    least_price=pl.String,  # that change, as `fence-ns*2`
-    most=pl.Float64,
-    most_price=pl.String,
-    flips=pl.String,  # changes that move the result between faster, equal and slower; empty: none
-    is_bimodal=pl.Boolean,  # branch or baseline is bimodal, by seeds or by costs: not tested
-)
-"""One row per simulated configuration, branch and quantity: see `simulated.sensitivity`."""
 
 BOX = _of(
     POOL_CELL,
@@ -253,23 +240,15 @@ LATENCIES = _of(
     kind=pl.String,  # what the latency is of: a key of `latency.KINDS`
     quantile=pl.String,  # one of `latency.QUANTILES`
     trials=pl.UInt32,
-    wait_us=pl.Float64,  # median over trials of the trial's quantile
-    wait_us_low=pl.Float64,  # the least of the trials
-    wait_us_high=pl.Float64,  # the most
+    **_range("wait_us"),  # the trial's quantile: median and range over trials
 )
 """One row per configuration that reports latencies, kind of latency and quantile: see `latency.latencies`."""
 
-CLOCKS = pl.Schema(
-    {
-        "mode": pl.String,
-        "freq_state": pl.String,
-        "threads": pl.Int64,
-        "trials": pl.UInt32,  # trials with a measured clock
-        "unmeasured": pl.UInt32,  # trials whose clock could not be measured, or was not requested
-        "ghz": pl.Float64,  # median over trials of the mean of before and after
-        "ghz_low": pl.Float64,  # the least of the trials
-        "ghz_high": pl.Float64,  # the most
-    }
+CLOCKS = _of(
+    ["mode", "freq_state", "threads"],
+    trials=pl.UInt32,  # trials with a measured clock
+    unmeasured=pl.UInt32,  # trials whose clock could not be measured, or was not requested
+    **_range("ghz"),  # mean of before and after: median and range over trials
 )
 """One row per frequency mode and thread count: see `clocks.clocks`."""
 
@@ -333,18 +312,9 @@ COSTS = _of(
     [*CELL_SET, "branch"],
     oversubscribed=pl.Boolean,
     trials=pl.Int64,
-    ns_per_unit=pl.Float64,  # wall time, median over trials
-    ns_per_unit_low=pl.Float64,  # 95 % interval
-    ns_per_unit_high=pl.Float64,
-    cpu_ns_per_unit=pl.Float64,  # CPU time of the process
-    cpu_ns_per_unit_low=pl.Float64,
-    cpu_ns_per_unit_high=pl.Float64,
-    cycles_per_unit=pl.Float64,  # wall time at the measured clock; null without one
-    cycles_per_unit_low=pl.Float64,
-    cycles_per_unit_high=pl.Float64,
-    cpus_busy=pl.Float64,  # CPU time over wall time
-    cpus_busy_low=pl.Float64,
-    cpus_busy_high=pl.Float64,
+    **_range("ns_per_unit", "cpu_ns_per_unit"),  # wall time, CPU time: median, 95 % interval
+    **_range("cycles_per_unit"),  # wall time at the measured clock; null without one
+    **_range("cpus_busy"),  # CPU time over wall time
     cpus_idle=pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
 )
 """One row per configuration, the sequential program's included: see `costs.costs`."""

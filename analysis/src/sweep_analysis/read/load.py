@@ -67,9 +67,8 @@ class Sweep:
 
         On a simulated machine: number of seeds.
         """
-        asked = self.manifest.get("asked")
-        layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
-        return layouts if isinstance(layouts, int) else 1
+        layouts: int = self.manifest.get("asked", {}).get("layouts", 1)
+        return layouts
 
     @property
     def machine(self) -> str | None:
@@ -154,20 +153,9 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
     notes += _hosts(folder, manifest, host)
     _refuse_mixed_trials(folder, manifest, host, records)
+    frames = {name: getattr(records, name) for name in Records.frames()}
     return Sweep(
-        folder,
-        manifest,
-        host,
-        records.trials,
-        records.iterations,
-        branches,
-        baseline,
-        counted=records.counted,
-        events=records.events,
-        metrics=records.metrics,
-        spent=records.spent,
-        line_waits=records.line_waits,
-        notes=notes,
+        folder, manifest, host, branches=branches, baseline=baseline, notes=notes, **frames
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 
@@ -13,7 +11,6 @@ from sweep_analysis.report.statement import Statement
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats import published, replays
-from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
 
@@ -222,65 +219,9 @@ def _replays(asked: Statement) -> str:
     return f"{sentence} {asked.source()}.\n\n{asked.table(shown, 'replays beside programs')}"
 
 
-def _sensitivity(asked: Statement) -> str:
-    """Changes of a branch that hold under every cost parameter of a machine, and those that flip.
-
-    Words: the baseline, the branch.
-    """
-    against, branch = asked.words
-    if asked.sweep.baseline != against:
-        raise asked.refused(
-            f"the baseline of the sweep is `{asked.sweep.baseline}`", "name that branch first"
-        )
-    rows = with_panel(asked.sweep.sensitivity).filter(branch=branch, quantity="time")
-    if rows.is_empty():
-        raise asked.refused(
-            f"no cost parameter was changed for `{branch}`",
-            "sweep `--experiment sensitivity` with that branch",
-        )
-    tested = rows.filter(~pl.col("is_bimodal"))
-    small = math.log1p(LEAST_SIMULATED)
-    whole = tested.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
-    groups = {
-        "takes less time under all changes on": whole.filter(pl.col("log") <= -small),
-        "takes more time under all changes on": whole.filter(pl.col("log") >= small),
-        f"differs by less than {LEAST_SIMULATED:.0%} under all changes on": whole.filter(
-            pl.col("log").abs() < small
-        ),
-        "depends on a cost parameter on": tested.filter(pl.col("flips") != ""),
-    }
-    told = [
-        f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
-        for what, of in groups.items()
-        if of.height
-    ]
-    states = rows.filter("is_bimodal")
-    rest = (
-        f" Not tested, because bimodal: {listed(states['workload'].to_list())}."
-        if states.height
-        else ""
-    )
-    changed = count(
-        int(rows.select(pl.col("prices").max()).item()),
-        "change of a cost parameter",
-        "changes of cost parameters",
-    )
-    sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
-    return f"{sentence}{rest} {capital(asked.sources())}."
-
-
-def _ranged(row: dict[str, Any]) -> str:
-    threads = count(row["threads"], "thread")
-    by = row["flips"].replace("*0.5", " halved").replace("*2", " doubled").split(", ")
-    named = ", ".join(by) if len(by) <= MOST_NAMED else f"{len(by)} of them"
-    turned = f", by {named}" if row["flips"] else ""
-    return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
-
-
 VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "validated": _validated,
     "published": _published,
     "replays": _replays,
-    "sensitivity": _sensitivity,
 }
 """The functions of these generated results, by kind."""

@@ -6,7 +6,6 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, percent, with_panel
 from sweep_analysis.read.schema import FREE
-from sweep_analysis.stats.placements import moved
 
 
 def placement_sentences(placed: pl.DataFrame) -> list[str]:
@@ -14,7 +13,7 @@ def placement_sentences(placed: pl.DataFrame) -> list[str]:
 
     In: rows of `frames.PLACEMENTS`.
     """
-    found = with_panel(moved(placed).with_columns(placement=pl.lit(FREE)))
+    found = with_panel(placed.filter("moved").with_columns(placement=pl.lit(FREE)))
     if found.is_empty():
         return []
     told = []

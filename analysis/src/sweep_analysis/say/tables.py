@@ -327,38 +327,6 @@ def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
     return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
 
 
-def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Simulated comparisons with each cost parameter halved or doubled.
-
-    In: rows of `frames.SENSITIVITY`.
-    """
-
-    def with_price(ratio: str, price: str) -> pl.Expr:
-        text = pl.col(ratio).map_elements(percent, return_dtype=pl.String)
-        return pl.format(
-            "{} ({})",
-            text,
-            pl.col(price).str.replace(r"\*0\.5", " halved").str.replace(r"\*2", " doubled"),
-        )
-
-    flips = (
-        pl.col("flips").str.replace_all(r"\*0\.5", " halved").str.replace_all(r"\*2", " doubled")
-    )
-    return rows.select(
-        "workload",
-        "threads",
-        "branch",
-        pl.col("quantity").replace_strict({"time": "time", "cpu": "CPU time"}),
-        _change("ratio", "cost parameters unchanged"),
-        with_price("least", "least_price").alias("least"),
-        with_price("most", "most_price").alias("most"),
-        pl.when("is_bimodal")
-        .then(pl.lit("not tested: bimodal"))
-        .otherwise(pl.when(flips == "").then(pl.lit("none")).otherwise(flips))
-        .alias("sign flips with"),
-    )
-
-
 def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
     """One row per pre-registered hypothesis, with its text and result.
 
@@ -471,7 +439,6 @@ READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     ).rename({"panel": "workload"}),
     "spent": spent_table,
     "line-waits": line_wait_table,
-    "sensitivity": sensitivity_table,
     "box": box_table,
     "latencies": latency_table,
     "claim-details": claim_detail_table,

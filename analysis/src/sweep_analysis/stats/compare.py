@@ -1,6 +1,4 @@
-"""The decision rule: tests every branch against the baseline.
-
-It tests time, CPU time and latencies, per configuration, per workload and overall.
+"""The decision rule: tests every branch against the baseline in time, CPU time and latencies.
 
 Each trial is paired with the baseline's trial of its block, so drift of the host cancels. Blocks that
 ran beside other work are left out (`bursts`). The log-ratios are averaged within each build. The
@@ -9,24 +7,20 @@ estimate of a configuration is their mean over builds, with outliers of single t
 has the smallest, the median and the largest ratio of a build, because users run one build, and not
 the mean.
 
-If a quantity is zero in one trial of a configuration, the configuration has no row of that quantity.
-To leave out only those trials would select trials by their result.
+A configuration with a zero in a quantity has no row of that quantity: leaving out only the zeros would
+select trials by their result.
 
-Rows over several thread counts pool the configurations of several workers within the CPUs. One worker
-shares nothing, and an oversubscribed pool waits for the kernel. These two kinds behave unlike the
-others, so no mean mixes kinds (`POOLED`). Each thread count over all workloads is a level of its own.
+Rows over several thread counts pool configurations of one kind (`POOLED`). One worker shares nothing,
+and an oversubscribed pool waits for the kernel, so no mean mixes kinds. A branch pools the
+configurations that it, the baseline and the A/A control have. If a branch fails on a workload, only
+its own rows lose that workload.
 
-Each branch pools the configurations that it, the baseline and the A/A control have. If a branch fails
-on a workload, only its own rows lose that workload.
-
-A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the
-noise floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a
-README may quote. That is all quantities, branches and levels, and both baselines if there are two.
-`SHARES` divides the 5 % among levels; the share of a level without a test goes to single
-configurations. So a sweep of equal branches has a significant difference with a probability of at most
-5 %. A ratio that drifts over the sweep by more than it differs from 1 is not tested. A row that pools
-one configuration is tested as that configuration at every level. Otherwise it could be significant at
-one level and not at another.
+A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
+floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
+because each may be quoted. `SHARES` divides the 5 % among levels. So a sweep of equal branches has a
+significant difference with a probability of at most 5 %. A ratio that drifts over the sweep by more
+than it differs from 1 is not tested. A row that pools one configuration is tested as that
+configuration at every level.
 
 On simulated machines cost parameters are known within about 10 %, so no smaller change is significant.
 Simulated times do not drift, because a trial has a seed and no moment. If all seeds of a configuration
@@ -61,8 +55,7 @@ from sweep_analysis.stats.location import (
 )
 from sweep_analysis.stats.states import of_cells
 from sweep_analysis.stats.units import (
-    by_layout,
-    by_replicate,
+    averaged,
     has_ratio,
     log_ratios,
     numbered,
@@ -128,39 +121,27 @@ def decide(
     """
     frame = times.collect()
     times, twin = frame.lazy(), twin_of(times, baseline)
-    rows = []
+    rows = [pl.DataFrame(schema=_ROWS)]
     for quantity in quantities:
         if frame[QUANTITIES[quantity]].null_count() == frame.height:
             continue
-        noise = (
-            Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated)
-            if twin
-            else None
-        )
-        for base, branches in {baseline: None, **(also or {})}.items():
-            meant = (
-                times
-                if branches is None
-                else times.filter(pl.col("branch").is_in([base, *branches]))
-            )
-            own = (
-                noise if noise is not None and noise.baseline == base and branches is None else None
-            )
-            own = own or Comparison(meant, base, quantity, noise, simulated=simulated)
-            if own.is_empty and branches is None:
-                break
-            rows += [own.rows(level, own.groups(level)) for level in SHARES]
-    if not rows:
-        return pl.DataFrame(schema=COMPARISONS)
+        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else baseline
+        noise = Comparison(times, twinned, quantity, simulated=simulated)
+        own = noise
+        if twinned != baseline:
+            own = Comparison(times, baseline, quantity, noise, simulated=simulated)
+        if not own.branches:
+            continue
+        others = [
+            Comparison(times, base, quantity, noise, among=branches, simulated=simulated)
+            for base, branches in (also or {}).items()
+        ]
+        rows += [
+            compared.rows(level, compared.groups(level))
+            for compared in (own, *others)
+            for level in SHARES
+        ]
     return _decided(pl.concat(rows), twin, simulated=simulated)
-
-
-def compare(
-    times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False
-) -> pl.DataFrame:
-    """The rows of `decide` in one of `QUANTITIES`; all of `TESTED` are corrected together."""
-    quantities = TESTED if quantity in TESTED else (quantity,)
-    return decide(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
@@ -209,7 +190,8 @@ class Group:
 class Comparison:
     """Ratios to the baseline of every branch and configuration, to be pooled.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it.
+    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it;
+        `among` are the only branches to compare, by default all.
     """
 
     def __init__(
@@ -219,21 +201,25 @@ class Comparison:
         quantity: str = "time",
         noise: Comparison | None = None,
         *,
+        among: Sequence[str] | None = None,
         simulated: bool = False,
     ) -> None:
         """Pair all trials with the baseline's trials of their blocks, in one of `QUANTITIES`."""
         self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
         column = QUANTITIES[quantity]
+        bimodal = of_cells(times, column) if simulated else None
         if not simulated:  # A simulated trial has no moment, so it has no bursts.
             self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
             times = times.join(self.bursts.lazy(), on="block", how="anti")
+        if among is not None:
+            times = times.filter(pl.col("branch").is_in([baseline, *among]))
         pairs = numbered(log_ratios(times, baseline, column))
-        self.units = by_layout(pairs)
-        self._by_replicate = by_replicate(pairs)
+        self.units = averaged(pairs, "layout")
+        self._by_replicate = averaged(pairs, "replicate")
         self.branches = self.units.branches
         self._keys = self.units.cells.select(PLACE).rows(named=True)
         self._at = {key: at for at, key in enumerate(self.units.cells.select(CELL_SET).rows())}
-        self._kinds = self.units.cells.select(kind_of_cell()).to_series().to_numpy()
+        self._kinds = self.units.cells.select(kind_of_cell()).to_series().to_list()
         self._cells = locate(self.units.values, of_builds(self.units))
         self._noise = noise or self
         twin = self._noise.baseline + TWIN_SUFFIX
@@ -241,13 +227,8 @@ class Comparison:
         self._in_noise = self._noise.places_of(self.units.cells)
         # A configuration with fewer units cannot be tested. A pooled row with it could not be tested either.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
-        self._is_bimodal = self._bimodal(times)
+        self._is_bimodal = self._bimodal(bimodal)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no pairs."""
-        return not self.branches
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
         """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order.
@@ -257,27 +238,26 @@ class Comparison:
         keys = cells.select(CELL_SET).rows()
         return np.array([self._at.get(key, -1) for key in keys], dtype=np.int64)
 
-    def _bimodal(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
+    def _bimodal(self, found: pl.DataFrame | None) -> npt.NDArray[np.bool_]:
         """Whether the branch or the baseline is bimodal: an array of configurations by branches.
 
         If two branches are bimodal in a configuration, all count as bimodal there. Seven seeds miss half
         of all bimodal configurations, and a comparison of two missed ones would be random
-        (`cargo xtask truth`).
+        (`cargo xtask truth`). In: the bimodal configurations of all branches.
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
-        if self._simulated and self.branches:
-            found = of_cells(times, QUANTITIES[self.quantity])
-            of_all = found.group_by(CELL_SET).len().filter(pl.col("len") >= MANY_BIMODAL)
-            several = self.places_of(of_all)
-            has[several[several >= 0]] = True
-            if self._noise is not self:  # The other comparison has all branches of the sweep.
-                of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - the same class
-                has[(self._in_noise >= 0) & of_noise] = True
-            of = {name: slice(at, at + 1) for at, name in enumerate(self.branches)}
-            of[self.baseline] = slice(None)
-            for at, branch in zip(self.places_of(found), found["branch"], strict=True):
-                if at >= 0 and branch in of:
-                    has[at, of[branch]] = True
+        if found is None or not self.branches:
+            return has
+        is_of_all = (pl.len().over(CELL_SET) >= MANY_BIMODAL) | pl.col("branch").is_in(
+            [self.baseline, self._noise.baseline]
+        )
+        marked = found.with_columns(is_of_all.alias("of_all"))
+        of = {name: slice(at, at + 1) for at, name in enumerate(self.branches)}
+        for at, branch, of_all in zip(
+            self.places_of(marked), marked["branch"], marked["of_all"], strict=True
+        ):
+            if at >= 0:
+                has[at, slice(None) if of_all else of.get(branch, slice(0))] = True
         return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
@@ -288,27 +268,22 @@ class Comparison:
             return [Group(self._keys[at], np.array([at]), every) for at in cells]
         by = {"overall": [], "threads": ["threads"], "workload": PANEL}[level]
         parts: dict[tuple[Any, ...], list[int]] = {}
-        first: dict[tuple[Any, ...], int] = {}
         for at in cells.tolist():
-            key = tuple(self._keys[at][name] for name in by)
-            kind = 0 if level == "threads" else int(self._kinds[at])
-            if kind < first.get(key, kind + 1):
-                first[key] = kind
-                parts[key] = []
-            if kind == first[key]:
-                parts[key].append(at)
-        return [
-            Group(dict(zip(by, key, strict=True)), alike, branches)
-            for key, part in parts.items()
-            for alike, branches in self._alike(np.array(part))
-        ]
+            parts.setdefault(tuple(self._keys[at][name] for name in by), []).append(at)
+        groups = []
+        for key, part in parts.items():
+            kinds = [0 if level == "threads" else self._kinds[at] for at in part]
+            alike = [at for at, kind in zip(part, kinds, strict=True) if kind == min(kinds)]
+            groups += [
+                Group(dict(zip(by, key, strict=True)), shared, branches)
+                for shared, branches in self._alike(np.array(alike))
+            ]
+        return groups
 
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """Sets of these configurations that branches can pool, each with the branches that pool exactly that set."""
-        if cells.size == 0 or not self.branches:
-            return []
         has = self._has[cells]
         if self._twin is not None:
             seen = self._in_noise[cells]
@@ -323,7 +298,7 @@ class Comparison:
 
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
         """Estimate and spread of every branch over each group of configurations: groups by branches."""
-        parts = [pooled(_at(self._cells, cells)) for cells in groups]
+        parts = [pooled(self._cells.at(cells)) for cells in groups]
         found = Location(
             *(
                 np.stack([getattr(it, name) for it in parts])
@@ -336,17 +311,13 @@ class Comparison:
         """A row per group and branch of the group.
 
         Out: the columns of `frames.COMPARISONS` without those of the correction and the test. Others are
-        `half_width` of the log-ratio's 95 % interval, its standard `error`, and `only_cell`: the index
-        in `units` of the configuration, if the row pools only one.
+        the standard `error` of the log-ratio, and `only_cell`: the index in `units` of the
+        configuration, if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
         found, spread = self.spread_over([group.cells for group in groups])
         half = spread.half_width()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p_values = 2 * special.stdtr(
-                np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error)
-            )
         drift, p_drift = self._drift(level, groups)
         band = np.repeat(self._bands(groups, (found, spread))[:, None], len(self.branches), axis=1)
         pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
@@ -378,9 +349,8 @@ class Comparison:
             "band": band,
             "ratio_drift": drift,
             "p_drift": p_drift,
-            "p_value": p_values,
-            "is_bimodal": self._states_of(level, groups),
-            "half_width": half,
+            "p_value": spread.p_values(found.estimate),
+            "is_bimodal": np.stack([self._is_bimodal[it.cells].any(axis=0) for it in groups]),
             "error": spread.error,
             "degrees": spread.degrees,
         }
@@ -414,15 +384,6 @@ class Comparison:
                 "build_high": np.nanmax(ratios, axis=2),
             }
 
-    def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
-        """Whether the branch or the baseline of a single configuration is bimodal: groups by branches.
-
-        False for all other groups, because these pool no bimodal configuration.
-        """
-        if level == "cell":
-            return np.stack([self._is_bimodal[group.cells[0]] for group in groups])
-        return np.zeros((len(groups), len(self.branches)), dtype=bool)
-
     def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
@@ -455,21 +416,21 @@ class Comparison:
         if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", RuntimeWarning
-            )  # of configurations and replicates that a branch lacks
+            # Of configurations and replicates that a branch lacks.
+            warnings.simplefilter("ignore", RuntimeWarning)
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
-        known = np.isfinite(residual)
-        number = known.sum(axis=2)
-        when = np.where(known, np.arange(values.shape[2], dtype=float), 0.0)
-        when = np.where(known, when - (when.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
-        residual = np.where(known, residual, 0.0)
+            known = np.isfinite(residual)
+            number = known.sum(axis=2)
+            when = np.broadcast_to(np.arange(values.shape[2], dtype=float), residual.shape)
+            when, residual = (
+                np.where(known, it - np.mean(it, axis=2, where=known, keepdims=True), 0.0)
+                for it in (when, residual)
+            )
         free = np.maximum(number - 2, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             slope = (when * residual).sum(axis=2) / (when**2).sum(axis=2)
-            left = np.where(known, residual - slope[..., None] * when, 0.0)
-            left -= np.where(known, (left.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
+            left = residual - slope[..., None] * when
             error = np.sqrt((left**2).sum(axis=2) / free / (when**2).sum(axis=2))
             p_values = 2 * special.stdtr(free, -np.abs(slope) / np.maximum(error, 1e-12))
         enough = number >= FEWEST_TO_DRIFT
@@ -483,14 +444,9 @@ _ROWS = pl.Schema(
         for name, kind in COMPARISONS.items()
         if name not in ("detectable", "p_corrected", "verdict", "cpu_ratio")
     }
-    | dict.fromkeys(("half_width", "error"), pl.Float64)
-    | {"only_cell": pl.Int64}
+    | {"error": pl.Float64, "only_cell": pl.Int64}
 )
 """Columns of a row before it is tested."""
-
-
-def _at(cells: Location, places: npt.NDArray[np.int64]) -> Location:
-    return Location(*(getattr(cells, name)[places] for name in Location.__dataclass_fields__))
 
 
 def holm(p_values: Floats) -> Floats:

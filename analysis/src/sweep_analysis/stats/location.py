@@ -22,7 +22,7 @@ its group (Smyth 2004, doi:10.2202/1544-6115.1027). The less the spreads of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -63,10 +63,9 @@ class Location:
     units: npt.NDArray[np.int64]
     degrees: Floats
 
-
-def trimmed_count(values: int) -> int:
-    """The number of values that are trimmed at either end."""
-    return int(TRIMMED * values)
+    def at(self, rows: Any) -> Location:  # noqa: ANN401 - any index of an array
+        """The rows at an index."""
+        return Location(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 def locate(values: Floats, builds: Floats | None = None) -> Location:
@@ -87,7 +86,7 @@ def locate(values: Floats, builds: Floats | None = None) -> Location:
     ordered = np.sort(np.where(known, rest, np.inf), axis=1)
     for size in np.unique(units[units > 0]).tolist():
         rows = units == size
-        cut = trimmed_count(size)
+        cut = int(TRIMMED * size)
         kept = size - 2 * cut
         inner = ordered[rows, cut : size - cut]
         there = known[rows]
@@ -135,6 +134,12 @@ class Spread:
         """Half of the 95 % interval; NaN without a standard error."""
         quantile = special.stdtrit(np.maximum(self.degrees, 1), (1 + CONFIDENCE) / 2)
         return np.asarray(quantile * self.error, dtype=np.float64)
+
+    def p_values(self, estimate: Floats) -> Floats:
+        """P-values of the two-sided t-tests that these estimates are 0; NaN without a standard error."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.abs(estimate / self.error)
+        return np.asarray(2 * special.stdtr(np.maximum(self.degrees, 1e-9), -t), dtype=np.float64)
 
 
 def own_spread(found: Location) -> Spread:

@@ -85,29 +85,13 @@ def has_ratio(column: str) -> pl.Expr:
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """The log-ratio of every good trial of the pool's program to the baseline's trial of its block.
 
-    In:  rows of `frames.TIMES`. Out: their configuration, build, replicate and block, with `log`, the log
-         of the ratio of `column`. The baseline's own rows, rows without a partner, and configurations
-         with a zero (`has_ratio`) are left out.
+    In:  rows of `frames.TIMES`. Out: these rows, with `log` of the ratio of `column`. The baseline's own
+         rows, rows without a partner, and configurations with a zero (`has_ratio`) are left out.
     """
-    kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
-    usable = times.filter((pl.col("program") == PARALLEL) & has_ratio(column)).select(kept)
-    base = usable.filter(pl.col("branch") == baseline).select(
-        "block", pl.col(column).log().alias("base")
-    )
-    others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
-    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop(
-        "base", column
-    )
-
-
-def by_layout(logs: Numbered) -> Units:
-    """Average `log` within each build of each configuration."""
-    return _table(logs, "layout")
-
-
-def by_replicate(logs: Numbered) -> Units:
-    """Average `log` within each replicate of each configuration."""
-    return _table(logs, "replicate")
+    logs = logs_of(times.filter(pl.col("program") == PARALLEL), column)
+    base = logs.filter(pl.col("branch") == baseline).select("block", base=LOG)
+    others = logs.filter(pl.col("branch") != baseline).join(base, on="block")
+    return others.with_columns(pl.col(LOG) - pl.col("base"))
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
@@ -116,9 +100,18 @@ def by_unit(times: pl.LazyFrame, column: str) -> Units:
     In: rows of `frames.TIMES`, of either program. Null values, and configurations with a zero, are left
     out.
     """
-    logs = times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
+    return sampled(logs_of(times, column))
+
+
+def logs_of(times: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Rows of `frames.TIMES` with `log`, the log of `column`; rows without one are left out (`has_ratio`)."""
+    return times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
+
+
+def sampled(logs: pl.LazyFrame) -> Units:
+    """Average `log` within each build of each configuration; within each replicate if each branch was built once."""
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
-    return _table(numbered(logs), "layout" if builds > 1 else "replicate")
+    return averaged(numbered(logs), "layout" if builds > 1 else "replicate")
 
 
 def of_builds(units: Units) -> Floats:
@@ -149,7 +142,8 @@ def of_builds(units: Units) -> Floats:
     return shared
 
 
-def _table(logs: Numbered, unit_column: str) -> Units:
+def averaged(logs: Numbered, unit_column: str) -> Units:
+    """Average `log` within each value of `unit_column` (`layout` or `replicate`) of each configuration."""
     cells = logs.cells
     placed = (
         logs.rows.group_by("cell", "branch", pl.col(unit_column).fill_null(0).alias("unit"))
