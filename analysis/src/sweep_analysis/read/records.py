@@ -1,7 +1,4 @@
-"""Decodes a file of records by lines into columns, checking every field.
-
-Memory holds columns, never all records.
-"""
+"""Decodes a file of records by lines into columns, checking every field. Memory holds columns, never all records."""
 
 from __future__ import annotations
 
@@ -43,18 +40,16 @@ else:
     from backports import zstd
 
 BATCH = 8 << 20
-"""Bytes of lines in one batch, which are decoded and then become columns. A record of many iterations is long."""
+"""Bytes of lines in one batch, which are decoded and then become columns."""
 
 BUFFER = 1 << 20
-"""Size in bytes of the buffer of a file."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of the decoder for a line that is not a record: malformed JSON, a wrong field, bytes that are not text, or
-deep nesting."""
+"""Errors of the decoder for a line that is not a record."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """The reader for the records of a finished sweep, by file ending; only old runners wrote `.gz`."""
@@ -102,11 +97,10 @@ def file_of(folder: Path) -> Path:
 def parse(file: Path, *, leaves_out: bool = False) -> Records:
     """Decode a whole file.
 
-    With `leaves_out`, a note reports lines that are invalid or repeat a trial; they are left out.
+    With `leaves_out`, lines that are invalid or repeat a trial are left out, and a note reports their number.
 
     Raises:
-        InputError: the file has no record, a line is not a valid record, or the compression is
-            damaged.
+        InputError: the file has no record, a line is not a valid record, or the compression is damaged.
         OSError: the file cannot be read.
     """
     notes: list[str] = []
@@ -170,7 +164,7 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
-    """The non-empty lines with their numbers; a note reports a last line without a newline, which is left out."""
+    """The non-empty lines with their numbers; a last line without a newline is left out, and a note reports it."""
     check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
@@ -252,7 +246,6 @@ def _check(record: Trial, where: str) -> None:
 
 
 def _trials(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.TRIALS`."""
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
     columns["parameters"] = [pairs(it.parameters) for it in records]
     usage = [_UNKNOWN if it.usage is None else it.usage for it in records]
@@ -271,7 +264,6 @@ def _pairs(parameters: tuple[tuple[str, str], ...]) -> str:
 
 
 def _iterations(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.ITERATIONS`."""
     good = [record for record in records if record.outcome == "ok"]
     flat = [it for record in good for it in record.iterations]
     numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
@@ -301,10 +293,7 @@ _INSIDE: dict[str, tuple[pl.Schema, Callable[[Trial], Iterable[tuple[Any, ...]]]
     "spent": (SPENT, lambda it: it.simulated.spent_ns.items() if it.simulated else ()),
     "line_waits": (
         LINE_WAITS,
-        lambda it: (
-            (wait.at, wait.written_at, wait.transfers, wait.waited_ns)
-            for wait in (it.simulated.waits if it.simulated else ())
-        ),
+        lambda it: map(msgspec.structs.astuple, it.simulated.waits if it.simulated else ()),
     ),
 }
 """Frames with several rows per good trial: columns, and the rows of a record without its `trial`."""

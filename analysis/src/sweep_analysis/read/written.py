@@ -128,9 +128,7 @@ class Manifest(msgspec.Struct):
 
 
 def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
-    """Read a file after a check of the type of each field in `fields`.
-
-    Absent fields get their defaults, unless the default is null.
+    """Read a file after a check of the type of each field in `fields`; absent fields get their defaults that are not null.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,15 +1,13 @@
 """Tests the pre-registered hypotheses of a sweep, which are the `claims` of `branches.toml`.
 
-`faster` and `slower` pool the configurations that they name and the sweep has (`compare.POOLED`).
-Such a hypothesis is held if the comparison finds this sign, after correction for the number of
-hypotheses, and falsified if it finds the opposite sign.
+`faster` and `slower` pool the configurations that they name (`compare.POOLED`). Such a hypothesis is
+held if the comparison finds this sign, and falsified if it finds the opposite sign.
 
-`equal`, `no-slower` and `no-faster` are hypotheses about each workload and each of its thread counts,
-because in a mean a gain on one could hide a loss on another. Each part is held if the whole interval
-lies within the margin on the sides that the hypothesis names: an inconclusive comparison proves
-nothing. A part is falsified if the interval lies beyond the margin and the comparison is significant.
-The hypothesis is held if all parts are held, and falsified if one is. A hypothesis about wall time
-covers latencies as well, where a workload reports them.
+`equal`, `no-slower` and `no-faster` are about each workload and each of its thread counts, because in
+a mean a gain on one could hide a loss on another. Each part is held if the whole interval lies within
+the margin on the sides that the hypothesis names. A part is falsified if the interval lies beyond the
+margin and the comparison is significant. The hypothesis is held if all parts are held, and falsified
+if one is. A hypothesis about wall time covers latencies as well, where a workload reports them.
 
 The hypotheses were written down before the sweep, so they are a family of tests of their own,
 corrected for their number.
@@ -56,9 +54,9 @@ OF_EACH = ("equal", "no-slower", "no-faster")
 """Expectations that are about each workload and thread count."""
 
 MARGIN = 1.02
-"""Ratio up to which a workload counts as equal; the calibration has the same margin for a mean."""
+"""Ratio up to which a workload counts as equal."""
 CELL_MARGIN = 1.05
-"""Ratio up to which a workload at one thread count counts as equal, as in the calibration."""
+"""Ratio up to which a workload at one thread count counts as equal."""
 
 MOST_THREADS = 1 << 30
 """End of a range of threads without an upper end."""
@@ -195,10 +193,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
 
 
 def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
-    """Result and reason of a hypothesis about each workload.
-
-    The reason has the number of parts with each result, and the largest change that is not ruled out.
-    """
+    """Result and reason of a hypothesis about each workload; the reason has the largest change that is not ruled out."""
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
     cells = parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     number = {verdict: parts.filter(verdict=verdict).height for verdict in RESULTS}

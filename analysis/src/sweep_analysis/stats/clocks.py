@@ -9,12 +9,9 @@ from sweep_analysis.read.load import Sweep
 
 
 def clocks(sweep: Sweep) -> pl.LazyFrame:
-    """The measured clock by mode and thread count.
+    """The measured clock by mode and thread count: rows of `frames.CLOCKS`.
 
-    The clock of a trial is the mean of the measurements before and after it.
-
-    Out: rows of `frames.CLOCKS`, over all trials of timed builds, failed ones included. If a trial has
-         only one of the two measurements, that is its clock.
+    The clock of a trial, also of a failed one, is the mean of the measurements before and after it that it has.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")

@@ -3,28 +3,19 @@
 Each trial is paired with the baseline's trial of its block, so drift of the host cancels. Blocks that
 ran beside other work are left out (`bursts`). The log-ratios are averaged within each build. The
 estimate of a configuration is their mean over builds, with outliers of single trials trimmed
-(`location`). A pooled ratio is the geometric mean of the ratios of its configurations. Each row also
-has the smallest, the median and the largest ratio of a build, because users run one build, and not
-the mean.
+(`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
 
-A configuration with a zero in a quantity has no row of that quantity: leaving out only the zeros would
-select trials by their result.
-
-Rows over several thread counts pool configurations of one kind (`POOLED`). One worker shares nothing,
-and an oversubscribed pool waits for the kernel, so no mean mixes kinds. A branch pools the
-configurations that it, the baseline and the A/A control have. If a branch fails on a workload, only
-its own rows lose that workload.
+Rows over several thread counts pool configurations of one kind (`POOLED`). A branch pools the
+configurations that it, the baseline and the A/A control have.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
 floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
-because each may be quoted. `SHARES` divides the 5 % among levels. So a sweep of equal branches has a
-significant difference with a probability of at most 5 %. A ratio that drifts over the sweep by more
-than it differs from 1 is not tested. A row that pools one configuration is tested as that
-configuration at every level.
+because each may be quoted. So a sweep of equal branches has a significant difference with a
+probability of at most 5 %. A ratio that drifts over the sweep by more than it differs from 1 is not
+tested. A row that pools one configuration is tested as that configuration at every level.
 
 On simulated machines cost parameters are known within about 10 %, so no smaller change is significant.
-Simulated times do not drift, because a trial has a seed and no moment. If all seeds of a configuration
-agree, chance has no effect on it; the cause is not a coarse clock.
+If all seeds of a simulated configuration agree, chance has no effect on it.
 """
 
 from __future__ import annotations
@@ -76,9 +67,7 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""The quantities of a comparison, and their columns in `frames.TIMES`. If a clock paces a program, its wall time does
-not depend on the pool; its CPU time and latencies do. Cycles are time at the measured clock, for sweeps whose clock
-changed. The column of the ratio is `time_ratio` for every quantity."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`. The column of the ratio is `time_ratio` for all."""
 
 TESTED = ("time", "cpu", "p50", "p99")
 """The quantities that are tested and corrected together, if a workload reports them."""
@@ -91,7 +80,8 @@ POOLED = ("several workers within the CPUs", "one worker", "more workers than CP
 """Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
 AIMED = 0.9
 """Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
-So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
+So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
+"""
 LEAST_SIMULATED = 0.1
 """Minimum simulated change that may be significant, and minimum noise floor of a simulation. A guess of the accuracy of
 the cost parameters."""
@@ -115,9 +105,8 @@ def decide(
 
     In:  rows of `frames.TIMES`, with time-outs at their limit (`speedup.with_time_outs`); `also` has
          further baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, with the A/A
-         control (which is not tested). The noise floor comes from the branch that ran twice, whether
-         or not it is the baseline. Configurations without the baseline have no rows.
+    Out: rows of `frames.COMPARISONS`, the A/A control's included, which is not tested. The noise floor
+         comes from the branch that ran twice, whether or not it is the baseline.
     """
     frame = times.collect()
     times, twin = frame.lazy(), twin_of(times, baseline)
@@ -145,7 +134,7 @@ def decide(
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials that lack it are left out."""
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials without it are left out."""
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
@@ -231,19 +220,15 @@ class Comparison:
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order.
-
-        −1 for absent ones.
-        """
+        """Indices in `units` of these configurations (rows of `schema.CELL_SET`); −1 for absent ones."""
         keys = cells.select(CELL_SET).rows()
         return np.array([self._at.get(key, -1) for key in keys], dtype=np.int64)
 
     def _bimodal(self, found: pl.DataFrame | None) -> npt.NDArray[np.bool_]:
         """Whether the branch or the baseline is bimodal: an array of configurations by branches.
 
-        If two branches are bimodal in a configuration, all count as bimodal there. Seven seeds miss half
-        of all bimodal configurations, and a comparison of two missed ones would be random
-        (`cargo xtask truth`). In: the bimodal configurations of all branches.
+        If two branches are bimodal in a configuration, all count as bimodal there: seven seeds miss half of
+        all bimodal configurations, and a comparison of two missed ones would be random.
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
         if found is None or not self.branches:
@@ -283,7 +268,7 @@ class Comparison:
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Sets of these configurations that branches can pool, each with the branches that pool exactly that set."""
+        """Sets of these configurations, each with the branches that pool exactly that set."""
         has = self._has[cells]
         if self._twin is not None:
             seen = self._in_noise[cells]
@@ -310,9 +295,8 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of the group.
 
-        Out: the columns of `frames.COMPARISONS` without those of the correction and the test. Others are
-        the standard `error` of the log-ratio, and `only_cell`: the index in `units` of the
-        configuration, if the row pools only one.
+        Out: the columns of `frames.COMPARISONS` without those of the test, the standard `error` of the
+            log-ratio, and `only_cell`: the index in `units` of the configuration, if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
@@ -371,10 +355,7 @@ class Comparison:
         )
 
     def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
-        """Smallest, median and largest ratio of a build over the group's configurations: groups by branches.
-
-        It covers builds that have all configurations of the group.
-        """
+        """Smallest, median and largest ratio of a build that has all configurations of the group: groups by branches."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a configuration
             ratios = np.exp([self.units.values[group.cells].mean(axis=0) for group in groups])
@@ -387,9 +368,8 @@ class Comparison:
     def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
-        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds. If the
-        control's own ratio is larger, something else than chance separates equal builds. Then that ratio
-        is the noise floor. `own` are the ratios of these groups, which may include the A/A control.
+        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds, or is the
+        control's own ratio if that is larger. `own` are the ratios of these groups.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -406,10 +386,9 @@ class Comparison:
         return bands
 
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
-        """Trend of each pooled row's ratio over replicates, and the p-value of its slope.
+        """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for single configurations.
 
-        NaN for single configurations. A replicate counts as one value, because its trials share the moment
-        and the build.
+        A replicate counts as one value, because its trials share the moment and the build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))
@@ -459,10 +438,7 @@ def holm(p_values: Floats) -> Floats:
 
 
 def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
-    """Fill in corrected p-values, detectable ratios and results.
-
-    The A/A control is outside the family of tests.
-    """
+    """Fill in corrected p-values, detectable ratios and results. The A/A control is outside the family of tests."""
     own = pl.col("branch") == (twin or "")
     is_known = (
         pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("is_bimodal")
@@ -525,10 +501,9 @@ _CPU_KEY = ["baseline", "level", *POOL_CELL]
 
 
 def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
-    """Smallest ratio above 1 that the test, with its noise floor, finds with a probability of about 0.8.
+    """Smallest ratio above 1 that the test finds with a probability of about 0.8.
 
-    In: rows with `error`, `degrees` and `band`; `alpha` is the level of the first test of Holm's
-        correction.
+    In: rows with `error`, `degrees` and `band`; `alpha` is the level of the first test of Holm's correction.
     """
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
@@ -552,7 +527,7 @@ def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Ex
 
 
 def drifts(*, simulated: bool = False) -> pl.Expr:
-    """Whether the ratio of a row of `frames.COMPARISONS` drifted over the sweep by more than it differs from 1."""
+    """Whether the ratio of a row of `frames.COMPARISONS` drifted by more than it differs from 1."""
     if simulated:
         return pl.lit(value=False)
     more = pl.col("ratio_drift").log().abs() > pl.col("time_ratio").log().abs()

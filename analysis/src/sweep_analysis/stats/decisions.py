@@ -1,8 +1,8 @@
 """All tests of a sweep, computed once for terminal, page, tables, README and findings.
 
-Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters
-(the plain fork), every other branch of the fork is also compared with the plain fork. This separates
-gains of the fork's scheduler from gains of the counters.
+Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters (the
+plain fork), every other branch of the fork is also compared with it. This separates gains of the
+fork's scheduler from gains of the counters.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ class Drift:
 def residuals(times: pl.LazyFrame) -> pl.DataFrame:
     """The deviation of each block's time from those of the other blocks of the same configurations.
 
-    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block of either program.
-    Configurations of only one block are left out.
+    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`. Configurations of only one block are left out.
     """
     # Polars sums in parallel, so the last digits of a mean differ from run to run.
     beside = (pl.col("residual") - pl.col("residual").mean().over(CELL_SET)).round(9)
@@ -53,12 +52,7 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
 
 
 def drift(blocks: pl.DataFrame) -> Drift | None:
-    """Trend of the blocks' times, each relative to the other blocks of its configurations.
-
-    None with too few blocks.
-
-    In: rows of `residuals`.
-    """
+    """Trend of the blocks' times; None with too few blocks. In: rows of `residuals`."""
     when = blocks.select(pl.col("block") - pl.col("block").mean().over(CELL_SET))[
         "block"
     ].to_numpy()

@@ -1,8 +1,7 @@
 """Events of the scheduler per unit of work, from instrumented builds, whose times are not used.
 
 A count is summed over all threads and divided by the work of its trial; the result is the median over
-trials. Instrumented trials are few. Their counts differ much less within a configuration than between
-branches, so the spread is the smallest and the largest count.
+trials. Instrumented trials are few, so the spread is the smallest and the largest count.
 """
 
 from __future__ import annotations
@@ -35,18 +34,12 @@ _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The number of events of each kind per unit of work.
-
-    Out: rows of `frames.EVENT_RATES`, one per counted configuration and event, without failed trials.
-    """
+    """The number of events of each kind per unit of work. Out: rows of `frames.EVENT_RATES`."""
     return _medians(_trial_rates(sweep), EVENT_RATES)
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The events of `HEADLINE`, including the sums over counter words.
-
-    Out: rows of `frames.EVENT_RATES`, `event` being a key of `HEADLINE`.
-    """
+    """The events of `HEADLINE`, a key of it in `event`. Out: rows of `frames.EVENT_RATES`."""
     rates = _trial_rates(sweep)
     words = [
         rates.filter(pl.col("event").str.ends_with(ending)).with_columns(
@@ -68,9 +61,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
     """Accesses of threads to each cache line of the counters, per unit of work.
 
     Words of a build with the feature `cache-padded` have lines of their own; all other words share one line.
-    So a word without accesses has a row of its own only if it is padded.
-
-    Out: rows of `frames.LINE_RATES`, one per counted configuration and line.
+    Out: rows of `frames.LINE_RATES`.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
     word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")
@@ -106,12 +97,9 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def writes_per_push(sweep: Sweep) -> pl.DataFrame:
-    """Writes per push of the cache line that every push reads.
+    """Writes per push of the cache line that every push reads, which holds the count of sleepers.
 
-    That line holds the count of sleepers, alone or with other words.
-
-    Out: `schema.PANEL`, `threads`, `branch`, `oversubscribed`, `writes_per_push`; rows without a
-    push are left out.
+    Out: `schema.POOL_CELL`, `oversubscribed`, `writes_per_push`; rows without a push are left out.
     """
     read = line_rates(sweep).filter(pl.col("line").str.contains("sleeping|packed_word"))
     pushes = event_rates(sweep).filter(pl.col("event") == "pushes", pl.col("per_unit") > 0)

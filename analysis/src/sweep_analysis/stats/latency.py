@@ -35,10 +35,7 @@ NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """The latencies of each trial.
-
-    Out: `trial`, `p50_ns`, `p99_ns`, of the first kind in `TESTED` that the trial reports.
-    """
+    """The `p50_ns` and `p99_ns` of each `trial`, of the first kind in `TESTED` that it reports."""
     name = pl.col("metric").str.extract_groups(
         rf"^(?<kind>{'|'.join(TESTED)})_(?<quantile>p50|p99)$"
     )
@@ -75,10 +72,7 @@ def trial_waits(sweep: Sweep) -> pl.LazyFrame:
 
 
 def latencies(sweep: Sweep) -> pl.LazyFrame:
-    """Latencies of every configuration that reports them.
-
-    Out: rows of `frames.LATENCIES`, one per configuration, kind and quantile, without failed trials.
-    """
+    """Latencies of every configuration that reports them. Out: rows of `frames.LATENCIES`."""
     if sweep.metrics.head(1).collect().is_empty():
         return pl.LazyFrame(schema=LATENCIES)
     wait = pl.col("wait_us")

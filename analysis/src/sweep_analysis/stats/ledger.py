@@ -16,11 +16,7 @@ from sweep_analysis.stats.speedup import with_time_outs
 
 
 def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """Count the data that figures leave out, by reason.
-
-    In:  the sweep, and its rows of `frames.TIMES`.
-    Out: rows of `frames.LEDGER`.
-    """
+    """Count the data that figures leave out, by reason: rows of `frames.LEDGER`. In: rows of `frames.TIMES`."""
     torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
     rows = torn + _trials(sweep)
     frame = times.collect()

@@ -2,9 +2,6 @@
 
 Each pinned trial is compared with the free trial of its branch and replicate. The two ran the same
 binary in the same round of the sweep, so the effects of a build and of a drifting host cancel.
-Log-ratios are averaged within each build; the estimate is their mean over builds (`location`). If
-each branch was built once, the sampling unit is the replicate, and the estimate holds only for that
-build.
 """
 
 from __future__ import annotations
@@ -25,8 +22,7 @@ QUANTITIES = {
     "CPU time": "cpu_ns_per_unit",
     "median latency": "p50_ns",
 }
-"""The quantities of the comparison, and their columns in `frames.TIMES`. If a clock paces a program, its wall time
-does not depend on where its workers run; its latency does."""
+"""The quantities of the comparison, and their columns in `frames.TIMES`."""
 
 
 def placements(times: pl.DataFrame) -> pl.DataFrame:

@@ -54,7 +54,6 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
             in per cent; `times:BRANCH`: time of that branch over that of the measured branch;
             `share:FUNCTION,…`: time in which these functions wait for cache lines, in per cent of CPU
             time; `break-even`: the least work that takes longer on one thread than as a fork-join region.
-        unit: of the figures.
     """
 
     name: str
@@ -82,9 +81,9 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 
 
 class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """A published observation without a figure.
+    """A published observation without a figure: `branch` takes less time than `over` on the workloads of `gain`.
 
-    `branch` takes less time than `over` on the workloads of `gain`, and does not on those of `not`.
+    It does not take less time on those of `not`.
     """
 
     name: str
@@ -249,7 +248,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
-    """Sweeps in the order of the search for a figure: the latest first, or the oldest first for figures that are not scored."""
+    """Sweeps in the order of the search for a figure: the latest first; the oldest first if it is not scored."""
     return sweeps if not_scored else sweeps[::-1]
 
 
@@ -299,8 +298,6 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 
 def _break_even(analysis: Analysis, figure: Figure) -> float:
     """The least work of a sweep that gains, as its time on one thread in ns.
-
-    The program without a pool does the share of one worker.
 
     Raises:
         InputError: no work gains.

@@ -24,11 +24,7 @@ SPENT_ON = {
 
 
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
-    """Shares of the cores' time by activity.
-
-    Out: rows of `frames.SPENT_SHARES`, one per configuration of the pool's program and key of
-         `SPENT_ON`; none if the sweep was measured.
-    """
+    """Shares of the cores' time by activity. Out: rows of `frames.SPENT_SHARES`; none if the sweep was measured."""
     if sweep.machine is None:  # This saves a join of all trials with an empty frame.
         return pl.DataFrame(schema=SPENT_SHARES)
     found = (
@@ -50,8 +46,7 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     """Source lines that waited for cache lines, with the lines that wrote these; the longest waits first.
 
-    Out: rows of `frames.LINE_WAIT_RATES`, one per configuration of the pool's program and pair of
-         source lines; none if the sweep was measured. Pairs without a wait are left out.
+    Out: rows of `frames.LINE_WAIT_RATES`; none if the sweep was measured. Pairs without a wait are left out.
     """
     if sweep.machine is None:
         return pl.DataFrame(schema=LINE_WAIT_RATES)

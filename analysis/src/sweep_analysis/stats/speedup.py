@@ -36,7 +36,7 @@ PORTION = 500_000
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
     """One robust time per trial, because trials are independent, and iterations of a trial are not.
 
-    Out: rows of `frames.TIMES`, one per good trial. Only this function drops failed trials.
+    Out: rows of `frames.TIMES`, one per good trial.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
@@ -86,10 +86,9 @@ TIMED_OUT = ("timeout", "hang")
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.TIMES`, plus one for each trial that the runner ended at the sweep's time limit.
 
-    The limit is a lower bound of the trial's time. Its time, and its CPU time, is the limit over the work
-    that good trials of its configurations do in an iteration. If good trials report latencies, its
-    latency is the limit. No row is added without a limit in the manifest, without a good trial that
-    shows the work, or on a simulated machine, because the limit is in the host's time.
+    The limit is a lower bound of the trial's time and CPU time, and of its latency if good trials report
+    one. It is divided by the work that good trials of its configuration do in an iteration. A simulated
+    sweep has no such rows, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
@@ -129,8 +128,7 @@ def speedups(
     """Speed-ups of every configuration of the pool's program, by every definition with a measured reference.
 
     In:  rows of `frames.TIMES`; `ignored` are parameters that the sequential program ignores.
-    Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units
-         (`units.by_unit`). A definition without a measured reference has no rows.
+    Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units (`units.by_unit`).
     """
     units = by_unit(times, "ns_per_unit")
     cells, which, references = _references(
@@ -231,8 +229,7 @@ def _sequential(
     """The configuration of the sequential program on the same input, with the same placement if possible.
 
     Parameters that only the pool's program has may differ. So without a configuration of the same
-    parameters, the only one of the workload and size is the reference. If there are several, there is
-    no reference, because any choice would be a guess.
+    parameters, the only one of the workload and size is the reference.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)

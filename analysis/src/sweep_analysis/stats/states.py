@@ -1,16 +1,13 @@
-"""Finds bimodal configurations of a simulated machine.
-
-Each seed of such a configuration is in one of two modes, and no seed is between them.
+"""Finds bimodal configurations of a simulated machine: each seed is in one of two modes, none between them.
 
 For example, a pool may settle into a storm of wake-ups or stay awake. The mode depends on chance, and
-on cost parameters that are guesses. The median of such a configuration describes neither mode, and its
-change has no meaning. So the configuration is *not tested*, and means leave it out.
+on cost parameters that are guesses. So the configuration is *not tested*, and means leave it out.
 
-The rule: sorted by size, the values of a configuration have a gap. Values above the gap are at least
-1.5 times those below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two
-groups, in logarithms. Each group has at least `SMALLEST` seeds. On synthetic configurations of seven
-seeds, the rule finds modes that differ twofold with 5 % of noise in more than 99 of 100. It takes one
-mode with up to 20 % of noise, of any shape, for two modes in less than 3 of 100.
+The rule: sorted by size, the values of a configuration have a gap of at least `APART`, which is at
+least `CLEAR` times as wide as the wider of the two groups, in logarithms. Each group has at least
+`SMALLEST` seeds. On synthetic configurations of seven seeds, the rule finds modes that differ twofold
+with 5 % of noise in more than 99 of 100. It takes one mode with up to 20 % of noise, of any shape, for
+two modes in less than 3 of 100.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The sampling unit: builds that differ only in link order, which records call layouts.
 
-All trials of one build run the same binary. A binary that is fast by its link order is fast in all of
-them, so trials are averaged, and the sample size of every test, chart and interval is the number of
-builds. A sweep with one build of each branch has one unit, so its results are `not tested`. For such
-a sweep the units of speed-ups and costs are trials, so these hold only for that build.
+All trials of one build run the same binary, so they are averaged, and the sample size of every test,
+chart and interval is the number of builds. A sweep with one build of each branch is `not tested`; its
+speed-ups and costs have trials as units, so these hold only for that build.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def numbered(logs: pl.LazyFrame) -> Numbered:
 
 
 def trimmed_mean(column: str) -> pl.Expr:
-    """The trimmed mean of `location.locate` as an aggregation; a plain mean of fewer than five."""
+    """The trimmed mean of `location.locate` as an aggregation."""
     cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
     return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
@@ -75,8 +74,7 @@ def beside_cell(column: str) -> pl.Expr:
 def has_ratio(column: str) -> pl.Expr:
     """Whether a trial has `column`, and no trial of its configuration has a zero there.
 
-    A zero has no logarithm. A mean without the zero trials would be that of only the long latencies, so
-    the whole configuration has no ratio.
+    A zero has no logarithm, and a mean without the zero trials would be that of only the long latencies.
     """
     above = pl.col(column) > 0
     return above.fill_null(value=False) & above.all().over(CELL)
@@ -86,7 +84,7 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """The log-ratio of every good trial of the pool's program to the baseline's trial of its block.
 
     In:  rows of `frames.TIMES`. Out: these rows, with `log` of the ratio of `column`. The baseline's own
-         rows, rows without a partner, and configurations with a zero (`has_ratio`) are left out.
+         rows, and rows without a partner or a ratio (`has_ratio`), are left out.
     """
     logs = logs_of(times.filter(pl.col("program") == PARALLEL), column)
     base = logs.filter(pl.col("branch") == baseline).select("block", base=LOG)
@@ -95,11 +93,7 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
-    """Logs of `column` by build; by replicate if each branch was built once.
-
-    In: rows of `frames.TIMES`, of either program. Null values, and configurations with a zero, are left
-    out.
-    """
+    """Logs of `column` by build; by replicate if each branch was built once. In: rows of `frames.TIMES`."""
     return sampled(logs_of(times, column))
 
 
@@ -117,12 +111,9 @@ def sampled(logs: pl.LazyFrame) -> Units:
 def of_builds(units: Units) -> Floats:
     """The shift of each build from the median build that all configurations of its program share.
 
-    In: logarithms by build. Out: an array of the same shape, with equal values in all configurations of
-    a program.
-
-    The shift is the median over the configurations, because a disturbed trial changes only one of them.
-    If their number is even, the two middle values must agree in sign, and the shift is the one nearer to
-    zero. So with two configurations both must show the shift.
+    Out: an array of the same shape, with equal values in all configurations of a program. The shift is
+    the median over the configurations, because a disturbed trial changes only one of them. If their
+    number is even, the two middle values must agree in sign, and the shift is the one nearer to zero.
     """
     shared = np.zeros_like(units.values)
     with warnings.catch_warnings():
