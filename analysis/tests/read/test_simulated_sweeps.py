@@ -10,7 +10,8 @@ import pytest
 import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import Sweep, read_sweep, refuse_mixed
-from sweep_analysis.read.request import SPEEDUP_BY_BRANCH, experiment_of
+from sweep_analysis.read.request import experiment_of
+from sweep_analysis.read.written import SPEEDUP_BY_BRANCH
 
 
 def write(folder: Path, machine: str | None) -> Path:

@@ -11,7 +11,8 @@ import pytest
 
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.read.request import Experiment, experiment_named
+from sweep_analysis.read.request import experiment_named
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.services.plot import charts

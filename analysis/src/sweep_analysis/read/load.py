@@ -221,15 +221,19 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
     told, begun = host.get("id"), manifest.get("host")
     if not shards and None not in (told, begun) and told != begun:
         return [
-            (f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed, "
-            "so facts about the host may be wrong. Take the folder as the runner wrote it.")
+            (
+                f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed, "
+                "so facts about the host may be wrong. Take the folder as the runner wrote it."
+            )
         ]
     if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
         return []
     notes = [
-        (f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
-        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. The page describes "
-        "the host of the first.")
+        (
+            f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
+            "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. The page describes "
+            "the host of the first."
+        )
     ]
     hosts = [_read_object(file, Host) for file in sorted(folder.glob("shards/*/host.json"))]
     cpus = {str(shard.get("cpus_usable")) for shard in hosts}

@@ -24,7 +24,7 @@ from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.provenance import provenance
-from sweep_analysis.read.request import Experiment
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.report.figures import chart_style, figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions, voids

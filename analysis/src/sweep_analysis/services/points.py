@@ -13,8 +13,9 @@ from scipy import special
 
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import ANSWERS, Experiment
+from sweep_analysis.read.request import ANSWERS
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit, of_builds

@@ -10,8 +10,9 @@ import polars as pl
 from sweep_analysis.draw.figure import Charts, Figure
 from sweep_analysis.read.labels import HERE, count
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import ANSWERS, Experiment, experiment_named, newest_of
+from sweep_analysis.read.request import ANSWERS, experiment_named, newest_of
 from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.say import tables
 from sweep_analysis.say.facts import host
 from sweep_analysis.services.plot import charts

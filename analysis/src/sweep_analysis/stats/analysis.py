@@ -12,7 +12,8 @@ from functools import cached_property
 import polars as pl
 
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Experiment, experiment_of
+from sweep_analysis.read.request import experiment_of
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.boxes import box_signs
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks

@@ -131,13 +131,11 @@ def speedups(
     Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units (`units.by_unit`).
     """
     units = by_unit(times, "ns_per_unit")
-    cells, which, references = _references(
-        units.cells, units.branches, units.pairs, baseline, ignored
-    )
-    if not cells:
+    found = _references(units, baseline, ignored)
+    if not found:
         return pl.DataFrame(schema=SPEEDUPS)
-    places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
-    at, branch = (np.array(part) for part in zip(*references, strict=True))
+    definitions = [definition for definition, *_ in found]
+    places, rows, at, branch = np.array([where for _, *where in found]).T
     builds = of_builds(units)
     ratio, low, high = described(
         units.values[at, branch] - units.values[places, rows],
@@ -148,7 +146,7 @@ def speedups(
     threads = pl.col("threads")
     frame = keys.select(*PLACE, "oversubscribed").with_columns(
         pl.Series("branch", [units.branches[row] for row in rows]),
-        pl.Series("definition", which),
+        pl.Series("definition", definitions),
         pl.Series("trials", units.pairs[places, rows]),
         pl.Series("reference_trials", units.pairs[at, branch]),
         pl.Series("elapsed_ms", _typical(elapsed)[places, rows] / 1e6),
@@ -175,57 +173,46 @@ def _typical(units: Units) -> Floats:
     return np.asarray(np.exp(locate(units.values, of_builds(units)).estimate), dtype=np.float64)
 
 
-_Place = tuple[int, int]
-"""Indices of a configuration and a branch in `units.Units`."""
-
-
 def _references(
-    keys: pl.DataFrame,
-    branches: list[str],
-    trials: Floats,
-    baseline: str | None,
-    ignored: frozenset[str],
-) -> tuple[list[_Place], list[str], list[_Place]]:
-    """Every configuration of the pool's program, with a definition and the reference configuration."""
-    named = keys.rows(named=True)
-    panel = {
-        (row["program"], *(row[name] for name in PANEL)): at
-        for at, row in enumerate(named)
-        if row["threads"] == 1
-    }
+    units: Units, baseline: str | None, ignored: frozenset[str]
+) -> list[tuple[str, int, int, int, int]]:
+    """Definition, configuration and branch of the pool's program, configuration and branch of the reference."""
+    named = units.cells.rows(named=True)
     loose = [name for name in PANEL if name not in ("parameters", "placement")]
-    sequential: dict[tuple[object, ...], list[tuple[dict[str, Any], int]]] = {}
-    for row, at in ((named[at], at) for key, at in panel.items() if key[0] == SEQUENTIAL):
-        sequential.setdefault(tuple(row[name] for name in loose), []).append((row, at))
-    cells: list[_Place] = []
-    definitions: list[str] = []
-    references: list[_Place] = []
+    on_one: dict[tuple[object, ...], list[int]] = {}
+    for at, row in enumerate(named):
+        if row["threads"] == 1:
+            on_one.setdefault(tuple(row[name] for name in ("program", *loose)), []).append(at)
+    baselines = [at for at, name in enumerate(units.branches) if name == baseline]
+    found = []
     for at, row in enumerate(named):
         if row["program"] != PARALLEL:
             continue
-        alone = panel.get((PARALLEL, *(row[name] for name in PANEL)))
-        serial = _sequential(row, sequential.get(tuple(row[name] for name in loose), []), ignored)
-        for branch in np.flatnonzero(trials[at]).tolist():
-            found: dict[str, _Place | None] = {
-                "sequential": None
-                if serial is None
-                else (serial, int(np.flatnonzero(trials[serial])[0])),
-                "baseline": None
-                if alone is None or baseline not in branches
-                else (alone, branches.index(baseline)),
-                "own": None if alone is None else (alone, branch),
-            }
-            for definition, reference in found.items():
-                if reference is not None and trials[reference]:
-                    cells.append((at, branch))
-                    definitions.append(definition)
-                    references.append(reference)
-    return cells, definitions, references
+        key = tuple(row[name] for name in loose)
+        of_pool = on_one.get((PARALLEL, *key), [])
+        alone = [it for it in of_pool if all(named[it][name] == row[name] for name in PANEL)]
+        serial = _sequential(
+            row, [(named[it], it) for it in on_one.get((SEQUENTIAL, *key), [])], ignored
+        )
+        first = [
+            ("sequential", it, of)
+            for it in serial
+            for of in np.flatnonzero(units.pairs[it])[:1].tolist()
+        ]
+        first += [("baseline", it, of) for it in alone for of in baselines]
+        for branch in np.flatnonzero(units.pairs[at]).tolist():
+            references = first + [("own", it, branch) for it in alone]
+            found += [
+                (definition, at, branch, it, of)
+                for definition, it, of in references
+                if units.pairs[it, of]
+            ]
+    return found
 
 
 def _sequential(
     row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
-) -> int | None:
+) -> list[int]:
     """The configuration of the sequential program on the same input, with the same placement if possible.
 
     Parameters that only the pool's program has may differ. So without a configuration of the same
@@ -234,5 +221,4 @@ def _sequential(
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)
     exact = [at for key, at in placed if without(key["parameters"], ignored) == wanted]
-    found = exact or ([placed[0][1]] if len(placed) == 1 else [])
-    return found[0] if found else None
+    return (exact or [at for _, at in placed if len(placed) == 1])[:1]

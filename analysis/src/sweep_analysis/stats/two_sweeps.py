@@ -61,13 +61,13 @@ def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, 
     cells = [_cells(rows, row) for rows in comparisons]
     for sweep, those in zip(others, cells[1:], strict=True):
         for has, lacks, missing in (
-            (first, sweep, cells[0] - those),
-            (sweep, first, those - cells[0]),
+            (first, sweep, sorted(cells[0] - those)),
+            (sweep, first, sorted(those - cells[0])),
         ):
             if missing:
-                named = listed(sorted(missing)[:NAMED])
                 more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-                return f"`{has.path.name}` has {named}{more}, which `{lacks.path.name}` lacks"
+                named = f"{listed(missing[:NAMED])}{more}"
+                return f"`{has.path.name}` has {named}, which `{lacks.path.name}` lacks"
     return None
 
 
@@ -79,13 +79,8 @@ def _machine(sweep: Sweep) -> str:
 
 def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
     """The programs and thread counts of a row, as text."""
-    scope = [name for name in PLACE if row[name] is not None]
-    own = comparisons.filter(
-        pl.all_horizontal(
-            pl.col(name) == pl.lit(row[name]) for name in ("baseline", "quantity", "branch", *scope)
-        ),
-        pl.col("level") == "cell",
-    )
+    same = ["baseline", "quantity", "branch", *(name for name in PLACE if row[name] is not None)]
+    own = comparisons.filter(level="cell", **{name: row[name] for name in same})
     return {
         " ".join(str(part) for part in cell if part not in (None, "")) + f" on {threads} threads"
         for *cell, threads in own.select(PLACE).rows()
