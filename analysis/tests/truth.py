@@ -167,7 +167,7 @@ def one_slow_build_here_and_there(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def twofold_states(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Each seed of every name is in the slow mode with a chance of 1/2, and then takes twice as long."""
+    """Each seed of a branch is in a slow mode with a probability of 1/2, and then takes twice as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(2))
 
 
@@ -438,7 +438,7 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
         failed[:, names.index(name)] |= tsp_hangs(rng, logs[:, 2])
     cpu = logs + rng.normal(
         0, 0 if case.is_simulated else NOISE / 4, shape
-    )  # CPU time goes with wall time, nearly
+    )  # CPU time is nearly proportional to wall time
     waits = np.log(1e5) + rng.normal(0, NOISE, shape)
     waits[:, 2] += np.log([case.factor(*cell, "p50") for cell in cells])[:, None]
     waits[[workload not in case.waits for workload, _ in cells]] = np.nan

@@ -282,15 +282,12 @@ def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
 
 
 def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["branches"] = []
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"branches": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert read_sweep(folder).baseline == "master"  # its A/A control gives it away
     file = folder / "trials.jsonl"
-    lines = [
-        line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line
-    ]
-    file.write_text("\n".join(lines) + "\n")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if '"branch": "master-again"' not in line))
     sweep = read_sweep(folder)
     assert sweep.baseline is None
     assert any("no baseline" in note for note in sweep.notes)

@@ -172,7 +172,7 @@ def test_another_baseline_is_tested_with_the_noise_of_the_aa_controls() -> None:
 
 
 def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -> None:
-    """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
+    """If a branch gets slower during a sweep, its ratio describes no fixed state."""
     truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False
     )

@@ -5,7 +5,6 @@ Times of instrumented builds never enter the timed results.
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import polars as pl
@@ -15,11 +14,9 @@ import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.report.figures import figures
-from sweep_analysis.report.page import render_page
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
-from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.events import (
     event_rates,
     headline_rates,
@@ -139,6 +136,7 @@ def test_counted_trials_change_no_time_no_ratio_and_no_band() -> None:
     assert with_counts.comparisons.equals(without.comparisons)
     assert with_counts.sweep.branches == without.sweep.branches
     assert cautions(with_counts) == cautions(without)
+    assert facts(with_counts)["Trials"].endswith("; 18 counted, not timed")
 
 
 @pytest.mark.parametrize(
@@ -184,20 +182,6 @@ def test_a_failed_counted_trial_is_said_and_left_out() -> None:
     found = row(event_rates(analysis.sweep), branch="packed", threads=1, event="steals_tried")
     assert found["trials"] == TRIALS - 1
     assert found["per_unit"] == pytest.approx((rate(6, 1, 1) + rate(6, 1, 3)) / 2)
-
-
-def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
-    def page(analysis: Analysis) -> str:
-        events = [figure for figure in figures(analysis) if figure.name == "events"]
-        return html.unescape(render_page(analysis, events))
-
-    counted = page(analyse(sweep))
-    assert "group counter words that share a cache line" in counted
-    assert "inactive + sleeping" in counted
-    assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
-    timed = page(analyse(synthetic.swept(truth(counts={}))))
-    assert "inactive + sleeping" not in timed
-    assert "cargo runner sweep --instrument" in timed
 
 
 def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more() -> None:

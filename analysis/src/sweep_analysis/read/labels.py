@@ -41,7 +41,7 @@ SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 _RIVALS = ("workload", "size", "mode", "placement")
-"""Columns that are the same in panels which differ in input and parameters alone."""
+"""Two panels with equal values in these columns differ only in input and parameters."""
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:

@@ -84,7 +84,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
     @property
     def has_own_figure(self) -> bool:
-        """Whether its figure or table replaces the figures of branches. Then branches are not tested."""
+        """Whether its figure or table replaces the figures and tests of branches."""
         return self.figure != SPEEDUP_BY_BRANCH
 
 

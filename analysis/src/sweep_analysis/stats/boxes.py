@@ -149,7 +149,7 @@ def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> _Flip:
 
 
 def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
-    """The value that separates the two signs with the fewest errors; None unless it separates better than no value."""
+    """The value that separates the two signs with the fewest errors; None if no value separates them."""
     order = np.argsort(values)
     # If the ratio rises with the cost, the slower machines are those with the higher cost.
     is_upper = (logs[order] > 0) if rho > 0 else (logs[order] < 0)

@@ -282,7 +282,7 @@ class Comparison:
         ]
 
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
-        """Estimate and spread of every branch over each group of configurations: groups by branches."""
+        """Estimate and spread over each group of configurations, as arrays of groups by branches."""
         parts = [pooled(self._cells.at(cells)) for cells in groups]
         found = Location(
             *(
@@ -346,7 +346,7 @@ class Comparison:
             **{name: [known[number][name] for number in at] for name in known[0]},
             **{name: values[at, which] for name, values in measured.items()},
         }
-        # Series, which take no query each, as the values of a frame would.
+        # Made of series, because a frame made of values runs a query for each column.
         return pl.DataFrame(
             [
                 pl.Series(name, columns[name], dtype=kind, nan_to_null=True)
@@ -355,7 +355,10 @@ class Comparison:
         )
 
     def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
-        """Smallest, median and largest ratio of a build that has all configurations of the group: groups by branches."""
+        """Smallest, median and largest ratio of the builds that have all configurations of a group.
+
+        Out: arrays of groups by branches.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a configuration
             ratios = np.exp([self.units.values[group.cells].mean(axis=0) for group in groups])
@@ -395,7 +398,7 @@ class Comparison:
         if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
-            # Of configurations and replicates that a branch lacks.
+            # NumPy warns of means without values: a branch may lack a configuration or a replicate.
             warnings.simplefilter("ignore", RuntimeWarning)
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])

@@ -135,7 +135,7 @@ def speedups(
     if not found:
         return pl.DataFrame(schema=SPEEDUPS)
     definitions = [definition for definition, *_ in found]
-    places, rows, at, branch = np.array([where for _, *where in found]).T
+    _, places, rows, at, branch = (np.array(part) for part in zip(*found, strict=True))
     builds = of_builds(units)
     ratio, low, high = described(
         units.values[at, branch] - units.values[places, rows],
