@@ -25,6 +25,11 @@ def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
     return pl.Schema(_same(same) | pl.Schema(own))
 
 
+def cast_to(schema: pl.Schema) -> list[pl.Expr]:
+    """The columns of a frame, as their types."""
+    return [pl.col(name).cast(kind) for name, kind in schema.items()]
+
+
 def _range(*names: str) -> dict[str, type[pl.Float64]]:
     """Each name, with the lower and the upper end of its range in `…_low` and `…_high`."""
     return {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import CLOCKS
+from sweep_analysis.read.frames import CLOCKS, cast_to
 from sweep_analysis.read.load import Sweep
 
 
@@ -26,6 +26,6 @@ def clocks(sweep: Sweep) -> pl.LazyFrame:
             ghz.min().alias("ghz_low"),
             ghz.max().alias("ghz_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in CLOCKS.items())
+        .select(cast_to(CLOCKS))
         .sort("mode", "freq_state", "threads")
     )

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.frames import COMPARISONS
+from sweep_analysis.read.frames import COMPARISONS, cast_to
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.location import (
@@ -490,7 +490,7 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
     return (
         tested.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
-        .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
+        .select(cast_to(COMPARISONS))
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.frames import COSTS
+from sweep_analysis.read.frames import COSTS, cast_to
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit, of_builds
@@ -42,4 +42,4 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
         trials = trials.join(found, on=key, how="left", nulls_equal=True)
     idle = (pl.min_horizontal("threads", pl.lit(cpus)) - pl.col("cpus_busy")).clip(lower_bound=0)
     with_idle = trials.with_columns(cpus_idle=idle if cpus is not None else pl.lit(None))
-    return with_idle.sort(key).select(pl.col(name).cast(kind) for name, kind in COSTS.items())
+    return with_idle.sort(key).select(cast_to(COSTS))

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.frames import RESIDUALS
+from sweep_analysis.read.frames import RESIDUALS, cast_to
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.units import beside_cell
 
@@ -46,7 +46,7 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
         .sort(*CELL_SET, "block")
         .filter(pl.len().over(CELL_SET) > 1)
         .with_columns(beside)
-        .select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
+        .select(cast_to(RESIDUALS))
         .collect()
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
+from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import POOL_CELL
 
@@ -35,7 +35,7 @@ _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
     """The number of events of each kind per unit of work. Out: rows of `frames.EVENT_RATES`."""
-    return _medians(_trial_rates(sweep), EVENT_RATES)
+    return _medians(_trial_rates(sweep))
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
@@ -54,7 +54,7 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
         .group_by([*_KEPT, "trial", "event"])
         .agg(pl.col("per_unit").sum())
     )
-    return _medians(summed, EVENT_RATES)
+    return _medians(summed)
 
 
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
@@ -91,7 +91,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
             pl.col("writes").min().alias("writes_low"),
             pl.col("writes").max().alias("writes_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in LINE_RATES.items())
+        .select(cast_to(LINE_RATES))
         .sort([*POOL_CELL, "line"], nulls_last=True)
     )
 
@@ -129,7 +129,7 @@ def _trial_rates(sweep: Sweep) -> pl.LazyFrame:
     )
 
 
-def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+def _medians(rates: pl.LazyFrame) -> pl.LazyFrame:
     per_unit = pl.col("per_unit")
     return (
         rates.group_by([*_KEPT, "event"])
@@ -139,7 +139,7 @@ def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
             per_unit.min().alias("per_unit_low"),
             per_unit.max().alias("per_unit_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in schema.items())
+        .select(cast_to(EVENT_RATES))
         .sort([*POOL_CELL, "event"])
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import HANGS
+from sweep_analysis.read.frames import HANGS, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
@@ -55,7 +55,7 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
         }
     )
     joined = order.join(counted, on="branch", maintain_order="left")
-    return joined.select(pl.col(name).cast(kind) for name, kind in HANGS.items())
+    return joined.select(cast_to(HANGS))
 
 
 def _fenced_by(sweep: Sweep, branch: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import LATENCIES
+from sweep_analysis.read.frames import LATENCIES, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 
@@ -85,6 +85,6 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
             wait.min().alias("wait_us_low"),
             wait.max().alias("wait_us_high"),
         )
-        .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
+        .select(cast_to(LATENCIES))
         .sort([*POOL_CELL, "kind", "quantile"])
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import LINE_WAIT_RATES, SPENT_SHARES
+from sweep_analysis.read.frames import LINE_WAIT_RATES, SPENT_SHARES, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL, POOL_CELL
 
@@ -36,11 +36,7 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
         )
     )
     order = pl.col("spent_on").cast(pl.Enum(list(SPENT_ON)))
-    return (
-        found.sort([*POOL_CELL, order])
-        .select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items())
-        .collect()
-    )
+    return found.sort([*POOL_CELL, order]).select(cast_to(SPENT_SHARES)).collect()
 
 
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
@@ -71,11 +67,7 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
         )
     )
     order = [*POOL_CELL, waited.neg(), "at", "written_at"]
-    return (
-        found.sort(order)
-        .select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items())
-        .collect()
-    )
+    return found.sort(order).select(cast_to(LINE_WAIT_RATES)).collect()
 
 
 def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.frames import SPEEDUPS, TIMES
+from sweep_analysis.read.frames import SPEEDUPS, TIMES, cast_to
 from sweep_analysis.read.labels import without
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, SEQUENTIAL
@@ -117,7 +117,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
                 for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")
             ),
         )
-        .select(pl.col(name).cast(kind) for name, kind in TIMES.items())
+        .select(cast_to(TIMES))
     )
     return pl.concat([times, added]) if added.height else times
 
@@ -163,7 +163,7 @@ def speedups(
             .then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads))
             .alias("karp_flatt"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
+        .select(cast_to(SPEEDUPS))
         .sort(["definition", *POOL_CELL])
     )
 
