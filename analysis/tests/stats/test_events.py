@@ -196,7 +196,7 @@ def test_writes_per_push_are_those_of_the_line_that_pushes_read() -> None:
         "split-padded": SPLIT | {"pushes": 5},
     }
     rows = writes_per_push(synthetic.swept(truth(counts=counts, threads=[1])))
-    # One worker counts, and so does the outside, each event once.
+    # The worker and the external threads each count every event once.
     assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
         {
             "packed": (10 + 1) / (5 + 1),

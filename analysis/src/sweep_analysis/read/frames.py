@@ -130,7 +130,7 @@ COMPARISONS = pl.Schema(
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` builds
             "ratio_high": pl.Float64,
             "build_low": pl.Float64,  # the smallest `time_ratio` of a build, over the configurations of the row
-            "build_median": pl.Float64,  # the median over builds
+            "build_median": pl.Float64,  # the median `time_ratio` of its builds
             "build_high": pl.Float64,  # the largest; null if no build has all configurations
             "cpu_ratio": pl.Float64,  # `time_ratio` of the same row in CPU time; null without it
             "band": pl.Float64,  # noise floor: equal builds have ratios from 1/band to band

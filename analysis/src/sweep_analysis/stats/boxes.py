@@ -16,7 +16,6 @@ that separates the machines of the two signs with the fewest errors.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,15 +45,6 @@ UNDECIDED = "undecided"
 
 _POINT = r"(?:^| )box=(\S+)"
 _Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Flip:
-    """A cost parameter and the value at which it flips a sign."""
-
-    price: str | None = None
-    rho: float | None = None
-    value: float | None = None
 
 
 def lower_bound(agreeing: int, machines: int) -> float:
@@ -101,7 +91,6 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     is_large = bool(logs.size) and abs(median) >= math.log1p(LEAST_SIMULATED)
     is_beyond = bool(twin.size) and not twin_low <= median <= twin_high
     holds = max(bounds) >= SHARE and is_large and is_beyond and (median < 0) == (sign == FASTER)
-    flip = _flip(sweep, known["point"].to_list(), logs)
     return {
         "machines": machines,
         "failed": machines - known.height,
@@ -114,9 +103,7 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
         "control_faster": int((twin < 0).sum()),
         "control_low": math.exp(twin_low),
         "control_high": math.exp(twin_high),
-        "price": flip.price,
-        "rho": flip.rho,
-        "flips_at": flip.value,
+        **_flip(sweep, known["point"].to_list(), logs),
         "verdict": sign if holds else UNDECIDED,
     }
 
@@ -128,23 +115,20 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> _Flip:
-    """The cost parameter with the strongest rank correlation, and the value at which the sign flips."""
+def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
+    """`price`, the cost parameter with the strongest rank correlation `rho`, and `flips_at`; empty if none is strong."""
     from scipy import stats  # noqa: PLC0415 - its import takes longer than other tables
 
+    best: dict[str, Any] = {}
     if logs.size < FEWEST or np.ptp(logs) == 0:
-        return _Flip()
-    prices: dict[str, _Floats] = {
-        key: np.array([sweep.points[point - 1]["prices"][key] for point in points], dtype=float)
-        for key in sweep.points[0]["prices"]
-    }
-    varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
-    best = _Flip()
-    for key, values in varied.items():
-        rho, p_value = stats.spearmanr(values, logs)
+        return best
+    prices = pl.DataFrame([sweep.points[point - 1]["prices"] for point in points])
+    varied = {it.name: it.to_numpy().astype(float) for it in prices if it.n_unique() > 1}
+    for name, values in varied.items():
+        rho, p_value = (float(it) for it in stats.spearmanr(values, logs))
         is_certain = p_value * len(varied) < LEVEL
-        if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
-            best = _Flip(key, float(rho), _flips_at(values, logs, rho))
+        if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.get("rho", 0.0))):
+            best = {"price": name, "rho": rho, "flips_at": _flips_at(values, logs, rho)}
     return best
 
 

@@ -179,8 +179,9 @@ class Score(msgspec.Struct, frozen=True):
         within: numbers of figures whose simulated over published value is within each of `FACTORS`.
         constant: the same numbers if the best single constant replaces all simulated values of a unit.
         correlation: of the logarithms of published and simulated values, each minus its unit's mean.
-        order, directions, contrasts: number of pairs with the published order, and of all pairs: in a
-            series; of neighbours in a series; of figures with the same name in two series of a program.
+        order: number of pairs of a series with the published order, and of all its pairs.
+        directions: the same of neighbours in a series.
+        contrasts: the same of figures with one name in two series of a program.
     """
 
     figures: int

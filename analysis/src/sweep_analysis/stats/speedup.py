@@ -61,7 +61,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
-        .sort([*CELL, "block"])  # This takes less memory before the frame has more columns.
+        .sort([*CELL, "block"])  # Sorting takes less memory before the join adds columns.
         .join(told, on="trial", maintain_order="left")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
