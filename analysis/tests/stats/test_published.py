@@ -158,7 +158,7 @@ PLACE = {"source": "a source", "machine": "synthetic-8", "experiment": "syntheti
 
 
 def series(quantity: str, value: float, threads: int = 8, **more: Any) -> published.Series:  # noqa: ANN401
-    fields = {
+    fields: dict[str, Any] = {
         **PLACE,
         "name": "a series",
         "quantity": quantity,
@@ -190,7 +190,9 @@ def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
 
 def test_a_scored_figure_is_of_the_last_sweep_and_one_that_is_not_scored_of_the_first() -> None:
     sweeps = [swept({"tsp": seconds}) for seconds in (0.1, 0.2)]
-    how = dict.fromkeys(("program", "machine_told", "governor_told", "clock"), "known")
+    how: dict[str, Any] = dict.fromkeys(
+        ("program", "machine_told", "governor_told", "clock"), "known"
+    )
     told = [
         series("wall", 1e6),
         series("wall", 1e6, name="scored", not_scored="", **how),

@@ -16,6 +16,7 @@ corrected for their number.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -320,7 +321,7 @@ def _threads(sweep: Sweep, claim: Claim) -> tuple[int, int]:
     return thread_range(claim.threads or "1..", has, str(sweep.path / "host.json"))
 
 
-def thread_range(text: str, has: dict[str, int | None], where: str) -> tuple[int, int]:
+def thread_range(text: str, has: Mapping[str, int | None], where: str) -> tuple[int, int]:
     """The minimum and maximum threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
