@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from sweep_analysis.read.load import Sweep, read_sweep
 
@@ -45,6 +46,10 @@ COUNTED_UNITS = 2000
 """Units of work in every counted trial."""
 
 
+QUIET: dict[str, Any] = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
+"""Fields of a `Truth` without noise."""
+
+
 @dataclass
 class Truth:
     """The known truth of a synthetic sweep.
@@ -57,36 +62,30 @@ class Truth:
         trials: trials of each configuration.
         iterations: timed iterations of each trial.
         effects: factor on the time of (branch, workload); 1 where absent.
-        trial_noise: standard deviation of the trial's log-time.
-        iteration_noise: standard deviation of the iteration's log-time inside a trial.
+        trial_noise, iteration_noise: standard deviation of the log-time of a trial, and of an iteration in it.
         block_noise: standard deviation of the log-time that all trials of a block share.
         drift: log-time gained from the first to the last trial of the sweep.
-        place_effect: log-time gained from the first to the last trial of each block.
-        clock_noise: standard deviation of the log of the clock that all trials of a block share;
-            work takes the same cycles at any clock.
         layouts: number of builds of each branch, between which trials alternate; None: one per trial.
         twin: whether the baseline runs a second time.
-        sequential: whether the sequential program runs.
-        sequential_ns: time of the sequential program in ns.
+        sequential: whether the sequential program runs, in `sequential_ns`.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
-        counts: events that one worker of a branch counts in its first counted trial; in the second
-            twice as many, and so on. The external threads together count each event once. Absent
-            branches are not counted.
+        counts: events that one worker of a branch counts in its first counted trial; in trial n n times
+            as many. The external threads together count each event once. Absent branches are not counted.
         counted_trials: counted trials of each of their configurations.
-        modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
-            clock. A thread count without a clock has none measured, and the nominal one.
-        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
-            absent; `None` if no trial is pinned.
-        waits_ns: figures in ns that trials of a branch report beside their time, by name; the
-            second trial reports twice as much, and so on.
-        cpu_share: CPU time over wall time of each busy thread.
         features: features of a branch of the fork, by its name.
         machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
         spent: shares of the cores' time by activity, in trials of the pool on a simulated machine.
         waits: entries of `trials.jsonl` for lines of source that waited, in the first trial of a
-            branch; in the second twice as much, and so on.
+            branch; in trial n n times as much.
+        modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
+            clock. A thread count without a clock has none measured, and the nominal one.
+        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
+            absent; `None` if no trial is pinned.
+        waits_ns: figures in ns that the first trial of a branch reports beside its time, by name; trial n
+            reports n times as much.
+        cpu_share: CPU time over wall time of each busy thread.
         seed: seed of the noise.
     """
 
@@ -103,8 +102,6 @@ class Truth:
     iteration_noise: float = 0.005
     block_noise: float = 0.03
     drift: float = 0.0
-    place_effect: float = 0.0
-    clock_noise: float = 0.0
     layouts: int | None = None
     twin: bool = True
     sequential: bool = True
@@ -141,13 +138,17 @@ class Truth:
         return self.sequential_ns / self.time_ns(branch, workload, threads)
 
 
-def write_sweep(folder: Path, truth: Truth) -> Path:
-    """Write the sweep that `truth` gives into `folder`; returns `folder`."""
+def write_sweep(
+    folder: Path, truth: Truth, change: Callable[[dict[str, Any]], object] = lambda _: None
+) -> Path:
+    """Write the sweep that `truth` gives into `folder`, after `change` of each record; returns `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest(folder.name, truth), indent=2))
     (folder / "host.json").write_text(json.dumps(host(truth), indent=2))
-    lines = [json.dumps(record) for record in records(truth)]
-    (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
+    lines = records(truth)
+    for record in lines:
+        change(record)
+    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
     return folder
 
 
@@ -163,20 +164,26 @@ def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None
     """
     if change is None and repr(truth) in _MADE:
         return _MADE[repr(truth)][1]
-    folder = write_sweep(Path(tempfile.mkdtemp(dir=_FOLDER.name)) / "sweep", truth)
-    if change is not None:
-        lines = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
-        for record in lines:
-            change(record)
-        (folder / "trials.jsonl").write_text("".join(json.dumps(it) + "\n" for it in lines))
-        return read_sweep(folder)
-    _MADE[repr(truth)] = truth, read_sweep(folder)
-    return _MADE[repr(truth)][1]
+    folder = write_sweep(
+        Path(tempfile.mkdtemp(dir=_FOLDER.name)) / "sweep", truth, change or (lambda _: None)
+    )
+    sweep = read_sweep(folder)
+    if change is None:
+        _MADE[repr(truth)] = truth, sweep
+    return sweep
 
 
 def with_manifest(sweep: Sweep, **fields: object) -> Sweep:
     """The same sweep with other fields in its manifest."""
     return replace(sweep, manifest=sweep.manifest | fields)
+
+
+def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """The columns of `schema`; those that the frame lacks are null."""
+    return frame.select(
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in schema.items()
+    )
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -300,54 +307,38 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             *(("parallel", threads) for threads in truth.threads),
         ]
     ]
-    clocks = np.random.default_rng(
-        [truth.seed, 1]
-    )  # apart: other noise is the same with and without
     lines = []
     for block, (replicate, mode, placement, workload, threads, program) in enumerate(visits):
         shared = rng.normal(0, truth.block_noise)
-        clock = float(np.exp(clocks.normal(0, truth.clock_noise))) if truth.clock_noise else None
         contestants = [*truth.branches, *([f"{baseline}-again"] if truth.twin else [])]
         if program == "sequential":
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
-            true_ns = (
-                truth.sequential_ns
-                if program == "sequential"
-                else truth.time_ns(branch, workload, threads)
-            )
+            true_ns, failure = truth.sequential_ns, None
             if program == "parallel":
-                true_ns *= truth.state(branch, workload, threads, replicate)
-            if placement == "pinned" and program == "parallel":
-                true_ns *= (truth.pinned or {}).get(workload, 1.0)
+                trial = (branch, workload, threads, replicate)
+                true_ns = truth.time_ns(branch, workload, threads) * truth.state(*trial)
+                failure = truth.fails(*trial)
+                if placement == "pinned":
+                    true_ns *= (truth.pinned or {}).get(workload, 1.0)
             drift = truth.drift * (block + position / len(contestants)) / len(visits)
-            place_effect = truth.place_effect * position / max(1, len(contestants) - 1)
-            slowness = NOMINAL_GHZ / (truth.modes[mode].get(threads, NOMINAL_GHZ) * (clock or 1.0))
+            slowness = NOMINAL_GHZ / truth.modes[mode].get(threads, NOMINAL_GHZ)
             noise = rng.normal(0, truth.trial_noise)
-            log_ns = np.log(true_ns * slowness) + shared + drift + place_effect + noise
+            log_ns = np.log(true_ns * slowness) + shared + drift + noise
             times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))
-            failure = (
-                truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
-            )
-            lines.append(
-                _record(
-                    truth,
-                    {
-                        "replicate": replicate,
-                        "block": block,
-                        "position": position,
-                        "branch": branch,
-                        "program": program,
-                        "workload": workload,
-                        "threads": threads,
-                        "mode": mode,
-                        "clock": clock,
-                        **({} if truth.pinned is None else {"placement": placement}),
-                    },
-                    [] if failure else times.round().astype(int).tolist(),
-                    failure,
-                )
-            )
+            place = {
+                "replicate": replicate,
+                "block": block,
+                "position": position,
+                "branch": branch,
+                "program": program,
+                "workload": workload,
+                "threads": threads,
+                "mode": mode,
+                **({} if truth.pinned is None else {"placement": placement}),
+            }
+            done = [] if failure else times.round().astype(int).tolist()
+            lines.append(_record(truth, place, done, failure))
     return lines + counted_records(truth, len(visits))
 
 
@@ -399,9 +390,7 @@ def _record(
         if failure or place["program"] == "sequential"
         else truth.waits_ns.get(place["branch"], {})
     )
-    clock = place.pop("clock", None)
-    ghz = truth.modes[place["mode"]].get(place["threads"], NOMINAL_GHZ if clock else None)
-    ghz = ghz * clock if ghz and clock else ghz
+    ghz = truth.modes[place["mode"]].get(place["threads"])
     busy = min(place["threads"], truth.cpus)
     iterations = [
         {

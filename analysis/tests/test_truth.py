@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import truth
+from sweep_analysis.read.labels import without_size
+from sweep_analysis.report.statement_gains import significant
+from sweep_analysis.say.comparison import programs, threads_of
 from sweep_analysis.stats.calibration import EQUAL, OFF
-from sweep_analysis.stats.compare import UNTESTED
+from sweep_analysis.stats.compare import FASTER, UNTESTED
 from sweep_analysis.stats.decisions import decisions_of
 
 SWEEPS = 24
@@ -125,8 +130,9 @@ def test_ratios_of_unequal_builds_are_rarely_said_to_drift(name: str) -> None:
     assert rates(name)["said to drift"] < 3
 
 
-def test_a_simulated_change_without_noise_is_found() -> None:
-    assert rates("simulated, exactly 20 % faster", 2)["found, cell"] == 100
+def test_a_simulated_change_without_noise_is_found_and_nothing_else() -> None:
+    found = rates("simulated, exactly 20 % faster", 2)
+    assert (found["found, cell"], found["any false result"]) == (100, 0)
 
 
 @pytest.mark.parametrize("moves", truth.SHIFTS)
@@ -138,7 +144,22 @@ def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
 
 
 def test_sentences_name_each_gain_its_threads_and_its_programs() -> None:
-    assert truth.sentences_wrong(0) == []
+    sweep, times = truth.sweep_of(truth.Case("half the time on one", effect={"tsp": 0.5}), 0)
+
+    def row(rows: pl.DataFrame, **where: str) -> dict[str, Any]:
+        return rows.filter(branch=truth.TRIED, quantity="time", **where).row(0, named=True)
+
+    rows = decisions_of(sweep, times).rows
+    own = without_size(rows).filter(pl.col("level").is_in(["workload", "cell"]), branch=truth.TRIED)
+    places = {told.split(":")[0] for told in significant(own, FASTER)}
+    assert places == {"tsp on 1", "tsp on 2, 4, 8"}
+    assert threads_of(rows, row(rows, level="workload", workload="tsp")) == "2, 4, 8 threads"
+    assert programs(rows, row(rows, level="overall")) == "3 programs together"
+    sets = [pl.col("workload").alias("parameters"), pl.lit("tsp").alias("workload")]
+    of_one = replace(sweep, trials=sweep.trials.with_columns(sets))
+    rows = decisions_of(of_one, times.with_columns(sets)).rows
+    told = programs(rows, row(rows, level="overall"))
+    assert told == "3 configurations of 1 program together"
 
 
 def test_what_is_said_to_be_found_is_found() -> None:

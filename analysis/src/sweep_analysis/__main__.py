@@ -66,11 +66,6 @@ REMEDIES = {
             "sweep with `--machine NAME`; `cargo runner list machines`",
         ),
     ),
-    "sensitivity": (
-        "manifest.json",
-        "no cost parameter was changed",
-        "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
-    ),
     "box": (
         "manifest.json",
         "the sweep is not over a box of machines",

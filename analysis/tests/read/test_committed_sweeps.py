@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -23,43 +22,27 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def git(*words: str) -> list[str]:
+    """The lines that a command of Git prints in the checkout."""
+    command = [str(GIT), *words]
+    run = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
+    return run.stdout.splitlines()
+
+
 def committed() -> list[str]:
-    """Names of the sweeps that Git knows: those that a reader has made meanwhile are their own."""
-    list_files = [str(GIT), "ls-files", "--", str(SWEEPS)]
-    files = subprocess.run(list_files, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
-    return sorted({line.split("/")[2] for line in files.stdout.splitlines()})
-
-
-def documents(suffix: str) -> list[Path]:
-    """Files in Git with such a name."""
-    list_files = [str(GIT), "ls-files", "--", suffix]
-    files = subprocess.run(list_files, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
-    return [CHECKOUT / line for line in files.stdout.splitlines()]
-
-
-def cited() -> set[str]:
-    """The times by which files of the checkout outside the sweeps name sweeps."""
-    search = [
-        str(GIT),
-        "grep",
-        "-hoE",
-        r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z",
-        "--",
-        ".",
-        f":!{SWEEPS}",
-    ]
-    found = subprocess.run(search, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
-    return set(found.stdout.split())
+    """Names of the sweeps that Git knows; others are the reader's own."""
+    return sorted({line.split("/")[2] for line in git("ls-files", "--", str(SWEEPS))})
 
 
 def test_every_sweep_is_cited() -> None:
-    known = cited()
-    assert [name for name in committed() if name[:18] not in known] == []
+    search = ("grep", "-hoE", r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z", "--", ".", f":!{SWEEPS}")
+    cited = set(git(*search))
+    assert [name for name in committed() if name[:18] not in cited] == []
 
 
 def test_every_sweep_that_a_document_or_a_notebook_cites_is_there() -> None:
     there = {name[:18] for name in committed()}
-    files = [file for suffix in ("*.md", "*.ipynb") for file in documents(suffix)]
+    files = [CHECKOUT / line for line in git("ls-files", "--", "*.md", "*.ipynb")]
     named = {
         (file.name, time)
         for file in files

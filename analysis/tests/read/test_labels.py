@@ -6,41 +6,42 @@ import polars as pl
 import pytest
 
 from sweep_analysis.read.labels import capital, percent, ranges, with_panel
-from sweep_analysis.read.schema import FREE, PANEL, PINNED
+from sweep_analysis.read.schema import FREE, PINNED
+
+BARE = {
+    "workload": "tsp",
+    "size": "small",
+    "parameters": "",
+    "input": "",
+    "mode": "dynamic",
+    "placement": FREE,
+}
 
 
-def panels(*rows: tuple[str, ...], placements: tuple[str, ...] = (FREE,)) -> list[str]:
-    """Names of panels that differ as the rows say, and once more for each placement."""
-    each = [(*row, placement) for placement in placements for row in rows]
-    return with_panel(pl.DataFrame(each, schema=PANEL, orient="row"))["panel"].to_list()
-
-
-def test_a_panel_is_named_by_workload_and_size() -> None:
-    assert panels(("tsp", "small", "cities=9 seed=1", "", "dynamic")) == ["tsp · small"]
-
-
-def test_only_parameters_that_differ_are_named() -> None:
-    found = panels(
-        ("packets", "small", "depth=8 strategy=pool", "", "dynamic"),
-        ("packets", "small", "depth=8 strategy=mutex", "", "dynamic"),
-    )
-    assert found == ["packets · small, strategy=pool", "packets · small, strategy=mutex"]
-
-
-def test_modes_are_named_where_there_are_several() -> None:
-    found = panels(("tsp", "small", "", "", "fixed"), ("tsp", "small", "", "", "dynamic"))
-    assert found == ["tsp · small, fixed frequency", "tsp · small, dynamic frequency"]
-
-
-def test_placements_are_named_where_there_are_several() -> None:
-    found = panels(("tsp", "small", "cities=9", "", "dynamic"), placements=(FREE, PINNED))
-    assert found == ["tsp · small, free", "tsp · small, pinned"]
-
-
-def test_an_instance_is_named_by_its_file() -> None:
-    assert panels(("tsp", "small", "", "cities/berlin52.tsp", "dynamic")) == [
-        "tsp · small, berlin52.tsp"
-    ]
+@pytest.mark.parametrize(
+    ("differing", "names"),
+    [
+        ([{"parameters": "cities=9 seed=1"}], ["tsp · small"]),
+        (
+            [{"parameters": "depth=8 strategy=pool"}, {"parameters": "depth=8 strategy=mutex"}],
+            ["tsp · small, strategy=pool", "tsp · small, strategy=mutex"],
+        ),
+        (
+            [{"mode": "fixed"}, {"mode": "dynamic"}],
+            ["tsp · small, fixed frequency", "tsp · small, dynamic frequency"],
+        ),
+        (
+            [{"placement": FREE}, {"placement": PINNED}],
+            ["tsp · small, free", "tsp · small, pinned"],
+        ),
+        ([{"input": "cities/berlin52.tsp"}], ["tsp · small, berlin52.tsp"]),
+    ],
+)
+def test_a_panel_is_named_by_workload_size_and_what_differs(
+    differing: list[dict[str, str]], names: list[str]
+) -> None:
+    rows = pl.DataFrame([BARE | own for own in differing])
+    assert with_panel(rows)["panel"].to_list() == names
 
 
 @pytest.mark.parametrize(

@@ -76,71 +76,47 @@ def test_a_torn_last_line_is_set_aside_and_reported(folder: Path) -> None:
     assert any("line 14" in note and "--resume" in note for note in sweep.notes)
 
 
+def with_iteration(**fields: int) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["iterations"][1].update(fields)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"schema": 2}, r"field `schema` is 2, this analysis reads 1; use the analysis"),
+        (lambda record: record.pop("threads"), r".*required field `threads`"),
+        ({"threads": "two"}, r"field `threads` is `\"two\"`: expected `int`, got `str`"),
+        ({"threads": 0}, r"field `threads` is `0`: expected `int` >= 1"),
+        ({"outcome": "odd"}, r"field `outcome` is `\"odd\"`: .*; set the trial aside or run it"),
+        ({"iterations": []}, r"field `iterations` is empty though"),
         (
-            lambda record: record.update(schema=2),
-            r":3: field `schema` is 2, this analysis reads 1; use the analysis",
-        ),
-        (lambda record: record.pop("threads"), r":3: .*required field `threads`"),
-        (
-            lambda record: record.update(threads="two"),
-            r":3: field `threads` is `\"two\"`: expected `int`, got `str`",
-        ),
-        (
-            lambda record: record.update(threads=0),
-            r":3: field `threads` is `0`: expected `int` >= 1",
+            with_iteration(elapsed_ns=0),
+            r"field `iterations\[1\].elapsed_ns` is `0`: expected `int` >= 1",
         ),
         (
-            lambda record: record.update(outcome="odd"),
-            r":3: field `outcome` is `\"odd\"`: .*; set the trial aside or run it again",
-        ),
-        (lambda record: record.update(program="both"), r":3: field `program` is `\"both\"`"),
-        (lambda record: record.update(iterations=[]), r":3: field `iterations` is empty though"),
-        (
-            lambda record: record["iterations"][1].update(elapsed_ns=0),
-            r":3: field `iterations\[1\].elapsed_ns` is `0`: expected `int` >= 1",
+            with_iteration(user_ns=-4_000_000),
+            r"field `iterations\[1\].user_ns` is `-4000000`: expected `int` >= 0",
         ),
         (
-            lambda record: record["iterations"][1].update(work_units=0),
-            r":3: field `iterations\[1\].work_units` is `0`: expected `int` >= 1",
+            with_iteration(elapsed_ns=2**63),
+            r"field `iterations\[1\].elapsed_ns` is `9223372036854775808`: expected `int` <",
         ),
-        (
-            lambda record: record["iterations"][1].update(user_ns=-4_000_000),
-            r":3: field `iterations\[1\].user_ns` is `-4000000`: expected `int` >= 0",
-        ),
-        (
-            lambda record: record["iterations"][0].update(elapsed_ns=2**63),
-            r":3: field `iterations\[0\].elapsed_ns` is `9223372036854775808`: expected `int` <",
-        ),
-        (
-            lambda record: record.update(process_ns=2**63),
-            r":3: field `process_ns` is `9223372036854775808`: expected `int` <=",
-        ),
-        (
-            lambda record: record["usage"].update(major_faults=10**40),
-            r":3: field `usage\.major_faults` is `1000.*: expected `int`",
-        ),
-        (
-            lambda record: record.update(seed=2**64),
-            r":3: field `seed` is `18446744073709551616`: expected `int` of 64 bits",
-        ),
+        ({"process_ns": 2**63}, r"field `process_ns` is `9223372036854775808`: expected `int` <="),
+        ({"seed": 2**64}, r"field `seed` is `18446744073709551616`: expected `int` of 64 bits"),
     ],
 )
 def test_a_bad_field_is_named_with_its_line(
-    folder: Path, change: Callable[[dict[str, Any]], object], message: str
+    folder: Path, change: dict[str, Any] | Callable[[dict[str, Any]], object], message: str
 ) -> None:
-    change_line(folder, 3, change)
-    with pytest.raises(InputError, match=message):
+    change_line(folder, 3, change if callable(change) else lambda record: record.update(change))
+    with pytest.raises(InputError, match=f":3: {message}"):
         read_sweep(folder)
 
 
-@pytest.mark.parametrize("damage", [b"\xff\xfe", b"\x83", b"\xc3"])
-def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path, damage: bytes) -> None:
+def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path) -> None:
     file = folder / "trials.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b"madeup", damage).replace(b'"tsp"', b'"t' + damage + b'"')
+    lines[2] = lines[2].replace(b'"tsp"', b'"t\xff"')
     file.write_bytes(b"".join(lines))
     with pytest.raises(InputError, match=r"jsonl:3: not a record: .*restore the file"):
         read_sweep(folder)
@@ -155,7 +131,7 @@ def test_fields_that_the_format_gains_later_do_no_harm(folder: Path) -> None:
 def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
     file = folder / "trials.jsonl"
     file.write_text(file.read_text() + file.read_text().splitlines()[0] + "\n")
-    with pytest.raises(InputError, match="field `trial`: 1 identities occur more than once"):
+    with pytest.raises(InputError, match=r":15: field `trial`: `.*` occurs more than once"):
         read_sweep(folder)
 
 
@@ -306,15 +282,12 @@ def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
 
 
 def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["branches"] = []
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"branches": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert read_sweep(folder).baseline == "master"  # its A/A control gives it away
     file = folder / "trials.jsonl"
-    lines = [
-        line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line
-    ]
-    file.write_text("\n".join(lines) + "\n")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if '"branch": "master-again"' not in line))
     sweep = read_sweep(folder)
     assert sweep.baseline is None
     assert any("no baseline" in note for note in sweep.notes)

@@ -11,7 +11,8 @@ import pytest
 
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.read.request import Experiment, experiment_named
+from sweep_analysis.read.request import experiment_named
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.services.plot import charts
 from sweep_analysis.services.points import orders, points, published
 from sweep_analysis.services.results import STUDIES, costs, overview, result

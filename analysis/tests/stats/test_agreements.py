@@ -15,7 +15,7 @@ from sweep_analysis.say.sweep_table import SweepTable, is_proven
 from sweep_analysis.stats.agreements import agreements
 
 Trials = list[tuple[str, str, str, str | None]]
-"""Depth, generator, program and answer of trials; without an answer they failed."""
+"""Depth, generator, program and answer of trials; a trial without an answer failed."""
 
 GOOD: Trials = [
     ("8", "uniform", "sequential", "five"),

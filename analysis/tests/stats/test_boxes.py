@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
 
+import synthetic
 from sweep_analysis.read.frames import TIMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import TRIALS
@@ -40,7 +40,7 @@ def boxed(
     truth: Truth,
     seed: int,
     noise: float = 0.06,
-    failed: set[int] | None = None,
+    failed: frozenset[int] = frozenset(),
     control: Truth | None = None,
     baseline: str = "master",
 ) -> pl.DataFrame:
@@ -52,48 +52,39 @@ def boxed(
         "master-again": (control or same(0))(prices),
         BRANCH: truth(prices),
     }
-    rows: list[dict[str, Any]] = []
-    for name, of_machine in logs.items():
-        for machine in range(MACHINES):
-            for replicate in range(SEEDS):
-                is_bad = name == BRANCH and machine in (failed or ()) and replicate == 0
-                rows.append(
-                    {
-                        "trial": f"{name} {machine} {replicate}",
-                        "branch": name,
-                        "program": "parallel",
-                        "workload": "packets",
-                        "size": "tiny",
-                        "parameters": f"box={machine + 1} words=100",
-                        "input": None,
-                        "mode": "dynamic",
-                        "placement": "free",
-                        "threads": 64,
-                        "outcome": "timeout" if is_bad else "ok",
-                        "ns_per_unit": float(
-                            np.exp(5 + of_machine[machine] + rng.normal(0, noise))
-                        ),
-                    }
-                )
+    rows = [
+        {
+            "trial": f"{name} {machine} {replicate}",
+            "branch": name,
+            "program": "parallel",
+            "workload": "packets",
+            "size": "tiny",
+            "parameters": f"box={machine + 1} words=100",
+            "input": None,
+            "mode": "dynamic",
+            "placement": "free",
+            "threads": 64,
+            "outcome": "timeout"
+            if (name, replicate) == (BRANCH, 0) and machine in failed
+            else "ok",
+            "ns_per_unit": float(np.exp(5 + of_machine[machine] + rng.normal(0, noise))),
+        }
+        for name, of_machine in logs.items()
+        for machine in range(MACHINES)
+        for replicate in range(SEEDS)
+    ]
     frame = pl.DataFrame(rows)
     points = [
         {"topology": "8x8", "cpus": 64, "prices": {key: prices[key][it] for key in PRICES}}
         for it in range(MACHINES)
     ]
     manifest = {"asked": {"machine": {"name": "box", "points": points}}}
-    times = with_schema(
+    times = synthetic.with_schema(
         frame.filter(outcome="ok").with_columns(pl.col("input").fill_null("")), TIMES
     )
-    trials = with_schema(frame, TRIALS).lazy()
+    trials = synthetic.with_schema(frame, TRIALS).lazy()
     sweep = Sweep(Path("box"), manifest, {}, trials, pl.LazyFrame(), ["master", BRANCH], "master")
     return box_signs(sweep, times, baseline)
-
-
-def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    return frame.select(
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in schema.items()
-    )
 
 
 def same(log: float) -> Truth:
@@ -161,7 +152,7 @@ def test_a_median_inside_the_range_of_the_control_is_not_claimed() -> None:
 
 def test_machines_that_failed_count_against_the_sign() -> None:
     whole = boxed(same(-0.5), 1)
-    some = boxed(same(-0.5), 1, failed=set(range(6)))
+    some = boxed(same(-0.5), 1, failed=frozenset(range(6)))
     assert [whole[name].item() for name in ("faster", "failed", "verdict")] == [60, 0, FASTER]
     assert [some[name].item() for name in ("machines", "faster", "failed")] == [60, 54, 6]
     assert some["verdict"].item() == UNDECIDED
@@ -177,9 +168,7 @@ def test_the_cost_with_which_a_sign_flips_is_named_with_its_value_and_its_side()
         assert told.endswith(" µs")
 
 
-@pytest.mark.parametrize(
-    ("value", "told"), [(420.0, "420 ns"), (4300.0, "4.3 µs"), (123_456.0, "120 µs"), (2e6, "2 ms")]
-)
+@pytest.mark.parametrize(("value", "told"), [(420.0, "420 ns"), (123_456.0, "120 µs")])
 def test_a_value_is_given_in_its_unit_with_two_digits(value: float, told: str) -> None:
     row = boxed(turning(1), 1).with_columns(flips_at=pl.lit(value))
     assert box_table(row)["result"].item().endswith(f" {told}")

@@ -11,7 +11,7 @@ from scipy import stats
 
 import truth
 from sweep_analysis.stats.bursts import bursts, chance_of
-from sweep_analysis.stats.compare import compare
+from sweep_analysis.stats.compare import decide
 
 TIME = "ns_per_unit"
 
@@ -58,7 +58,7 @@ def test_a_burst_is_left_out_for_all_branches_alike() -> None:
     times = times_of("quiet")
     struck = slowed(times, ["master", "tried", "equal-0", "equal-5"], [3])
     pairs = {
-        name: compare(it, "master").filter(level="cell")
+        name: decide(it, "master", ["time"]).filter(level="cell")
         for name, it in (("all", times), ("less", struck))
     }
     lost = pairs["all"]["pairs"].cast(pl.Int64) - pairs["less"]["pairs"].cast(pl.Int64)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import synthetic
-from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.speedup import trial_times
 
@@ -25,38 +24,30 @@ def test_each_mode_and_thread_count_has_its_clock() -> None:
     ]
 
 
-def test_a_trial_without_a_measured_clock_is_counted_as_such(tmp_path: Path) -> None:
+def changed(trials: int, *clocks: tuple[float | None, float | None]) -> Sweep:
+    """Trials of one configuration at 3 GHz; the first have other clocks before and after."""
     truth = synthetic.Truth(
         branches=["master"],
         workloads={"tsp": 0.1},
         threads=[4],
-        trials=3,
+        trials=trials,
         twin=False,
+        sequential=False,
         modes={"dynamic": {4: 3.0}},
     )
-    folder = synthetic.write_sweep(tmp_path / "sweep", truth)
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines if '"parallel"' in line]
-    records[0] |= {"ghz_before": None, "ghz_after": None}
-    records[1] |= {"ghz_before": 3.4, "ghz_after": None}
-    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    (row,) = clocks(read_sweep(folder)).collect().rows(named=True)
+
+    def change(record: dict[str, Any]) -> None:
+        if record["replicate"] < len(clocks):
+            record["ghz_before"], record["ghz_after"] = clocks[record["replicate"]]
+
+    return synthetic.swept(truth, change)
+
+
+def test_a_trial_without_a_measured_clock_is_counted_as_such() -> None:
+    (row,) = clocks(changed(3, (None, None), (3.4, None))).collect().rows(named=True)
     assert (row["trials"], row["unmeasured"], row["ghz_low"], row["ghz_high"]) == (2, 1, 3.0, 3.4)
 
 
-def test_cycles_are_time_at_the_mean_of_the_clocks_before_and_after(tmp_path: Path) -> None:
-    truth = synthetic.Truth(
-        branches=["master"],
-        workloads={"tsp": 0.1},
-        threads=[2],
-        trials=1,
-        twin=False,
-        modes={"dynamic": {2: 3.0}},
-    )
-    folder = synthetic.write_sweep(tmp_path / "sweep", truth)
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    (record,) = (json.loads(line) for line in lines if '"parallel"' in line)
-    record |= {"ghz_before": 3.0, "ghz_after": 2.0}
-    (folder / "trials.jsonl").write_text(json.dumps(record) + "\n")
-    (row,) = trial_times(read_sweep(folder)).collect().rows(named=True)
+def test_cycles_are_time_at_the_mean_of_the_clocks_before_and_after() -> None:
+    (row,) = trial_times(changed(1, (3.0, 2.0))).collect().rows(named=True)
     assert row["cycles_per_unit"] == 2.5 * row["ns_per_unit"]

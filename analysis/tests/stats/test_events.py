@@ -5,9 +5,6 @@ Times of instrumented builds never enter the timed results.
 
 from __future__ import annotations
 
-import html
-import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,12 +13,10 @@ import pytest
 import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
-from sweep_analysis.read.load import Sweep, read_sweep
-from sweep_analysis.report.figures import figures
-from sweep_analysis.report.page import render_page
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
-from sweep_analysis.stats.analysis import Analysis, analyse
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.events import (
     event_rates,
     headline_rates,
@@ -46,6 +41,7 @@ SPLIT = {
     "steals_tried": 0,
 }
 TRIALS = 3
+NO_EVENTS = {"iterations": 1, "work_units": 1, "workers": [], "outside": {}}
 
 
 def truth(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
@@ -140,46 +136,36 @@ def test_counted_trials_change_no_time_no_ratio_and_no_band() -> None:
     assert with_counts.comparisons.equals(without.comparisons)
     assert with_counts.sweep.branches == without.sweep.branches
     assert cautions(with_counts) == cautions(without)
-
-
-def change_line(folder: Path, number: int, change: dict[str, Any]) -> None:
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    lines[number] = json.dumps(json.loads(lines[number]) | change)
-    (folder / "trials.jsonl").write_text("\n".join(lines) + "\n")
+    assert facts(with_counts)["Trials"].endswith("; 18 counted, not timed")
 
 
 @pytest.mark.parametrize(
-    ("number", "change", "message"),
+    ("branch", "field", "value", "message"),
     [
         (
-            -1,
-            {"iterations": [{"elapsed_ns": 1, "user_ns": 1, "system_ns": 0, "work_units": 1}]},
+            "split-padded-instrumented",
+            "iterations",
+            [{"elapsed_ns": 1, "user_ns": 1, "system_ns": 0, "work_units": 1}],
             "has times of an instr",
         ),
         (
-            -1,
-            {"events": None},
+            "split-padded-instrumented",
+            "events",
+            None,
             "field `events` is missing in a trial of `split-padded-instrumented`",
         ),
-        (
-            0,
-            {"events": {"iterations": 1, "work_units": 1, "workers": [], "outside": {}}},
-            "field `events` is present in a trial of `master",
-        ),
-        (
-            -1,
-            {"events": {"iterations": 1, "work_units": 0, "workers": [], "outside": {}}},
-            "`events.work_units` is `0`",
-        ),
+        ("master", "events", NO_EVENTS, "field `events` is present in a trial of `master"),
     ],
 )
 def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
-    tmp_path: Path, number: int, change: dict[str, Any], message: str
+    branch: str, field: str, value: object, message: str
 ) -> None:
-    folder = synthetic.write_sweep(tmp_path / "sweep", truth())
-    change_line(folder, number, change)
+    def change(record: dict[str, Any]) -> None:
+        if record["branch"] == branch:
+            record[field] = value
+
     with pytest.raises(InputError, match=message):
-        read_sweep(folder)
+        synthetic.swept(truth(), change)
 
 
 def test_a_failed_counted_trial_is_said_and_left_out() -> None:
@@ -198,28 +184,9 @@ def test_a_failed_counted_trial_is_said_and_left_out() -> None:
     assert found["per_unit"] == pytest.approx((rate(6, 1, 1) + rate(6, 1, 3)) / 2)
 
 
-def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
-    def page(analysis: Analysis) -> str:
-        events = [figure for figure in figures(analysis) if figure.name == "events"]
-        return html.unescape(render_page(analysis, events))
-
-    counted = page(analyse(sweep))
-    assert "group counter words that share a cache line" in counted
-    assert "inactive + sleeping" in counted
-    assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
-    timed = page(analyse(synthetic.swept(truth(counts={}))))
-    assert "inactive + sleeping" not in timed
-    assert "cargo runner sweep --instrument" in timed
-
-
-@pytest.mark.parametrize(
-    ("rates", "factor"),
-    [([0.0, 2.5], 1), ([0.002], 1000), ([3e-6], 10**6), ([4e-9], 10**9), ([0.0], 1)],
-)
-def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(
-    rates: list[float], factor: int
-) -> None:
-    assert scale(pl.Series(rates))[0] == factor
+def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more() -> None:
+    for largest, factor in ((2.5, 1), (0.002, 1000), (3e-6, 10**6), (4e-9, 10**9), (0.0, 1)):
+        assert scale(pl.Series([0.0, largest]))[0] == factor
 
 
 def test_writes_per_push_are_those_of_the_line_that_pushes_read() -> None:
@@ -229,7 +196,7 @@ def test_writes_per_push_are_those_of_the_line_that_pushes_read() -> None:
         "split-padded": SPLIT | {"pushes": 5},
     }
     rows = writes_per_push(synthetic.swept(truth(counts=counts, threads=[1])))
-    # One worker counts, and so does the outside, each event once.
+    # The worker and the external threads each count every event once.
     assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
         {
             "packed": (10 + 1) / (5 + 1),

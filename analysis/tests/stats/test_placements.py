@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pytest
 
 import synthetic
 from sweep_analysis.stats.analysis import Analysis, analyse
-from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved
 
 PINNED_TAKES = 0.6
 
@@ -29,19 +27,17 @@ def analysis(**more: object) -> Analysis:
 
 
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:
-    found = moved(analysis().placements)
+    found = analysis().placements.filter("moved")
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["quantity"]) == {
-        WALL,
-        CPU,
-    }  # synthetic latencies do not depend on the placement
+    # Synthetic latencies do not depend on the placement.
+    assert set(found["quantity"]) == {"wall time", "CPU time"}
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()
 
 
 def test_an_equal_latency_has_the_ratio_one_and_no_result() -> None:
-    waits = analysis().placements.filter(quantity=WAIT)
+    waits = analysis().placements.filter(quantity="median latency")
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
 
@@ -55,7 +51,7 @@ def test_differences_between_builds_add_no_unit() -> None:
 def test_three_layouts_have_no_interval_and_move_nothing() -> None:
     rows = analysis(trials=3, layouts=3).placements
     assert rows["ratio_low"].is_null().all()
-    assert moved(rows).is_empty()
+    assert not rows["moved"].any()
 
 
 def test_a_sweep_of_one_placement_has_nothing_to_compare() -> None:

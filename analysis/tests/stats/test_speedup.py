@@ -24,9 +24,7 @@ def test_the_three_definitions_have_their_own_references() -> None:
         workloads={"tsp": 0.1},
         threads=[1, 4],
         effects={("packed", "tsp"): 0.8},
-        trial_noise=0,
-        iteration_noise=0,
-        block_noise=0,
+        **synthetic.QUIET,
     )
     frame = analysed(truth).filter(pl.col("branch") == "packed", pl.col("threads") == 4)
     found = dict(frame.select("definition", "speedup").rows())
@@ -47,16 +45,10 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction() -> None:
         branches=PAIR,
         workloads={"tsp": 0.2},
         threads=[1, 4],
-        trial_noise=0,
-        iteration_noise=0,
-        block_noise=0,
+        **synthetic.QUIET,
     )
-    row = analysed(truth).row(
-        by_predicate=(pl.col("definition") == "own")
-        & (pl.col("threads") == 4)
-        & (pl.col("branch") == "packed"),
-        named=True,
-    )
+    found = analysed(truth).filter(definition="own", threads=4, branch="packed")
+    row = found.row(0, named=True)
     assert row["karp_flatt"] == pytest.approx(0.2, rel=1e-5)
     assert row["efficiency"] == pytest.approx(row["speedup"] / 4)
 
@@ -89,9 +81,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
         branches=PAIR,
         workloads={"tsp": 0.1},
         threads=[1],
-        trial_noise=0,
-        iteration_noise=0,
-        block_noise=0,
+        **synthetic.QUIET,
     )
     sweep = synthetic.swept(truth)
     slow = (pl.col("iteration") == 0) | pl.col("trial").cast(pl.String).str.ends_with("-3")
@@ -113,9 +103,7 @@ def test_time_per_unit_is_what_counts_for_timed_work() -> None:
         branches=PAIR,
         workloads={"packets": 0.1},
         threads=[1],
-        trial_noise=0,
-        iteration_noise=0,
-        block_noise=0,
+        **synthetic.QUIET,
         work_units=lambda elapsed: elapsed // 100,
     )
     frame = analysed(truth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -86,32 +87,22 @@ def swept(machine: str | None = "synthetic-8") -> Analysis:
 def test_a_bimodal_configuration_is_not_tested_and_in_no_mean() -> None:
     analysis = swept()
     rows = analysis.comparisons.filter(quantity="time")
-    cells = {
-        (row["branch"], row["workload"], row["threads"]): row
-        for row in rows.filter(level="cell").rows(named=True)
-    }
-    turned = cells["turning", "quicksort", 8]
-    assert (turned["verdict"], turned["is_bimodal"], turned["p_corrected"]) == (
-        UNTESTED,
-        True,
-        None,
-    )
+
+    def cell(branch: str, workload: str, threads: int) -> dict[str, Any]:
+        place = {"branch": branch, "workload": workload, "threads": threads}
+        return rows.filter(level="cell", **place).row(0, named=True)
+
+    turned = cell("turning", "quicksort", 8)
+    assert (turned["verdict"], turned["is_bimodal"]) == (UNTESTED, True)
+    assert turned["p_corrected"] is None
     assert result_of(turned, analysis.sweep) == "not tested: bimodal"
-    tested = [
-        cells["turning", "quicksort", 4],
-        cells["turning", "tsp", 8],
-        cells["steady", "quicksort", 8],
-    ]
-    assert {(row["verdict"], row["is_bimodal"]) for row in tested} == {(FASTER, False)}
-    pooled = {
-        (row["branch"], row["workload"]): row
-        for row in rows.filter(level="workload").rows(named=True)
-    }
-    assert [pooled[branch, "quicksort"]["cells"] for branch in ("turning", "steady")] == [1, 2]
-    assert pooled["turning", "quicksort"]["time_ratio"] == pytest.approx(0.65, rel=0.01)
-    overall = {
-        row["branch"]: row["time_ratio"] for row in rows.filter(level="overall").rows(named=True)
-    }
+    for place in (("turning", "quicksort", 4), ("turning", "tsp", 8), ("steady", "quicksort", 8)):
+        assert (cell(*place)["verdict"], cell(*place)["is_bimodal"]) == (FASTER, False)
+    pooled = rows.filter(level="workload", workload="quicksort")
+    told = {row["branch"]: (row["cells"], row["time_ratio"]) for row in pooled.rows(named=True)}
+    assert told["turning"] == (1, pytest.approx(0.65, rel=0.01))
+    assert told["steady"][0] == 2
+    overall = dict(rows.filter(level="overall").select("branch", "time_ratio").rows())
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
 
 

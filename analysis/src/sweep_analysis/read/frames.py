@@ -25,6 +25,16 @@ def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
     return pl.Schema(_same(same) | pl.Schema(own))
 
 
+def cast_to(schema: pl.Schema) -> list[pl.Expr]:
+    """The columns of a frame, as their types."""
+    return [pl.col(name).cast(kind) for name, kind in schema.items()]
+
+
+def _range(*names: str) -> dict[str, type[pl.Float64]]:
+    """Each name, with the lower and the upper end of its range in `…_low` and `…_high`."""
+    return {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
+
+
 TIMES = _of(
     CELL,
     trial=pl.String,
@@ -38,9 +48,9 @@ TIMES = _of(
     iterations=pl.UInt32,
     elapsed_ns=pl.Float64,  # median over the trial's iterations
     ns_per_unit=pl.Float64,  # median over the trial's iterations: wall time per unit of work
-    cpu_ns=pl.Float64,  # user and system time of the process, likewise
-    cpu_ns_per_unit=pl.Float64,  # user and system time of the process per unit of work, likewise
-    cpus_busy=pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
+    cpu_ns=pl.Float64,
+    cpu_ns_per_unit=pl.Float64,
+    cpus_busy=pl.Float64,
     p50_ns=pl.Float64,  # median latency that the trial reported, see `latency.waits_of`; null: not reported
     p99_ns=pl.Float64,
     ghz=pl.Float64,  # measured clock, mean of before and after; null if neither was measured
@@ -60,17 +70,17 @@ MEDIANS = pl.Schema(
         "threads": pl.Int64,
         "oversubscribed": pl.Boolean,
         "paced": pl.Boolean,  # a clock sets the program's time, so that CPU time comes first
-        "branch": pl.String,  # or the A/A control of the baseline
+        "branch": pl.String,
         "trials": pl.Int64,  # good ones
         "failed": pl.Int64,
         "median_ns": pl.Float64,  # median over trials of the median time of an iteration
-        "cpu_ns": pl.Float64,  # the same of the CPU time of all threads
+        "cpu_ns": pl.Float64,
         "speed_up": pl.Float64,  # time per unit of work of the sequential program over this row's
         "ratio": pl.Float64,  # time per unit of work over the baseline's, median over blocks
         "cpu_ratio": pl.Float64,  # the same of the CPU time
     }
 )
-"""One row per configuration that a sweep has trials of: see `medians.medians`."""
+"""One row per configuration that a sweep has trials of."""
 
 AGREEMENTS = pl.Schema(
     {
@@ -82,10 +92,10 @@ AGREEMENTS = pl.Schema(
         "trials": pl.Int64,  # failed ones included
         "agreeing": pl.Int64,  # trials with the expected answer
         "hung": pl.Int64,  # trials that reported a hang
-        "failed": pl.Int64,  # trials that failed in another way
+        "failed": pl.Int64,
     }
 )
-"""One row per load and branch: see `agreements.agreements`."""
+"""One row per load and branch."""
 
 SPEEDUPS = _of(
     POOL_CELL,
@@ -95,13 +105,11 @@ SPEEDUPS = _of(
     reference_trials=pl.Int64,
     elapsed_ms=pl.Float64,  # median over trials
     ns_per_unit=pl.Float64,  # median over trials
-    speedup=pl.Float64,  # reference's time per unit over this configuration's
-    speedup_low=pl.Float64,  # 95 % interval
-    speedup_high=pl.Float64,
-    efficiency=pl.Float64,  # speed-up over threads
+    **_range("speedup"),  # reference's time per unit over this configuration's, 95 % interval
+    efficiency=pl.Float64,
     karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
 )
-"""One row per configuration of the pool's program and definition of speed-up: see `speedup.speedups`."""
+"""One row per configuration of the pool's program and definition of speed-up."""
 
 COMPARISONS = pl.Schema(
     pl.Schema(
@@ -122,11 +130,11 @@ COMPARISONS = pl.Schema(
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` builds
             "ratio_high": pl.Float64,
             "build_low": pl.Float64,  # the smallest `time_ratio` of a build, over the configurations of the row
-            "build_median": pl.Float64,  # the median over builds
+            "build_median": pl.Float64,  # the median `time_ratio` of its builds
             "build_high": pl.Float64,  # the largest; null if no build has all configurations
             "cpu_ratio": pl.Float64,  # `time_ratio` of the same row in CPU time; null without it
             "band": pl.Float64,  # noise floor: equal builds have ratios from 1/band to band
-            "detectable": pl.Float64,  # smallest ratio above 1 that the test finds with about 80 % probability
+            "detectable": pl.Float64,  # smallest ratio above 1 that the test finds in about 80 %
             "ratio_drift": pl.Float64,  # last replicate's ratio over the first's; null for level `cell`, and if few
             "p_drift": pl.Float64,  # t-test that the ratio has no trend over replicates
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
@@ -137,29 +145,29 @@ COMPARISONS = pl.Schema(
         }
     )
 )
-"""One row per branch, baseline, quantity and configuration, workload or sweep: see `compare.decide`."""
+"""One row per branch, baseline, quantity and configuration, workload or sweep."""
 
 FAILURES = _of(
     [*PANEL, "branch"],
-    failed=pl.Int64,  # failed trials of the pool's program
-    trials=pl.Int64,  # all trials of the pool's program
-    outcomes=pl.String,  # joined by commas
+    failed=pl.Int64,
+    trials=pl.Int64,
+    outcomes=pl.String,
     is_beyond_baseline=pl.Boolean,  # whether a larger share failed than of the baseline or its A/A control
 )
-"""One row per branch and panel with failed trials, without the baseline: see `decisions`."""
+"""One row per branch and panel with failed trials, without the baseline."""
 
 HANGS = pl.Schema(
     {
         "branch": pl.String,
         "fenced_by": pl.String,  # the thread that fences: `hangs.NO_THREAD`, `hangs.PUSHER` or `hangs.SLEEPER`
-        "runs": pl.Int64,  # trials of the pool's program that were good or hung
+        "runs": pl.Int64,
         "hung": pl.Int64,  # runs that hung
         "set_aside": pl.Int64,  # trials that failed in another way: their work is unknown
         "units": pl.Int64,  # work of good runs, and work that hung runs finished before the hang
         "unit": pl.String,
     }
 )
-"""One row per branch: see `hangs.hangs`."""
+"""One row per branch."""
 
 EVENT_RATES = _of(
     POOL_CELL,
@@ -167,11 +175,9 @@ EVENT_RATES = _of(
     work_unit=pl.String,
     event=pl.String,
     trials=pl.UInt32,
-    per_unit=pl.Float64,  # events of all threads per unit of work, median over trials
-    per_unit_low=pl.Float64,  # the least of the trials
-    per_unit_high=pl.Float64,  # the most
+    **_range("per_unit"),  # events of all threads per unit of work: median and range over trials
 )
-"""One row per counted configuration and kind of event: see `events.event_rates`."""
+"""One row per counted configuration and kind of event."""
 
 LINE_RATES = _of(
     POOL_CELL,
@@ -180,12 +186,12 @@ LINE_RATES = _of(
     line=pl.String,  # the counter words on the line, joined by ` + `
     trials=pl.UInt32,
     loads=pl.Float64,  # per unit of work, median over trials
-    writes=pl.Float64,  # read-modify-writes, failed ones included: each invalidates the line in other caches
-    writes_low=pl.Float64,  # the least of the trials
-    writes_high=pl.Float64,  # the most
+    **_range(
+        "writes"
+    ),  # read-modify-writes, failed ones too, which invalidate the line in other caches
     cas_failures=pl.Float64,
 )
-"""One row per counted configuration and cache line of the sleep counters: see `events.line_rates`."""
+"""One row per counted configuration and cache line of the sleep counters."""
 
 SPENT_SHARES = _of(
     POOL_CELL,
@@ -193,45 +199,31 @@ SPENT_SHARES = _of(
     trials=pl.Int64,
     spent_on=pl.String,  # a key of `simulated.SPENT_ON`
     ns_per_unit=pl.Float64,  # time of all cores together per unit of work, over all trials
-    share=pl.Float64,  # share of the time of all cores
+    share=pl.Float64,
 )
-"""One row per configuration on a simulated machine and activity of its cores: see `simulated.spent_shares`."""
-
-SENSITIVITY = _of(
-    POOL_CELL,
-    quantity=pl.String,  # `time` or `cpu`
-    ratio=pl.Float64,  # time over the baseline's with unchanged cost parameters: geometric mean over seeds
-    prices=pl.Int64,  # number of changes of cost parameters
-    least=pl.Float64,  # the smallest ratio with one cost parameter changed
-    least_price=pl.String,  # that change, as `fence-ns*2`
-    most=pl.Float64,
-    most_price=pl.String,
-    flips=pl.String,  # changes that move the result between faster, equal and slower; empty: none
-    is_bimodal=pl.Boolean,  # branch or baseline is bimodal, by seeds or by costs: not tested
-)
-"""One row per simulated configuration, branch and quantity: see `simulated.sensitivity`."""
+"""One row per configuration on a simulated machine and activity of its cores."""
 
 BOX = _of(
     POOL_CELL,
-    machines=pl.Int64,  # machines of the box on which the branch ran
+    machines=pl.Int64,
     failed=pl.Int64,  # machines on which a trial of the branch or the baseline failed: they have no sign
     faster=pl.Int64,  # machines on which the branch takes less time, by its mean over seeds
     slower=pl.Int64,
     faster_bound=pl.Float64,  # exact one-sided 95 % lower bound of the share of machines
     slower_bound=pl.Float64,
     ratio_low=pl.Float64,  # time over the baseline's, 5th percentile of the machines
-    ratio=pl.Float64,  # the median
+    ratio=pl.Float64,
     ratio_high=pl.Float64,
-    control=pl.Int64,  # machines on which the A/A control has a sign
-    control_faster=pl.Int64,  # machines on which the A/A control takes less time
+    control=pl.Int64,
+    control_faster=pl.Int64,
     control_low=pl.Float64,  # 5th percentile of the control's ratio; null without a sign
     control_high=pl.Float64,
     price=pl.String,  # the cost parameter with the strongest rank correlation; null: none is strong
-    rho=pl.Float64,  # that correlation
+    rho=pl.Float64,
     flips_at=pl.Float64,  # value of that cost parameter at which the sign flips; null if it does not
     verdict=pl.String,  # the result: `faster`, `slower` or `undecided`
 )
-"""One row per workload, thread count and branch of a sweep over a box: see `boxes.box_signs`."""
+"""One row per workload, thread count and branch of a sweep over a box."""
 
 LINE_WAIT_RATES = _of(
     POOL_CELL,
@@ -240,12 +232,12 @@ LINE_WAIT_RATES = _of(
     at=pl.String,  # the source line that waited for cache lines: `file:line:column`
     written_at=pl.String,  # the source line of the last write, or another cause in brackets; null if none
     share=pl.Float64,  # share of all the time that the cores waited for cache lines
-    core_share=pl.Float64,  # share of the time of all cores
+    core_share=pl.Float64,
     ns_per_unit=pl.Float64,  # waiting time of all cores together per unit of work
     transfers_per_unit=pl.Float64,
     transfers_per_iteration=pl.Float64,
 )
-"""One row per configuration on a simulated machine and pair of source lines: see `simulated.line_wait_rates`."""
+"""One row per configuration on a simulated machine and pair of source lines."""
 
 LATENCIES = _of(
     POOL_CELL,
@@ -253,46 +245,38 @@ LATENCIES = _of(
     kind=pl.String,  # what the latency is of: a key of `latency.KINDS`
     quantile=pl.String,  # one of `latency.QUANTILES`
     trials=pl.UInt32,
-    wait_us=pl.Float64,  # median over trials of the trial's quantile
-    wait_us_low=pl.Float64,  # the least of the trials
-    wait_us_high=pl.Float64,  # the most
+    **_range("wait_us"),  # the trial's quantile: median and range over trials
 )
-"""One row per configuration that reports latencies, kind of latency and quantile: see `latency.latencies`."""
+"""One row per configuration that reports latencies, kind of latency and quantile."""
 
-CLOCKS = pl.Schema(
-    {
-        "mode": pl.String,
-        "freq_state": pl.String,
-        "threads": pl.Int64,
-        "trials": pl.UInt32,  # trials with a measured clock
-        "unmeasured": pl.UInt32,  # trials whose clock could not be measured, or was not requested
-        "ghz": pl.Float64,  # median over trials of the mean of before and after
-        "ghz_low": pl.Float64,  # the least of the trials
-        "ghz_high": pl.Float64,  # the most
-    }
+CLOCKS = _of(
+    ["mode", "freq_state", "threads"],
+    trials=pl.UInt32,  # trials with a measured clock
+    unmeasured=pl.UInt32,  # trials whose clock could not be measured, or was not requested
+    **_range("ghz"),  # mean of before and after: median and range over trials
 )
-"""One row per frequency mode and thread count: see `clocks.clocks`."""
+"""One row per frequency mode and thread count."""
 
 RESIDUALS = _of(
     CELL_SET,
     block=pl.Int64,
     residual=pl.Float64,  # log of the block's time over that of the other blocks of its configurations
 )
-"""One row per block: see `drift.residuals`."""
+"""One row per block."""
 
 
 CLAIMS = pl.Schema(
     {
         "claim": pl.Int64,  # its number in the manifest, from 1
         "branch": pl.String,
-        "expect": pl.String,  # `faster`, `slower`, `equal`, `no-faster` or `no-slower`
+        "expect": pl.String,
         "against": pl.String,
         "workloads": pl.String,  # names, joined by commas; empty: all
         "threads": pl.String,  # as written; empty: all
         "quantity": pl.String,  # a key of `compare.QUANTITIES`
         "verdict": pl.String,  # the result: one of `claims.RESULTS`
-        "reason": pl.String,  # the reason, as a part of a sentence
-        "cells": pl.Int64,  # configurations of the hypothesis that the sweep has
+        "reason": pl.String,
+        "cells": pl.Int64,
         "pairs": pl.Int64,
         "time_ratio": pl.Float64,  # as in `COMPARISONS`
         "ratio_low": pl.Float64,
@@ -300,11 +284,11 @@ CLAIMS = pl.Schema(
         "band": pl.Float64,
         "p_value": pl.Float64,
         "p_holm": pl.Float64,  # `p_value`, Holm over all tested hypotheses of the sweep
-        "detectable": pl.Float64,  # smallest ratio above 1 that the test finds with about 80 % probability
+        "detectable": pl.Float64,  # as in `COMPARISONS`
         "hypothesis": pl.String,  # the branch's `hypothesis`, in its author's words
     }
 )
-"""One row per pre-registered hypothesis (a claim of the manifest): see `claims.check_claims`."""
+"""One row per pre-registered hypothesis (a claim of the manifest)."""
 
 CLAIM_DETAILS = pl.Schema(
     pl.Schema({"claim": pl.Int64, "branch": pl.String})
@@ -322,59 +306,50 @@ LEDGER = pl.Schema(
     {
         "what": pl.String,  # what was left out: trials, pairs, configurations, iterations, points, records
         "reason": pl.String,
-        "branch": pl.String,  # null: not about one branch
+        "branch": pl.String,
         "left_out": pl.Int64,
         "of": pl.Int64,  # total, those left out included; null if unknown
     }
 )
-"""One row per reason and, where the reason concerns one, branch: see `ledger.ledger`."""
+"""One row per reason and, where the reason concerns one, branch."""
 
 COSTS = _of(
     [*CELL_SET, "branch"],
     oversubscribed=pl.Boolean,
     trials=pl.Int64,
-    ns_per_unit=pl.Float64,  # wall time, median over trials
-    ns_per_unit_low=pl.Float64,  # 95 % interval
-    ns_per_unit_high=pl.Float64,
-    cpu_ns_per_unit=pl.Float64,  # CPU time of the process
-    cpu_ns_per_unit_low=pl.Float64,
-    cpu_ns_per_unit_high=pl.Float64,
-    cycles_per_unit=pl.Float64,  # wall time at the measured clock; null without one
-    cycles_per_unit_low=pl.Float64,
-    cycles_per_unit_high=pl.Float64,
-    cpus_busy=pl.Float64,  # CPU time over wall time
-    cpus_busy_low=pl.Float64,
-    cpus_busy_high=pl.Float64,
+    **_range("ns_per_unit", "cpu_ns_per_unit"),  # wall time, CPU time: median, 95 % interval
+    **_range("cycles_per_unit"),  # wall time at the measured clock; null without one
+    **_range("cpus_busy"),  # CPU time over wall time
     cpus_idle=pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
 )
-"""One row per configuration, the sequential program's included: see `costs.costs`."""
+"""One row per configuration, the sequential program's included."""
 
 PLACEMENTS = pl.Schema(
     pl.Schema({"quantity": pl.String})  # one of `placements.QUANTITIES`
     | _same([*(name for name in PANEL if name != "placement"), "threads"])
     | pl.Schema(
         {
-            "cells": pl.Int64,  # configurations that the row pools, one per branch
-            "pairs": pl.Int64,  # pairs of a free and a pinned trial
+            "cells": pl.Int64,
+            "pairs": pl.Int64,
             "units": pl.Int64,  # sample size: number of builds, or of replicates of a single build
             "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "p_holm": pl.Float64,  # `p_value`, Holm over all rows
-            "moved": pl.Boolean,  # whether `p_holm` is below 0.05
+            "moved": pl.Boolean,
         }
     )
 )
-"""One row per quantity, workload and thread count, all branches together: see `placements.placements`."""
+"""One row per quantity, workload and thread count, all branches together."""
 
 VALIDATION = _of(
     POOL_CELL,
-    predicted_ms=pl.Float64,  # simulated: median over trials
-    measured_ms=pl.Float64,  # on the host: median over trials
-    ratio=pl.Float64,  # predicted over measured
+    predicted_ms=pl.Float64,
+    measured_ms=pl.Float64,
+    ratio=pl.Float64,
     predicted_scaling=pl.Float64,  # predicted time over that of the branch on one thread; null without that
-    measured_scaling=pl.Float64,  # the same, measured
+    measured_scaling=pl.Float64,
     is_near=pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
 )
-"""One row per configuration of the pool's program that both sweeps have: see `validation.validation`."""
+"""One row per configuration of the pool's program that both sweeps have."""

@@ -41,13 +41,11 @@ SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 _RIVALS = ("workload", "size", "mode", "placement")
-"""Columns that are the same in panels which differ in input and parameters alone."""
+"""Two panels with equal values in these columns differ only in input and parameters."""
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `panel`.
-
-    The name has workload and size, and mode, placement, input and parameters where panels differ in them.
+    """Add a column `panel`: workload and size, and mode, placement, input and parameters where panels differ in them.
 
     In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
          Rows that have a `panel` keep it, because a name depends on the other panels of the frame.
@@ -79,10 +77,7 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Remove the size from the names of panels if all have the same size.
-
-    In: `panel`.
-    """
+    """Remove the size from the names in `panel` if all have the same size."""
     sizes = frame["size"].drop_nulls().unique()
     shorter = (
         pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True)

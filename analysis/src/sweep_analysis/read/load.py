@@ -29,16 +29,9 @@ class Sweep:
         path: the folder of the sweep.
         manifest: the contents of `manifest.json`; empty for files of the 2022 study.
         host: the contents of `host.json`; empty for files of the 2022 study.
-        trials: rows of `schema.TRIALS`: all trials of timed builds, failed ones included.
-        iterations: rows of `schema.ITERATIONS`, good trials only.
+        trials, iterations, counted, events, metrics, spent, line_waits: as in `records.Records`.
         branches: names in the order of the manifest, without the A/A control.
         baseline: the branch that others are compared with, or None if the sweep names none.
-        counted: rows of `schema.TRIALS`: trials of instrumented builds, which have no times.
-            `branch` is the branch without the suffix of such builds.
-        events: rows of `schema.EVENTS`, good counted trials only.
-        metrics: rows of `schema.METRICS`, good timed trials only.
-        spent: rows of `schema.SPENT`.
-        line_waits: rows of `schema.LINE_WAITS`.
         notes: sentences for the report on records that the reader left out.
     """
 
@@ -63,13 +56,9 @@ class Sweep:
 
     @property
     def layouts(self) -> int:
-        """Number of builds per branch that differ only in link order; the trials alternate between them.
-
-        On a simulated machine: number of seeds.
-        """
-        asked = self.manifest.get("asked")
-        layouts = asked.get("layouts", 1) if isinstance(asked, dict) else 1
-        return layouts if isinstance(layouts, int) else 1
+        """Number of builds per branch that differ only in link order; of a simulated sweep, number of seeds."""
+        layouts: int = self.manifest.get("asked", {}).get("layouts", 1)
+        return layouts
 
     @property
     def machine(self) -> str | None:
@@ -130,9 +119,8 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
 def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    The records may be compressed, by this runner or an older one. A note reports a torn last line (without
-    a newline, because the runner was killed while it wrote), which is left out. With `leaves_out`, so is
-    every line that is not a valid record.
+    A torn last line is left out, and a note reports it. With `leaves_out`, so is every line that is not a
+    valid record.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -154,20 +142,9 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
         notes.append("The manifest names no baseline branch, so nothing can be compared.")
     notes += _hosts(folder, manifest, host)
     _refuse_mixed_trials(folder, manifest, host, records)
+    frames = {name: getattr(records, name) for name in Records.frames()}
     return Sweep(
-        folder,
-        manifest,
-        host,
-        records.trials,
-        records.iterations,
-        branches,
-        baseline,
-        counted=records.counted,
-        events=records.events,
-        metrics=records.metrics,
-        spent=records.spent,
-        line_waits=records.line_waits,
-        notes=notes,
+        folder, manifest, host, branches=branches, baseline=baseline, notes=notes, **frames
     )
 
 
@@ -207,10 +184,10 @@ def _machine(told: object, name: str) -> dict[str, Any] | None:
 def _refuse_mixed_trials(
     folder: Path, manifest: dict[str, Any], host: dict[str, Any], records: Records
 ) -> None:
-    """Refuse a sweep whose files disagree on the simulated machine.
+    """Refuse a sweep whose manifest, host and trials disagree on the simulated machine.
 
     Raises:
-        InputError: manifest, host and trials name different machines.
+        InputError: they disagree.
     """
     asked, ran = (
         machine and machine["name"]
@@ -239,33 +216,31 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
     Raises:
         InputError: a shard's `host.json` is missing or broken.
     """
-    shards = [shard for shard in manifest.get("shards") or [] if isinstance(shard, dict)]
+    shards = manifest.get("shards") or []
     machines = sorted({str(shard.get("host")) for shard in shards})
-    if not shards:
-        told, begun = host.get("id"), manifest.get("host")
-        if told is None or begun is None or told == begun:
-            return []
-        mixed = f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
+    told, begun = host.get("id"), manifest.get("host")
+    if not shards and None not in (told, begun) and told != begun:
         return [
-            f"{mixed}, so facts about the host may be wrong. Take the folder as the runner wrote it."
+            (
+                f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed, "
+                "so facts about the host may be wrong. Take the folder as the runner wrote it."
+            )
         ]
     if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
         return []
-    merged = (
-        f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
-        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. The page describes "
-        "the host of the first."
-    )
-    notes = [merged]
-    cpus = {
-        _read_object(file, Host).get("cpus_usable")
-        for file in sorted(folder.glob("shards/*/host.json"))
-    }
+    notes = [
+        (
+            f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
+            "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. The page describes "
+            "the host of the first."
+        )
+    ]
+    hosts = [_read_object(file, Host) for file in sorted(folder.glob("shards/*/host.json"))]
+    cpus = {str(shard.get("cpus_usable")) for shard in hosts}
     if len(cpus) > 1:
-        counts = ", ".join(str(number) for number in sorted(cpus, key=str))
         notes.append(
-            f"The merged machines have different numbers of CPUs ({counts}): the same thread count may oversubscribe "
-            "one machine and not another. Analyse each shard separately."
+            f"The merged machines have different numbers of CPUs ({', '.join(sorted(cpus))}): the same thread count may "
+            "oversubscribe one machine and not another. Analyse each shard separately."
         )
     return notes
 
@@ -287,24 +262,13 @@ def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
     """The branches without the A/A control, in the order of the manifest or else of the records; the baseline."""
-    listed = [
-        entry
-        for entry in manifest.get("branches") or []
-        if isinstance(entry, dict) and "name" in entry
-    ]
-    seen = (
-        records.trials.select(pl.col("branch").unique(maintain_order=True))
-        .collect()["branch"]
-        .to_list()
-    )
-    names = list(dict.fromkeys([*(entry["name"] for entry in listed), *seen]))
+    listed = manifest.get("branches") or []
+    seen = records.trials.select(pl.col("branch").unique(maintain_order=True)).collect()["branch"]
+    present = seen.to_list()
+    names = list(dict.fromkeys([*(entry["name"] for entry in listed), *present]))
     marked = [entry["name"] for entry in listed if entry.get("baseline")]
     twins = [name.removesuffix(TWIN_SUFFIX) for name in names if name.endswith(TWIN_SUFFIX)]
     candidates = marked or [name for name in twins if name in names]
     baseline = candidates[0] if candidates else None
-    present = set(seen)
-    return [
-        name
-        for name in names
-        if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)
-    ], baseline
+    twin = None if baseline is None else baseline + TWIN_SUFFIX
+    return [name for name in names if name in present and name != twin], baseline

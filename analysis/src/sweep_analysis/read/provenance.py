@@ -1,4 +1,4 @@
-"""The provenance of a table: the sweep, the host, the builds and the clock. Every table names them."""
+"""The provenance of a table, which every table names: the sweep, the host, the builds and the clock."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ SHOWN = 12
 
 
 def provenance(sweep: Sweep) -> dict[str, Any]:
-    """The provenance of this sweep's tables, by which a reader can check or repeat them.
-
-    Unknown facts are null.
-    """
+    """The provenance of this sweep's tables, by which a reader can check or repeat them; unknown facts are null."""
     trials = sweep.trials.select(
         "outcome", "freq_state", "program", "threads", "oversubscribed"
     ).collect()
@@ -56,10 +53,7 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
 
 
 def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
-    """The name of one of a host's CPUs.
-
-    `core` where each simulated core has one hardware thread, otherwise `CPU`.
-    """
+    """The name of one of a host's CPUs: `core` where each simulated core has one hardware thread, otherwise `CPU`."""
     return "core" if machine and host.get("cores") in (None, host.get("cpus_usable")) else "CPU"
 
 

@@ -1,7 +1,4 @@
-"""Decodes a file of records by lines into columns, checking every field.
-
-Memory holds columns, never all records.
-"""
+"""Decodes a file of records by lines into columns, checking every field. Memory holds columns, never all records."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
@@ -43,18 +40,16 @@ else:
     from backports import zstd
 
 BATCH = 8 << 20
-"""Bytes of lines in one batch, which are decoded and then become columns. A record of many iterations is long."""
+"""Bytes of lines in one batch, which are decoded and then become columns."""
 
 BUFFER = 1 << 20
-"""Size in bytes of the buffer of a file."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of the decoder for a line that is not a record: malformed JSON, a wrong field, bytes that are not text, or
-deep nesting."""
+"""Errors of the decoder for a line that is not a record."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """The reader for the records of a finished sweep, by file ending; only old runners wrote `.gz`."""
@@ -102,37 +97,37 @@ def file_of(folder: Path) -> Path:
 def parse(file: Path, *, leaves_out: bool = False) -> Records:
     """Decode a whole file.
 
-    With `leaves_out`, a note reports lines that are invalid or repeat a trial; they are left out.
+    With `leaves_out`, lines that are invalid or repeat a trial are left out, and a note reports their number.
 
     Raises:
-        InputError: the file has no record, a line is not a valid record, or the compression is
-            damaged.
+        InputError: the file has no record, a line is not a valid record, or the compression is damaged.
         OSError: the file cannot be read.
     """
     notes: list[str] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
-    lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
     name = str(file)  # Made once, not for each line.
     seen: set[str] = set()
     broken = 0
-    for batch in _batches(lines):
-        if leaves_out:
-            read = len(batch)
-            batch = [line for line in batch if _is_new_record(decoder, line[1], seen)]  # noqa: PLW2901
-            broken += read - len(batch)
-        records = [_decode(decoder, line, f"{name}:{number}") for number, line in batch]
-        timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
-        counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
-        for record in counted:
+    for batch in _batches(_whole_lines(file, notes)):
+        timed: list[Trial] = []
+        counted: list[Trial] = []
+        for number, line in batch:
+            try:
+                record = _decode(decoder, line, f"{name}:{number}", seen)
+            except InputError:
+                if not leaves_out:
+                    raise
+                broken += 1
+                continue
+            is_counted = record.branch.endswith(INSTRUMENTED_SUFFIX)
             record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
+            (counted if is_counted else timed).append(record)
         _add(parts["trials"], _trials(timed))
         _add(parts["iterations"], _iterations(timed))
         _add(parts["counted"], _trials(counted))
-        _add(parts["events"], _events(counted))
-        _add(parts["metrics"], _metrics(timed))
-        _add(parts["spent"], _spent(timed))
-        _add(parts["line_waits"], _line_waits(timed))
+        for frame, (schema, rows_of) in _INSIDE.items():
+            _add(parts[frame], _inside(counted if frame == "events" else timed, schema, rows_of))
     if broken:
         notes.append(
             f"{count(broken, 'line')} of {file.name} {'is not a record' if broken == 1 else 'are not records'} and "
@@ -142,10 +137,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
         raise InputError(
             file, "no trial was recorded", "run the sweep, or resume it with `--resume`"
         )
-    whole = {name: _whole(frames) for name, frames in parts.items()}
-    identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
-    _refuse_repeated(file, identities.collect()["trial"])
-    return Records(**whole, notes=notes)
+    return Records(**{name: _whole(frames) for name, frames in parts.items()}, notes=notes)
 
 
 def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
@@ -172,7 +164,7 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
-    """The non-empty lines with their numbers; a note reports a last line without a newline, which is left out."""
+    """The non-empty lines with their numbers; a last line without a newline is left out, and a note reports it."""
     check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
@@ -203,18 +195,8 @@ def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, byt
         yield batch
 
 
-def _is_new_record(decoder: msgspec.json.Decoder[Trial], line: bytes, seen: set[str]) -> bool:
-    """Whether a line is the first record of its trial; adds that trial to `seen`."""
-    try:
-        trial = _decode(decoder, line, "").trial
-    except InputError:
-        return False
-    is_new = trial not in seen
-    seen.add(trial)
-    return is_new
-
-
-def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
+def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str, seen: set[str]) -> Trial:
+    """The record of a line; adds its trial to `seen`, and refuses a second record of that trial."""
     try:
         record = decoder.decode(line)
     except _NO_JSON as error:
@@ -222,6 +204,11 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
     if record.schema != SCHEMA:
         _refuse(line, where, None)
     _check(record, where)
+    if record.trial in seen:
+        what = f"field `trial`: `{record.trial}` occurs more than once"
+        remedy = "two sweeps were mixed: take the folder as the runner wrote it"
+        raise InputError(where, what, remedy)
+    seen.add(record.trial)
     return record
 
 
@@ -258,18 +245,7 @@ def _check(record: Trial, where: str) -> None:
     raise InputError(where, what, "see results/README.md")
 
 
-def _refuse_repeated(file: Path, trials: pl.Series) -> None:
-    repeated = trials.filter(trials.is_duplicated()).unique(maintain_order=True)
-    if repeated.len():
-        raise InputError(
-            file,
-            f"field `trial`: {repeated.len()} identities occur more than once, first `{repeated[0]}`",
-            "a trial has one record, so two sweeps were mixed: take the folder as the runner wrote it",
-        )
-
-
 def _trials(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.TRIALS`."""
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
     columns["parameters"] = [pairs(it.parameters) for it in records]
     usage = [_UNKNOWN if it.usage is None else it.usage for it in records]
@@ -288,7 +264,6 @@ def _pairs(parameters: tuple[tuple[str, str], ...]) -> str:
 
 
 def _iterations(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.ITERATIONS`."""
     good = [record for record in records if record.outcome == "ok"]
     flat = [it for record in good for it in record.iterations]
     numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
@@ -305,46 +280,28 @@ def _iterations(records: list[Trial]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=ITERATIONS)
 
 
-def _metrics(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.METRICS`."""
-    rows = [
-        (record.trial, name, metric.value, metric.unit)
-        for record in records
-        if record.outcome == "ok"
-        for name, metric in record.metrics.items()
-    ]
-    return pl.DataFrame(rows, schema=METRICS, orient="row")
+def _events(record: Trial) -> Iterator[tuple[Any, ...]]:
+    if record.events is not None:
+        for worker, counts in [*enumerate(record.events.workers), (None, record.events.outside)]:
+            for event, number in counts.items():
+                yield worker, event, number, record.events.work_units
 
 
-def _spent(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.SPENT`."""
-    rows = [
-        (record.trial, name, spent_ns)
-        for record in records
-        if record.outcome == "ok" and record.simulated is not None
-        for name, spent_ns in record.simulated.spent_ns.items()
-    ]
-    return pl.DataFrame(rows, schema=SPENT, orient="row")
+_INSIDE: dict[str, tuple[pl.Schema, Callable[[Trial], Iterable[tuple[Any, ...]]]]] = {
+    "events": (EVENTS, _events),
+    "metrics": (METRICS, lambda it: ((name, m.value, m.unit) for name, m in it.metrics.items())),
+    "spent": (SPENT, lambda it: it.simulated.spent_ns.items() if it.simulated else ()),
+    "line_waits": (
+        LINE_WAITS,
+        lambda it: map(msgspec.structs.astuple, it.simulated.waits if it.simulated else ()),
+    ),
+}
+"""Frames with several rows per good trial: columns, and the rows of a record without its `trial`."""
 
 
-def _line_waits(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.LINE_WAITS`."""
-    rows = [
-        (record.trial, it.at, it.written_at, it.transfers, it.waited_ns)
-        for record in records
-        if record.outcome == "ok" and record.simulated is not None
-        for it in record.simulated.waits
-    ]
-    return pl.DataFrame(rows, schema=LINE_WAITS, orient="row")
-
-
-def _events(counted: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.EVENTS`."""
-    rows = [
-        (record.trial, worker, event, number, record.events.work_units)
-        for record in counted
-        if record.events is not None
-        for worker, counts in [*enumerate(record.events.workers), (None, record.events.outside)]
-        for event, number in counts.items()
-    ]
-    return pl.DataFrame(rows, schema=EVENTS, orient="row")
+def _inside(
+    records: list[Trial], schema: pl.Schema, rows_of: Callable[[Trial], Iterable[tuple[Any, ...]]]
+) -> pl.DataFrame:
+    good = (record for record in records if record.outcome == "ok")
+    rows = [(record.trial, *row) for record in good for row in rows_of(record)]
+    return pl.DataFrame(rows, schema=schema, orient="row")

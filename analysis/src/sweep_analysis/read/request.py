@@ -7,39 +7,15 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 from sweep_analysis.read.records import pairs
-
-SPEEDUP_BY_BRANCH = "speedup-by-branch"
-"""The figure of every report: speed-up by threads, with a panel for each workload."""
+from sweep_analysis.read.written import SPEEDUP_BY_BRANCH, Experiment
 
 ANSWERS = "answers"
 """The figure that is a table: whether every branch gives the sequential program's answer."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """The named experiment that a sweep ran, from its manifest.
-
-    Attributes:
-        name: name in `experiments.toml`.
-        shows: its purpose, in one line.
-        source: the publication that it repeats.
-        figure: the kind of its figure.
-        sequential_ignores: parameters that the sequential program ignores.
-    """
-
-    name: str
-    shows: str
-    source: str
-    figure: str
-    sequential_ignores: frozenset[str]
-
-    @property
-    def has_own_figure(self) -> bool:
-        """Whether its figure or table replaces the figures of branches. Then branches are not tested."""
-        return self.figure != SPEEDUP_BY_BRANCH
 
 
 def experiment_of(sweep: Sweep) -> Experiment | None:
@@ -47,12 +23,11 @@ def experiment_of(sweep: Sweep) -> Experiment | None:
 
     A simulated sweep has the figures of branches, because published numbers of hosts do not compare.
     """
-    asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
+    asked = sweep.manifest.get("asked", {}).get("experiment")
     if asked is None:
         return None
-    ignores = frozenset(asked["sequential_ignores"])
-    figure = SPEEDUP_BY_BRANCH if sweep.machine else asked["figure"]
-    return Experiment(asked["name"], asked["shows"], asked["source"], figure, ignores)
+    found = msgspec.convert(asked, Experiment)
+    return msgspec.structs.replace(found, figure=SPEEDUP_BY_BRANCH) if sweep.machine else found
 
 
 def experiment_named(name: str) -> Experiment:
@@ -61,13 +36,11 @@ def experiment_named(name: str) -> Experiment:
     Raises:
         KeyError: no experiment has that name.
     """
-    listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))[
-        "experiment"
-    ]
-    row = {entry["name"]: entry for entry in listed}[name]
-    ignores = frozenset(row.get("sequential-ignores", []))
-    figure = row.get("figure", "speedup-by-branch")
-    return Experiment(name, row["shows"], row.get("source", ""), figure, ignores)
+    listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))
+    row = {entry["name"]: entry for entry in listed["experiment"]}[name]
+    return msgspec.convert(
+        {field.replace("-", "_"): value for field, value in row.items()}, Experiment
+    )
 
 
 def newest_of(experiment: str) -> Sweep | None:
@@ -162,20 +135,13 @@ def request_of(sweep: Sweep) -> Request:
 
 
 def _loads(rows: list[dict[str, Any]], ignored: frozenset[str]) -> list[Load]:
-    return [
-        Load(
-            (row["workload"], row["size"], pairs(row["parameters"])),
-            row["parameters"],
-            frozenset(
-                name
-                for name, value in row["parameters"].items()
-                if any(
-                    other["parameters"].get(name) != value
-                    for other in rows
-                    if other["workload"] == row["workload"]
-                )
-            ),
-            ignored,
-        )
-        for row in rows
-    ]
+    loads = []
+    for row in rows:
+        own: dict[str, str] = row["parameters"]
+        alike = [it["parameters"] for it in rows if it["workload"] == row["workload"]]
+        telling = {
+            name for name, value in own.items() if any(it.get(name) != value for it in alike)
+        }
+        place = (row["workload"], row["size"], pairs(own))
+        loads.append(Load(place, own, frozenset(telling), ignored))
+    return loads

@@ -83,10 +83,10 @@ class Events(msgspec.Struct):
 class LineWait(msgspec.Struct):
     """A source line that waited for cache lines which a source line (another or the same) had written."""
 
-    at: str
-    transfers: _Count
-    waited_ns: _Count
-    written_at: str | None = None
+    at: str  # `file:line:column`
+    transfers: _Count  # number of transfers of a cache line from another core
+    waited_ns: _Count  # of all cores together
+    written_at: str | None = None  # a source line, or another cause in brackets; null if none
 
 
 class Simulated(msgspec.Struct):
@@ -194,61 +194,39 @@ TRIALS = pl.Schema(
 WORDS = pl.col(pl.Categorical).cast(pl.String)
 """Converts categories to strings, as frames with few rows have them."""
 
-ITERATIONS = pl.Schema(
-    {
-        "trial": pl.Categorical(),
-        "iteration": pl.Int64(),  # 0-based, in order
-        "elapsed_ns": pl.Int64(),
-        "user_ns": pl.Int64(),
-        "system_ns": pl.Int64(),
-        "work_units": pl.Int64(),
-    }
-)
-"""One row per timed iteration of a good trial; joins to `TRIALS` on `trial`. Warm-ups are left out."""
 
-METRICS = pl.Schema(
-    {
-        "trial": pl.Categorical(),
-        "metric": pl.String(),  # as the workload names it
-        "value": pl.Float64(),
-        "unit": pl.String(),
-    }
-)
-"""One row per good trial and quantity that it reported beside its time; joins to `TRIALS` on `trial`."""
+def _of_trial(record: type[msgspec.Struct] | None = None, **own: pl.DataType) -> pl.Schema:
+    """Columns of a frame with several rows per trial; words other than the trial's name are strings."""
+    fields = _columns(record) if record else {}
+    words = {name: pl.String() if kind == pl.Categorical else kind for name, kind in fields.items()}
+    return pl.Schema({"trial": pl.Categorical()} | own | words)
 
-EVENTS = pl.Schema(
-    {
-        "trial": pl.Categorical(),
-        "worker": pl.Int64(),  # index in its pool; null for all external threads together
-        "event": pl.String(),  # name of the event in the fork's feature `instrument`
-        "count": pl.Int64(),
-        "work_units": pl.Int64(),  # work of the whole trial while events were counted
-    }
-)
-"""One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
 
-SPENT = pl.Schema(
-    {
-        "trial": pl.Categorical(),
-        "spent_on": pl.String(),  # a key of `simulated.SPENT_ON`
-        "spent_ns": pl.Int64(),  # of all cores together, in all timed iterations
-    }
-)
-"""One row per good trial on a simulated machine and activity of its cores; joins to `TRIALS` on `trial`."""
+ITERATIONS = _of_trial(Iteration, iteration=pl.Int64())
+"""One row per timed iteration of a good trial; `iteration` counts from 0."""
 
-LINE_WAITS = pl.Schema(
-    {
-        "trial": pl.Categorical(),
-        "at": pl.String(),  # source line of the access: `file:line:column`
-        "written_at": pl.String(),  # source line of the last write, or another cause in brackets; null if none
-        "transfers": pl.Int64(),  # number of transfers of a cache line from another core
-        "waited_ns": pl.Int64(),  # of all cores together
-    }
+METRICS = _of_trial(Metric, metric=pl.String())
+"""One row per good trial and quantity that it reported beside its time, by the workload's name of it."""
+
+EVENTS = _of_trial(
+    worker=pl.Int64(),  # index in its pool; null for all external threads together
+    event=pl.String(),  # name of the event in the fork's feature `instrument`
+    count=pl.Int64(),
+    work_units=pl.Int64(),  # work of the whole trial while events were counted
 )
-"""One row per good trial on a simulated machine and pair of source lines; joins to `TRIALS` on `trial`."""
+"""One row per counted trial, thread and kind of event."""
+
+SPENT = _of_trial(
+    spent_on=pl.String(),  # a key of `simulated.SPENT_ON`
+    spent_ns=pl.Int64(),  # of all cores together, in all timed iterations
+)
+"""One row per good trial on a simulated machine and activity of its cores."""
+
+LINE_WAITS = _of_trial(LineWait)
+"""One row per good trial on a simulated machine and pair of source lines."""
 
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
-"""Columns that are constant in one panel of a figure: those of a configuration but program, branch and threads."""
+"""Columns that are constant in one panel of a figure."""
 
 PLACE = [*PANEL, "threads"]
 """Columns that are constant in a comparison of branches: a panel at one thread count."""

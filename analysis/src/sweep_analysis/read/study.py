@@ -4,16 +4,12 @@ Each row is a run: a `name` (the workload) and a time in a column `time_ns`, `ti
 `time_s`. The branch `sequential` is the program without a pool. Branches ran one after another, not
 in blocks. Runs are paired by their number, which does not remove drift.
 
-Blank lines are ignored. All other unexpected lines are refused, because a file that is read in part gives a wrong
-result. So are further columns, because rows that differ in them are not repeats of one run.
+Blank lines are ignored. Further columns are refused, because rows that differ in them are not repeats of one run.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -27,11 +23,8 @@ _NAME = re.compile(
     r"speedup-(?P<branch>[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv"
 )
 _UNITS = {"time_ns": 1, "time_us": 1_000, "time_ms": 1_000_000, "time_s": 1_000_000_000}
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators of columns other than the comma. Files that use one of them often have decimal commas, too."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NO_NAME = r"^$|[\x00-\x1f\x7f-\x9f]"
 _SHORTEST_NS, _LONGEST_NS = 0.5, 2**62
-_ROWS = {"workload": pl.String, "branch": pl.String, "threads": pl.Int64, "elapsed_ns": pl.Int64}
 _BASELINE = "master"
 _ORDER = (
     "These are files of the 2022 study, whose branches ran one after another. So a change of the host between two "
@@ -79,66 +72,29 @@ def _read(file: Path) -> pl.DataFrame:
     if named is None:
         what = "the name is not `speedup-<branch>-<threads>-threads.csv`"
         raise InputError(file, what, "rename or remove it")
-    lines = _lines(file)
-    _, header = next(lines, (0, [""]))
-    times = [name for name in header if name in _UNITS]
-    other = [word for mark, word in _SEPARATORS.items() if len(header) == 1 and mark in header[0]]
-    if other:
-        what = f"its columns are separated by {other[0]}: {header[0]!r}"
-        raise InputError(file, what, "export it with commas between columns, and points in numbers")
-    if header.count("name") != 1 or len(times) != 1:
-        remedy = f"it needs `name` and one of {', '.join(_UNITS)}, each once"
-        raise InputError(file, f"its columns are {header}", remedy)
-    more = [f"`{name}`" for name in header if name not in ("name", times[0])]
-    if more:
-        what = f"it has also the columns {', '.join(more)}, so rows may not be repeats of one run"
-        remedy = f"keep only `name` and `{times[0]}`, and write one file per value of the others"
-        raise InputError(file, what, remedy)
-    rows = []
-    for number, row in lines:
-        if len(row) != len(header):
-            what = f"{row} has {len(row)} values, and the header {len(header)}"
-            raise InputError(f"{file}:{number}", what, "write numbers with points, not commas")
-        name, time = (row[header.index(column)] for column in ("name", times[0]))
-        try:
-            elapsed = float(time) * _UNITS[times[0]]
-        except ValueError:
-            elapsed = 0
-        if not name or not _SHORTEST_NS < elapsed < _LONGEST_NS:  # NaN is in no range
-            what = f"`name` is {name!r} and `{times[0]}` is {time!r}"
-            remedy = "every row needs a name and a positive time"
-            raise InputError(f"{file}:{number}", what, remedy)
-        rows.append((name, named["branch"], int(named["threads"]), round(elapsed)))
-    if not rows:
-        remedy = "export it again, or remove it from the folder"
-        raise InputError(file, "it has no runs", remedy)
-    return pl.DataFrame(rows, schema=_ROWS, orient="row")
-
-
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """The values of each line that is not blank, and its number."""
+    remedy = f"write CSV in UTF-8 with the columns `name` and one of {', '.join(_UNITS)}, and points in numbers"
     try:
         check_regular(file)
-        text = file.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        remedy = "export it as UTF-8 (in Excel: `CSV UTF-8`)"
-        raise InputError(file, "it is not text in UTF-8", remedy) from error
-    except OSError as error:
-        raise InputError(
-            file, f"cannot be read ({error.strerror})", "make the file readable"
-        ) from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if _CONTROL.search(line):
-            what = f"a control character in {line[:60]!r}"
-            raise InputError(f"{file}:{number}", what, "it is damaged: export it again as UTF-8")
-    reader = csv.reader(io.StringIO(text), strict=True)
-    number = 1
-    try:
-        for row in reader:
-            values = [value.strip() for value in row]
-            if any(values):
-                yield number, values
-            number = reader.line_num + 1
-    except csv.Error as error:
-        what = f"not a line of a CSV file: {error}"
-        raise InputError(f"{file}:{number}", what, "close its quotes, or export it again") from None
+        table = pl.read_csv(file, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        why = str(error).partition("\n")[0]
+        raise InputError(file, f"cannot be read ({why})", remedy) from error
+    table = table.rename(str.strip)
+    times = [name for name in table.columns if name in _UNITS]
+    if sorted(table.columns) != sorted(["name", *times[:1]]) or not times:
+        raise InputError(file, f"its columns are {table.columns}", remedy)
+    stripped = table.select(pl.all().str.strip_chars()).with_row_index("line", 2)
+    runs = stripped.filter(~pl.all_horizontal(pl.col("name", times[0]).fill_null("") == ""))
+    elapsed = pl.col(times[0]).cast(pl.Float64, strict=False) * _UNITS[times[0]]
+    is_run = ~pl.col("name").str.contains(_NO_NAME) & elapsed.is_between(_SHORTEST_NS, _LONGEST_NS)
+    for line, name, time in runs.filter(~is_run.fill_null(value=False)).iter_rows():
+        what = f"a row needs a name and a positive time, but has {name!r} and {time!r}"
+        raise InputError(f"{file}:{line}", what, remedy)
+    if runs.is_empty():
+        raise InputError(file, "it has no runs", "export it again, or remove it from the folder")
+    return runs.select(
+        workload="name",
+        branch=pl.lit(named["branch"]),
+        threads=pl.lit(int(named["threads"]), pl.Int64),
+        elapsed_ns=elapsed.round().cast(pl.Int64),
+    )

@@ -15,6 +15,8 @@ from sweep_analysis.read.schema import FREE
 _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+SPEEDUP_BY_BRANCH = "speedup-by-branch"
+"""The figure of every report: speed-up by threads, with a panel for each workload."""
 _MOST_SHOWN = 40
 """Maximum number of characters of a value in an error message."""
 
@@ -63,12 +65,27 @@ class _Load(msgspec.Struct):
     parameters: dict[str, str]
 
 
-class _Experiment(msgspec.Struct):
+class Experiment(msgspec.Struct, frozen=True):
+    """The named experiment that a sweep ran.
+
+    Attributes:
+        name: name in `experiments.toml`.
+        shows: its purpose, in one line.
+        source: the publication that it repeats; empty if there is none.
+        figure: the kind of its figure.
+        sequential_ignores: parameters that the sequential program ignores.
+    """
+
     name: str
     shows: str
-    source: str
-    figure: str
-    sequential_ignores: list[str]
+    source: str = ""
+    figure: str = "speedup-by-branch"
+    sequential_ignores: frozenset[str] = frozenset()
+
+    @property
+    def has_own_figure(self) -> bool:
+        """Whether its figure or table replaces the figures and tests of branches."""
+        return self.figure != SPEEDUP_BY_BRANCH
 
 
 class _Asked(msgspec.Struct):
@@ -83,7 +100,7 @@ class _Asked(msgspec.Struct):
     warmup_iterations: _Count = 0
     timeout_s: float | None = None
     machine: _Machine | None = None
-    experiment: _Experiment | None = None
+    experiment: Experiment | None = None
 
 
 class _Source(msgspec.Struct):
@@ -128,9 +145,7 @@ class Manifest(msgspec.Struct):
 
 
 def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
-    """Read a file after a check of the type of each field in `fields`.
-
-    Absent fields get their defaults, unless the default is null.
+    """Read a file after a check of the type of each field in `fields`; absent fields get their defaults that are not null.
 
     Raises:
         OSError: the file cannot be read.

@@ -13,8 +13,8 @@ from scipy import special
 
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Experiment
 from sweep_analysis.read.schema import PARALLEL, WORDS
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit, of_builds

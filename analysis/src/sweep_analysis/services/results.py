@@ -9,7 +9,8 @@ import polars as pl
 
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Experiment, experiment_named, newest_of
+from sweep_analysis.read.request import experiment_named, newest_of
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.say import tables
 from sweep_analysis.say.facts import host
 from sweep_analysis.services.plot import charts

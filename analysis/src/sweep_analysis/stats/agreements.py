@@ -35,15 +35,13 @@ def agreements(sweep: Sweep, asked: Request) -> pl.DataFrame:
         expected = answers[0] if answers.len() == 1 else None
         for branch in asked.branches:
             own = of(PARALLEL, load.place).filter(branch=branch)
-            trials, hung, agreeing = (
-                int(own.filter(which)["trials"].sum())
-                for which in (
-                    pl.lit(value=True),
-                    pl.col("outcome") == "hang",
-                    (pl.col("outcome") == "ok") & (pl.col("answer") == pl.lit(expected, pl.String)),
-                )
-            )
-            failed = own.filter((pl.col("outcome") != "ok") | pl.col("answer").is_null())
+            is_ok, is_hung = pl.col("outcome") == "ok", pl.col("outcome") == "hang"
+            numbers = {
+                "trials": pl.lit(value=True),
+                "agreeing": is_ok & (pl.col("answer") == pl.lit(expected, pl.String)),
+                "hung": is_hung,
+                "failed": ~is_hung & (~is_ok | pl.col("answer").is_null()),
+            }
             rows.append(
                 {
                     "workload": load.place[0],
@@ -51,10 +49,7 @@ def agreements(sweep: Sweep, asked: Request) -> pl.DataFrame:
                     "instance": load.own(is_sequential=True),
                     "expected": expected,
                     "branch": branch,
-                    "trials": trials,
-                    "agreeing": agreeing,
-                    "hung": hung,
-                    "failed": int(failed["trials"].sum()) - hung,
+                    **{name: own.filter(which)["trials"].sum() for name, which in numbers.items()},
                 }
             )
     return pl.DataFrame(rows, schema=AGREEMENTS)

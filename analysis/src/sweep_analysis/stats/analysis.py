@@ -12,7 +12,8 @@ from functools import cached_property
 import polars as pl
 
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Experiment, experiment_of
+from sweep_analysis.read.request import experiment_of
+from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.boxes import box_signs
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
@@ -23,7 +24,7 @@ from sweep_analysis.stats.events import event_rates, headline_rates, line_rates,
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
 from sweep_analysis.stats.placements import placements
-from sweep_analysis.stats.simulated import line_wait_rates, sensitivity, spent_shares
+from sweep_analysis.stats.simulated import line_wait_rates, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
 _Compute = Callable[["Analysis"], pl.DataFrame]
@@ -118,11 +119,6 @@ class Analysis:
         """Source lines that waited for cache lines on a simulated machine: rows of `frames.LINE_WAIT_RATES`."""
         return line_wait_rates(self.sweep)
 
-    @_frame("sensitivity")
-    def sensitivity(self) -> pl.DataFrame:
-        """Simulated comparisons with one cost parameter changed: rows of `frames.SENSITIVITY`."""
-        return sensitivity(self.times.lazy(), self.baseline)
-
     @_frame("box")
     def box(self) -> pl.DataFrame:
         """Signs over a box of machines: rows of `frames.BOX`."""
@@ -164,7 +160,7 @@ class Analysis:
 
         Empty if the sweep lacks one placement.
         """
-        return placements(self.sweep, self.times)
+        return placements(self.times)
 
     @_frame("ledger")
     def ledger(self) -> pl.DataFrame:

@@ -2,22 +2,20 @@
 
 A sweep over a box runs each branch on the same machines, points of a Latin hypercube of cost
 parameters. A machine is the sampling unit: its seeds are averaged. A machine on which a trial of the
-branch or of the baseline failed has no sign, so it counts against either sign. The bound below is
-that of independent draws; the points of a hypercube are spread more evenly.
+branch or of the baseline failed counts against either sign.
 
-**Rule.** A sign is stated if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of
-machines that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside
-the 5-95 % range of the A/A control, the baseline with other seeds. Otherwise the result is undecided.
+A sign is stated if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of machines
+that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside the 5-95 %
+range of the A/A control, the baseline with other seeds.
 
-**The cost parameter that flips the sign** has the strongest rank correlation (Spearman) with the
-ratio, of at least `LEAST_RHO` and significant for the number of cost parameters. The sign flips at
-the value that separates the machines of the two signs with the fewest errors.
+The cost parameter that flips the sign has the strongest rank correlation (Spearman) with the ratio, of
+at least `LEAST_RHO` and significant for the number of cost parameters. The sign flips at the value
+that separates the machines of the two signs with the fewest errors.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,15 +47,6 @@ _POINT = r"(?:^| )box=(\S+)"
 _Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class _Flip:
-    """A cost parameter and the value at which it flips a sign."""
-
-    price: str | None = None
-    rho: float | None = None
-    value: float | None = None
-
-
 def lower_bound(agreeing: int, machines: int) -> float:
     """The exact one-sided 95 % lower bound of the share of a box, of `machines` drawn from it."""
     if agreeing == 0:
@@ -68,8 +57,7 @@ def lower_bound(agreeing: int, machines: int) -> float:
 def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
     """The signs of every branch over the box, with those of the A/A control.
 
-    In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`, one per workload, thread
-         count and branch; none if the sweep is not over a box.
+    In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`; none if the sweep is not over a box.
     """
     if not sweep.points or baseline is None:
         return pl.DataFrame(schema=BOX)
@@ -86,7 +74,7 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
             if name != sweep.twin:
                 own = cell.filter(branch=name)
                 rows.append(place | {"branch": name} | _row(sweep, own, twin))
-    found = pl.DataFrame(rows, schema=BOX)
+    found = pl.DataFrame(rows, schema=BOX).with_columns(pl.col(pl.Float64).fill_nan(None))
     return found.sort([*PLACE, "branch"])
 
 
@@ -103,7 +91,6 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     is_large = bool(logs.size) and abs(median) >= math.log1p(LEAST_SIMULATED)
     is_beyond = bool(twin.size) and not twin_low <= median <= twin_high
     holds = max(bounds) >= SHARE and is_large and is_beyond and (median < 0) == (sign == FASTER)
-    flip = _flip(sweep, known["point"].to_list(), logs)
     return {
         "machines": machines,
         "failed": machines - known.height,
@@ -111,23 +98,12 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
         "slower": slower,
         "faster_bound": bounds[0],
         "slower_bound": bounds[1],
-        **(
-            dict(
-                zip(("ratio_low", "ratio", "ratio_high"), np.exp([low, median, high]), strict=True)
-            )
-            if logs.size
-            else {}
-        ),
+        **dict(zip(("ratio_low", "ratio", "ratio_high"), np.exp([low, median, high]), strict=True)),
         "control": twin.size,
         "control_faster": int((twin < 0).sum()),
-        **(
-            {"control_low": math.exp(twin_low), "control_high": math.exp(twin_high)}
-            if twin.size
-            else {}
-        ),
-        "price": flip.price,
-        "rho": flip.rho,
-        "flips_at": flip.value,
+        "control_low": math.exp(twin_low),
+        "control_high": math.exp(twin_high),
+        **_flip(sweep, known["point"].to_list(), logs),
         "verdict": sign if holds else UNDECIDED,
     }
 
@@ -139,42 +115,25 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> _Flip:
-    """The cost parameter with the strongest rank correlation, and the value at which the sign flips."""
+def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
+    """`price`, the cost parameter with the strongest rank correlation `rho`, and `flips_at`; empty if none is strong."""
+    from scipy import stats  # noqa: PLC0415 - its import takes longer than other tables
+
+    best: dict[str, Any] = {}
     if logs.size < FEWEST or np.ptp(logs) == 0:
-        return _Flip()
-    prices: dict[str, _Floats] = {
-        key: np.array([sweep.points[point - 1]["prices"][key] for point in points], dtype=float)
-        for key in sweep.points[0]["prices"]
-    }
-    varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
-    best = _Flip()
-    for key, values in varied.items():
-        rho = _rank_correlation(values, logs)
-        is_certain = _chance(rho, logs.size) * len(varied) < LEVEL
-        if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
-            best = _Flip(key, rho, _flips_at(values, logs, rho))
+        return best
+    prices = pl.DataFrame([sweep.points[point - 1]["prices"] for point in points])
+    varied = {it.name: it.to_numpy().astype(float) for it in prices if it.n_unique() > 1}
+    for name, values in varied.items():
+        rho, p_value = (float(it) for it in stats.spearmanr(values, logs))
+        is_certain = p_value * len(varied) < LEVEL
+        if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.get("rho", 0.0))):
+            best = {"price": name, "rho": rho, "flips_at": _flips_at(values, logs, rho)}
     return best
 
 
-def _rank_correlation(one: _Floats, other: _Floats) -> float:
-    """Spearman's rank correlation."""
-    ranks = np.stack([pl.Series(values).rank().to_numpy() for values in (one, other)])
-    return float(np.corrcoef(ranks)[0, 1])
-
-
-def _chance(rho: float, machines: int) -> float:
-    """Two-sided p-value of a rank correlation, by Student's t."""
-    freedom = machines - 2
-    t = abs(rho) * math.sqrt(freedom / max(1 - rho * rho, 1e-12))
-    return float(2 * special.stdtr(freedom, -t))
-
-
 def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
-    """The value that separates the two signs with the fewest errors.
-
-    None if all machines have one sign, or if no value has fewer errors than the rarer sign has machines.
-    """
+    """The value that separates the two signs with the fewest errors; None if no value separates them."""
     order = np.argsort(values)
     # If the ratio rises with the cost, the slower machines are those with the higher cost.
     is_upper = (logs[order] > 0) if rho > 0 else (logs[order] < 0)
@@ -194,10 +153,7 @@ def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
 
 
 def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
-    """`log` of each branch's time over the baseline's, null where a trial of either failed.
-
-    In: rows of `_logs`.
-    """
+    """`log` of each branch's time over the baseline's, null where a trial of either failed. In: rows of `_logs`."""
     by = [*PLACE, "point"]
     base = logs.filter(branch=baseline).select(*by, base="log")
     return (

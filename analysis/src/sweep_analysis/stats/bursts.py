@@ -1,10 +1,8 @@
 """Finds blocks during a burst of other work, which slows down trials of one moment in any branch.
 
-A slow mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
-block. So the test is on blocks, not on trials. Fisher's exact test compares the block's share of far
-trials with that of the other blocks of its configurations. A single slow branch is not a burst.
-Comparisons leave out the block for all branches, so equal branches stay equal. A moment at which only
-branches of one kind are slow looks the same; the ledger counts the blocks that are left out.
+A slow mode of a branch or a build is about as frequent in each block. So Fisher's exact test compares
+a block's share of far trials with that of the other blocks of its configurations. Comparisons leave
+out the block for all branches, so equal branches stay equal.
 """
 
 from __future__ import annotations
@@ -36,10 +34,7 @@ FEWEST_FAR, FEWEST_TRIALS = 2, 3
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
     """The blocks during a burst, by the values of `column`.
 
-    Configurations that would keep too few builds for a test have no bursts.
-
-    In:  rows of `frames.TIMES`.
-    Out: `block`.
+    Configurations that would keep too few builds for a test have no bursts. In: rows of `frames.TIMES`.
     """
     off, far = pl.col("off"), pl.col("far")
     scale = (
@@ -72,8 +67,7 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
 def chance_of(seen: Counts, every: Counts, found: Counts, trials: Counts) -> Floats:
     """The probability that at least `seen` of `trials` are far, if `found` of `every` trials are far.
 
-    This is the hypergeometric distribution. `scipy.stats` has it, too, but its import takes half of the
-    time of a command that prints a table.
+    `scipy.stats` has this distribution, too, but its import takes half of the time of a command that prints a table.
     """
     far = np.arange(trials.max(initial=0) + 1)
     found, left, trials = found[:, None], (every - found)[:, None], trials[:, None]

@@ -1,12 +1,10 @@
 """Tests whether a branch is equivalent to the baseline, for each configuration.
 
-The comparisons of all other branches depend on this equivalence of the control build.
-
-An insignificant difference does not prove equality, because a noisy sweep finds nothing. So this is a
-test of equivalence (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419). A configuration is
-*equivalent* if its 90 % interval lies within `CELL_MARGIN`, *different* if it lies beyond, corrected
-for the number of configurations, and otherwise *inconclusive*. The geometric mean of all
-configurations has the same test, with `MEAN_MARGIN`.
+An insignificant difference does not prove equality. So this is a test of equivalence (two one-sided
+tests, Schuirmann 1987, doi:10.1007/BF01068419). A configuration is *equivalent* if its 90 % interval
+lies within `CELL_MARGIN`, *different* if it lies beyond, corrected for the number of configurations,
+and otherwise *inconclusive*. The geometric mean of all configurations has the same test, with
+`MEAN_MARGIN`.
 """
 
 from __future__ import annotations

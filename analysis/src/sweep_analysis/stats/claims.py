@@ -1,15 +1,13 @@
 """Tests the pre-registered hypotheses of a sweep, which are the `claims` of `branches.toml`.
 
-`faster` and `slower` pool the configurations that they name and the sweep has (`compare.POOLED`).
-Such a hypothesis is held if the comparison finds this sign, after correction for the number of
-hypotheses, and falsified if it finds the opposite sign.
+`faster` and `slower` pool the configurations that they name (`compare.POOLED`). Such a hypothesis is
+held if the comparison finds this sign, and falsified if it finds the opposite sign.
 
-`equal`, `no-slower` and `no-faster` are hypotheses about each workload and each of its thread counts,
-because in a mean a gain on one could hide a loss on another. Each part is held if the whole interval
-lies within the margin on the sides that the hypothesis names: an inconclusive comparison proves
-nothing. A part is falsified if the interval lies beyond the margin and the comparison is significant.
-The hypothesis is held if all parts are held, and falsified if one is. A hypothesis about wall time
-covers latencies as well, where a workload reports them.
+`equal`, `no-slower` and `no-faster` are about each workload and each of its thread counts, because in
+a mean a gain on one could hide a loss on another. Each part is held if the whole interval lies within
+the margin on the sides that the hypothesis names. A part is falsified if the interval lies beyond the
+margin and the comparison is significant. The hypothesis is held if all parts are held, and falsified
+if one is. A hypothesis about wall time covers latencies as well, where a workload reports them.
 
 The hypotheses were written down before the sweep, so they are a family of tests of their own,
 corrected for their number.
@@ -18,8 +16,9 @@ corrected for their number.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -30,9 +29,9 @@ from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, TWIN_SUFFIX
+from sweep_analysis.read.written import wrong_field
 from sweep_analysis.stats.compare import (
     ALPHA,
-    QUANTITIES,
     WAITS,
     Comparison,
     detectable_ratio,
@@ -49,19 +48,19 @@ OPEN = "inconclusive"
 UNTESTED = "not tested"
 RESULTS = (HELD, FALSIFIED, OPEN, UNTESTED)
 
-EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
-
-MARGIN = 1.02
-"""Ratio up to which a workload counts as equal; the calibration has the same margin for a mean."""
-CELL_MARGIN = 1.05
-"""Ratio up to which a workload at one thread count counts as equal, as in the calibration."""
+_Expectation = Literal["faster", "slower", "equal", "no-faster", "no-slower"]
+_Quantity = Literal["time", "cpu", "p50", "p99", "cycles"]
 
 OF_EACH = ("equal", "no-slower", "no-faster")
 """Expectations that are about each workload and thread count."""
 
+MARGIN = 1.02
+"""Ratio up to which a workload counts as equal."""
+CELL_MARGIN = 1.05
+"""Ratio up to which a workload at one thread count counts as equal."""
+
 MOST_THREADS = 1 << 30
 """End of a range of threads without an upper end."""
-
 
 _COLUMNS = pl.Schema(
     CLAIMS
@@ -71,16 +70,18 @@ _COLUMNS = pl.Schema(
 )
 """Columns that the test of a hypothesis uses."""
 
+_Row = dict[str, Any]
+
 
 class Claim(msgspec.Struct):
     """One entry of `branches[].claims` in the manifest."""
 
-    expect: str
+    expect: _Expectation
     against: str | None = None
     workloads: list[str] = []
     threads: str | None = None
-    quantity: str = "time"
-    figure: str | None = None
+    quantity: _Quantity = "time"
+    figure: _Quantity | None = None
 
     def __post_init__(self) -> None:
         """Accept `figure`, the name of `quantity` in older manifests."""
@@ -95,25 +96,16 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
     """
     found = []
     for entry in sweep.manifest.get("branches", []):
-        for index, written in enumerate(entry.get("claims", []) if isinstance(entry, dict) else []):
-            where = f"{sweep.path / 'manifest.json'}: branch `{entry.get('name')}`, field `claims[{index}]"
+        for index, written in enumerate(entry.get("claims", [])):
+            where = f"{sweep.path / 'manifest.json'}: branch `{entry['name']}`, `claims[{index}]`"
             try:
                 claim = msgspec.convert(written, Claim)
             except msgspec.ValidationError as error:
-                raise InputError(
-                    where + "`", str(error), "see the first lines of branches.toml for the format"
-                ) from error
-            for name, value, known in (
-                ("expect", claim.expect, EXPECTATIONS),
-                ("quantity", claim.quantity, QUANTITIES),
-            ):
-                if value not in known:
-                    raise InputError(
-                        f"{where}.{name}`", f"unknown value `{value}`", f"known: {', '.join(known)}"
-                    )
+                remedy = "see the first lines of branches.toml for the format"
+                raise InputError(where, wrong_field(error, written), remedy) from error
             if claim.threads is not None:
-                thread_range(claim.threads, {"cpus": 1, "cores": 1}, f"{where}.threads`")
-            found.append((str(entry["name"]), str(entry.get("hypothesis") or ""), claim))
+                thread_range(claim.threads, {"cpus": 1, "cores": 1}, f"{where}, field `threads`")
+            found.append((entry["name"], entry.get("hypothesis") or "", claim))
     return found
 
 
@@ -142,12 +134,27 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     simulated = sweep.machine is not None
     twin = twin_of(times, sweep.baseline)
     compared: dict[tuple[str, str], Comparison] = {}
-    rows: list[dict[str, Any]] = []
-    parts: list[tuple[int, Claim, list[dict[str, Any]]]] = []
-    details = []
+
+    def comparisons(
+        claim: Claim, branch: str, against: str, quantity: str, level: str
+    ) -> list[_Row]:
+        # The noise floor comes from the branch that ran twice, which may not be `against`.
+        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
+        for base in (twinned, against):
+            if (base, quantity) not in compared:
+                noise = compared.get((twinned, quantity))
+                made = Comparison(times, base, quantity, noise, simulated=simulated)
+                compared[base, quantity] = made
+        own = compared[against, quantity]
+        named = own.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
+        found = own.rows(level, own.groups(level, named))
+        return found.filter(branch=branch).rows(named=True)
+
+    rows: list[_Row] = []
+    parts: list[tuple[int, Claim, list[_Row]]] = []
     for number, (branch, hypothesis, claim) in enumerate(claims_of(sweep), start=1):
         against = claim.against or sweep.baseline
-        row = {
+        row: _Row = {
             "claim": number,
             "branch": branch,
             "expect": claim.expect,
@@ -157,89 +164,62 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             "quantity": claim.quantity,
             "hypothesis": hypothesis,
         }
-        compared_with_itself = f"`{branch}` is the branch that this sweep compares with"
-        why = (
-            compared_with_itself if branch == against else _untestable(sweep, frame, branch, claim)
-        )
-        if why or against is None:
-            rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
-            continue
-        # The noise floor comes from the branch that ran twice, which may not be `against`.
-        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
-        quantities = (
-            claim.quantity,
-            *(WAITS if claim.quantity == "time" and claim.expect in OF_EACH else ()),
-        )
-        for quantity in quantities:
-            for base in (twinned, against):
-                noise = compared.get((twinned, quantity))
-                if (base, quantity) not in compared:
-                    compared[base, quantity] = Comparison(
-                        times, base, quantity, noise, simulated=simulated
-                    )
-        found = _asked(sweep, claim, compared[against, claim.quantity], "overall", branch)
-        if not found:
-            reason = f"no configuration has good trials of `{branch}` and `{against}`"
-            rows.append(row | {"verdict": UNTESTED, "reason": reason})
-            continue
-        rows.append(row | _told(sweep, found[0]))
-        each = [
-            it for level in (("workload", "cell") if claim.expect in OF_EACH else ("workload",))
-            for quantity in quantities
-            for it in _asked(sweep, claim, compared[against, quantity], level, branch)
-        ]  # fmt: skip
-        parts.append((len(rows) - 1, claim, [row | _told(sweep, it) for it in each]))
+        why = _untestable(sweep, frame, branch, claim)
+        if why is None and against is not None:
+            found = comparisons(claim, branch, against, claim.quantity, "overall")
+            if found:
+                rows.append(row | _measured(sweep, found[0]))
+                of_each = claim.expect in OF_EACH
+                waits = WAITS if claim.quantity == "time" and of_each else ()
+                each = [
+                    row | _measured(sweep, it)
+                    for level in (("workload", "cell") if of_each else ("workload",))
+                    for quantity in (claim.quantity, *waits)
+                    for it in comparisons(claim, branch, against, quantity, level)
+                ]
+                parts.append((len(rows) - 1, claim, each))
+                continue
+            why = f"no configuration has good trials of `{branch}` and `{against}`"
+        rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
     tested = sum(row.get("verdict") is None for row in rows)
+    details = [pl.DataFrame(schema=CLAIM_DETAILS)]
     for at, claim, each in parts:
         of_each = claim.expect in OF_EACH
         part = _decided(each, tested if of_each else 1, simulated=simulated)
         details.append(part.select(CLAIM_DETAILS.names()))
         if of_each and rows[at].get("verdict") is None:
-            rows[at] |= _tallied(sweep, claim, part)
-    return Checked(
-        _decided(rows, 1, simulated=simulated).select(CLAIMS.names()),
-        pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
-    )
+            rows[at] |= _of_parts(sweep, claim, part)
+    claims = _decided(rows, 1, simulated=simulated).select(CLAIMS.names())
+    return Checked(claims, pl.concat(details))
 
 
-def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
-    """Result and reason of a hypothesis about each workload.
-
-    The reason has the number of parts with each result, and the largest change that is not ruled out.
-    """
+def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
+    """Result and reason of a hypothesis about each workload; the reason has the largest change that is not ruled out."""
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
-    cells = planned.select(PLACE).n_unique()
-    missing = (
-        cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
-    )
+    cells = parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     number = {verdict: parts.filter(verdict=verdict).height for verdict in RESULTS}
-    number[UNTESTED] += missing
-    told = f"of each workload and thread count {', '.join(f'{count} {verdict}' for verdict, count in number.items())}"
-    sides = {
-        "equal": pl.max_horizontal(pl.col("ratio_high"), 1 / pl.col("ratio_low")),
-        "no-slower": pl.col("ratio_high"),
-        "no-faster": 1 / pl.col("ratio_low"),
-    }
-    open_parts = (
-        parts.filter(pl.col("verdict") != HELD)
-        .with_columns(worst=sides[claim.expect])
-        .drop_nulls("worst")
-    )
-    if open_parts.height:
-        worst = with_panel(open_parts).sort("worst", descending=True).row(0, named=True)
+    number[UNTESTED] += planned.select(PLACE).n_unique() - cells
+    counts = ", ".join(f"{parts} {verdict}" for verdict, parts in number.items())
+    reason = f"of each workload and thread count {counts}"
+    above, below = pl.col("ratio_high"), 1 / pl.col("ratio_low")
+    sides = {"equal": pl.max_horizontal(above, below), "no-slower": above, "no-faster": below}
+    not_held = parts.filter(pl.col("verdict") != HELD).with_columns(worst=sides[claim.expect])
+    not_held = with_panel(not_held.drop_nulls("worst")).sort("worst", descending=True)
+    for worst in not_held.head(1).rows(named=True):
         side = worst["ratio_low"] if worst["worst"] != worst["ratio_high"] else worst["ratio_high"]
         threads = f", {count(worst['at_threads'], 'thread')}" if worst["at_threads"] else ""
-        told += f"; not ruled out: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
-    verdict = (
-        FALSIFIED if number[FALSIFIED]
-        else UNTESTED if number[UNTESTED] == sum(number.values())
-        else OPEN if number[OPEN] or number[UNTESTED]
-        else HELD
-    )  # fmt: skip
-    return {"verdict": verdict, "reason": told}
+        reason += f"; not ruled out: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
+    verdict = HELD
+    if number[FALSIFIED]:
+        verdict = FALSIFIED
+    elif number[UNTESTED] == sum(number.values()):
+        verdict = UNTESTED
+    elif number[OPEN] or number[UNTESTED]:
+        verdict = OPEN
+    return {"verdict": verdict, "reason": reason}
 
 
-def _decided(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
+def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
     """Correct the p-values of these rows for their number and that of `claims`; fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
@@ -293,41 +273,34 @@ def _result(*, simulated: bool) -> pl.Expr:
     return pl.when(drifts(simulated=simulated)).then(pl.lit(UNTESTED)).otherwise(found)
 
 
-def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
+def _measured(sweep: Sweep, found: _Row) -> _Row:
     """The columns of a hypothesis from its comparison; if it is not testable, the result, too."""
-    row: dict[str, Any] = {
-        name: found[name]
-        for name in found
-        if name in _COLUMNS and name not in ("branch", "threads")
-    } | {"at_threads": found["threads"]}
+    row = {name: found[name] for name in _COLUMNS if name in found}
+    row = {name: value for name, value in row.items() if name not in ("branch", "threads")}
+    row["at_threads"] = found["threads"]
     if found["p_value"] is None:
         units = count(found["units"], sweep.replicates.unit)
-        return row | {
-            "verdict": UNTESTED,
-            "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed",
-        }
-    if found["band"] is None:
-        return row | {"verdict": UNTESTED, "reason": "no A/A control ran, so the noise is unknown"}
-    return row
+        why = f"{units} of each branch are too few, {FEWEST_UNITS} are needed"
+    elif found["band"] is None:
+        why = "no A/A control ran, so the noise is unknown"
+    else:
+        return row
+    return row | {"verdict": UNTESTED, "reason": why}
 
 
 def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:
     """The reason why a hypothesis cannot be tested, if this is known before the comparison."""
-    present = set(times["branch"])
-    missing = [
-        name
-        for name in (branch, claim.against or sweep.baseline)
-        if name is not None and name not in present
-    ]
-    if missing:
-        return f"`{missing[0]}` has no good trial in this sweep"
+    against = claim.against or sweep.baseline
+    if branch == against:
+        return f"`{branch}` is the branch that this sweep compares with"
+    for name in (branch, against):
+        if name is not None and name not in times["branch"]:
+            return f"`{name}` has no good trial in this sweep"
     if claim.workloads:
         times = times.filter(pl.col("workload").is_in(claim.workloads))
         if times.is_empty():
             return "none of its workloads is in this sweep"
-    if claim.threads is None:
-        return None
-    first, last = _threads(sweep, claim.threads)
+    first, last = _threads(sweep, claim)
     if first > last:
         return f"`{claim.threads}` is empty on this host, whose CPUs are {sweep.host.get('cpus_usable')}"
     if times.filter(pl.col("threads").is_between(first, last)).is_empty():
@@ -337,57 +310,34 @@ def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) ->
 
 def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
     """The configurations of the hypothesis."""
-    first, last = _threads(sweep, claim.threads) if claim.threads is not None else (1, MOST_THREADS)
     named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
-    return named & pl.col("threads").is_between(first, last)
+    return named & pl.col("threads").is_between(*_threads(sweep, claim))
 
 
-def _asked(
-    sweep: Sweep, claim: Claim, compared: Comparison, level: str, branch: str
-) -> list[dict[str, Any]]:
-    """The rows of one branch and level for the hypothesis."""
-    if branch not in compared.branches:
-        return []
-    meant = compared.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
-    return (
-        compared.rows(level, compared.groups(level, meant)).filter(branch=branch).rows(named=True)
-    )
-
-
-def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
+def _threads(sweep: Sweep, claim: Claim) -> tuple[int, int]:
     cpus, cores = sweep.host.get("cpus_usable"), sweep.host.get("cores")
     # Where the host shows no topology, the runner counts a CPU as a core.
     has = {"cpus": cpus, "cores": cpus if cores is None else cores}
-    return thread_range(text, has, str(sweep.path / "host.json"))
+    return thread_range(claim.threads or "1..", has, str(sweep.path / "host.json"))
 
 
-def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
+def thread_range(text: str, has: Mapping[str, int | None], where: str) -> tuple[int, int]:
     """The minimum and maximum threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
         InputError: the text is not a range, or names a fact that `has`, the host's facts, lacks.
     """
     end = r"[1-9][0-9]*|cpus|cores"
-    found = re.fullmatch(rf"(?P<one>{end})|(?P<first>{end})?\.\.(?:=(?P<last>{end}))?", text)
+    found = re.fullmatch(rf"({end})|({end})?\.\.(?:=({end}))?", text)
     if found is None or text == "..":
-        raise InputError(
-            where,
-            f"`{text}` is not a range of threads",
-            "write for example 8, 8.., ..=cpus or 16..=cores",
-        )
-
-    def number(name: str, default: int) -> int:
-        word = found["one"] or found[name]
-        if word is None:
-            return default
-        if word.isdecimal():
-            return int(word)
-        if not isinstance(has[word], int):
-            raise InputError(
-                where,
-                f"a hypothesis names the host's `{word}`, which is unknown",
-                "sweep again on that host",
-            )
-        return int(has[word])
-
-    return number("first", 1), number("last", MOST_THREADS)
+        remedy = "write for example 8, 8.., ..=cpus or 16..=cores"
+        raise InputError(where, f"`{text}` is not a range of threads", remedy)
+    one, first, last = found.groups()
+    ends = []
+    for word in (one or first or "1", one or last or str(MOST_THREADS)):
+        number = int(word) if word.isdecimal() else has[word]
+        if number is None:
+            what = f"a hypothesis names the host's `{word}`, which is unknown"
+            raise InputError(where, what, "sweep again on that host")
+        ends.append(number)
+    return ends[0], ends[1]

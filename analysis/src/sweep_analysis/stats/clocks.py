@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import CLOCKS
+from sweep_analysis.read.frames import CLOCKS, cast_to
 from sweep_analysis.read.load import Sweep
 
 
 def clocks(sweep: Sweep) -> pl.LazyFrame:
-    """The measured clock by mode and thread count.
+    """The measured clock by mode and thread count: rows of `frames.CLOCKS`.
 
-    The clock of a trial is the mean of the measurements before and after it.
-
-    Out: rows of `frames.CLOCKS`, over all trials of timed builds, failed ones included. If a trial has
-         only one of the two measurements, that is its clock.
+    The clock of a trial, also of a failed one, is the mean of the measurements before and after it that it has.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")
@@ -29,6 +26,6 @@ def clocks(sweep: Sweep) -> pl.LazyFrame:
             ghz.min().alias("ghz_low"),
             ghz.max().alias("ghz_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in CLOCKS.items())
+        .select(cast_to(CLOCKS))
         .sort("mode", "freq_state", "threads")
     )

@@ -1,36 +1,21 @@
-"""The decision rule: tests every branch against the baseline.
-
-It tests time, CPU time and latencies, per configuration, per workload and overall.
+"""The decision rule: tests every branch against the baseline in time, CPU time and latencies.
 
 Each trial is paired with the baseline's trial of its block, so drift of the host cancels. Blocks that
 ran beside other work are left out (`bursts`). The log-ratios are averaged within each build. The
 estimate of a configuration is their mean over builds, with outliers of single trials trimmed
-(`location`). A pooled ratio is the geometric mean of the ratios of its configurations. Each row also
-has the smallest, the median and the largest ratio of a build, because users run one build, and not
-the mean.
+(`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
 
-If a quantity is zero in one trial of a configuration, the configuration has no row of that quantity.
-To leave out only those trials would select trials by their result.
+Rows over several thread counts pool configurations of one kind (`POOLED`). A branch pools the
+configurations that it, the baseline and the A/A control have.
 
-Rows over several thread counts pool the configurations of several workers within the CPUs. One worker
-shares nothing, and an oversubscribed pool waits for the kernel. These two kinds behave unlike the
-others, so no mean mixes kinds (`POOLED`). Each thread count over all workloads is a level of its own.
-
-Each branch pools the configurations that it, the baseline and the A/A control have. If a branch fails
-on a workload, only its own rows lose that workload.
-
-A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the
-noise floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a
-README may quote. That is all quantities, branches and levels, and both baselines if there are two.
-`SHARES` divides the 5 % among levels; the share of a level without a test goes to single
-configurations. So a sweep of equal branches has a significant difference with a probability of at most
-5 %. A ratio that drifts over the sweep by more than it differs from 1 is not tested. A row that pools
-one configuration is tested as that configuration at every level. Otherwise it could be significant at
-one level and not at another.
+A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
+floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
+because each may be quoted. So a sweep of equal branches has a significant difference with a
+probability of at most 5 %. A ratio that drifts over the sweep by more than it differs from 1 is not
+tested. A row that pools one configuration is tested as that configuration at every level.
 
 On simulated machines cost parameters are known within about 10 %, so no smaller change is significant.
-Simulated times do not drift, because a trial has a seed and no moment. If all seeds of a configuration
-agree, chance has no effect on it; the cause is not a coarse clock.
+If all seeds of a simulated configuration agree, chance has no effect on it.
 """
 
 from __future__ import annotations
@@ -46,7 +31,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.frames import COMPARISONS
+from sweep_analysis.read.frames import COMPARISONS, cast_to
 from sweep_analysis.read.schema import CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.location import (
@@ -61,8 +46,7 @@ from sweep_analysis.stats.location import (
 )
 from sweep_analysis.stats.states import of_cells
 from sweep_analysis.stats.units import (
-    by_layout,
-    by_replicate,
+    averaged,
     has_ratio,
     log_ratios,
     numbered,
@@ -83,9 +67,7 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""The quantities of a comparison, and their columns in `frames.TIMES`. If a clock paces a program, its wall time does
-not depend on the pool; its CPU time and latencies do. Cycles are time at the measured clock, for sweeps whose clock
-changed. The column of the ratio is `time_ratio` for every quantity."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`. The column of the ratio is `time_ratio` for all."""
 
 TESTED = ("time", "cpu", "p50", "p99")
 """The quantities that are tested and corrected together, if a workload reports them."""
@@ -98,7 +80,8 @@ POOLED = ("several workers within the CPUs", "one worker", "more workers than CP
 """Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
 AIMED = 0.9
 """Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
-So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
+So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
+"""
 LEAST_SIMULATED = 0.1
 """Minimum simulated change that may be significant, and minimum noise floor of a simulation. A guess of the accuracy of
 the cost parameters."""
@@ -122,49 +105,36 @@ def decide(
 
     In:  rows of `frames.TIMES`, with time-outs at their limit (`speedup.with_time_outs`); `also` has
          further baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, with the A/A
-         control (which is not tested). The noise floor comes from the branch that ran twice, whether
-         or not it is the baseline. Configurations without the baseline have no rows.
+    Out: rows of `frames.COMPARISONS`, the A/A control's included, which is not tested. The noise floor
+         comes from the branch that ran twice, whether or not it is the baseline.
     """
     frame = times.collect()
     times, twin = frame.lazy(), twin_of(times, baseline)
-    rows = []
+    rows = [pl.DataFrame(schema=_ROWS)]
     for quantity in quantities:
         if frame[QUANTITIES[quantity]].null_count() == frame.height:
             continue
-        noise = (
-            Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated)
-            if twin
-            else None
-        )
-        for base, branches in {baseline: None, **(also or {})}.items():
-            meant = (
-                times
-                if branches is None
-                else times.filter(pl.col("branch").is_in([base, *branches]))
-            )
-            own = (
-                noise if noise is not None and noise.baseline == base and branches is None else None
-            )
-            own = own or Comparison(meant, base, quantity, noise, simulated=simulated)
-            if own.is_empty and branches is None:
-                break
-            rows += [own.rows(level, own.groups(level)) for level in SHARES]
-    if not rows:
-        return pl.DataFrame(schema=COMPARISONS)
+        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else baseline
+        noise = Comparison(times, twinned, quantity, simulated=simulated)
+        own = noise
+        if twinned != baseline:
+            own = Comparison(times, baseline, quantity, noise, simulated=simulated)
+        if not own.branches:
+            continue
+        others = [
+            Comparison(times, base, quantity, noise, among=branches, simulated=simulated)
+            for base, branches in (also or {}).items()
+        ]
+        rows += [
+            compared.rows(level, compared.groups(level))
+            for compared in (own, *others)
+            for level in SHARES
+        ]
     return _decided(pl.concat(rows), twin, simulated=simulated)
 
 
-def compare(
-    times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False
-) -> pl.DataFrame:
-    """The rows of `decide` in one of `QUANTITIES`; all of `TESTED` are corrected together."""
-    quantities = TESTED if quantity in TESTED else (quantity,)
-    return decide(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
-
-
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials that lack it are left out."""
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials without it are left out."""
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
@@ -209,7 +179,8 @@ class Group:
 class Comparison:
     """Ratios to the baseline of every branch and configuration, to be pooled.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it.
+    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it;
+        `among` are the only branches to compare, by default all.
     """
 
     def __init__(
@@ -219,21 +190,25 @@ class Comparison:
         quantity: str = "time",
         noise: Comparison | None = None,
         *,
+        among: Sequence[str] | None = None,
         simulated: bool = False,
     ) -> None:
         """Pair all trials with the baseline's trials of their blocks, in one of `QUANTITIES`."""
         self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
         column = QUANTITIES[quantity]
+        bimodal = of_cells(times, column) if simulated else None
         if not simulated:  # A simulated trial has no moment, so it has no bursts.
             self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
             times = times.join(self.bursts.lazy(), on="block", how="anti")
+        if among is not None:
+            times = times.filter(pl.col("branch").is_in([baseline, *among]))
         pairs = numbered(log_ratios(times, baseline, column))
-        self.units = by_layout(pairs)
-        self._by_replicate = by_replicate(pairs)
+        self.units = averaged(pairs, "layout")
+        self._by_replicate = averaged(pairs, "replicate")
         self.branches = self.units.branches
         self._keys = self.units.cells.select(PLACE).rows(named=True)
         self._at = {key: at for at, key in enumerate(self.units.cells.select(CELL_SET).rows())}
-        self._kinds = self.units.cells.select(kind_of_cell()).to_series().to_numpy()
+        self._kinds = self.units.cells.select(kind_of_cell()).to_series().to_list()
         self._cells = locate(self.units.values, of_builds(self.units))
         self._noise = noise or self
         twin = self._noise.baseline + TWIN_SUFFIX
@@ -241,43 +216,33 @@ class Comparison:
         self._in_noise = self._noise.places_of(self.units.cells)
         # A configuration with fewer units cannot be tested. A pooled row with it could not be tested either.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
-        self._is_bimodal = self._bimodal(times)
+        self._is_bimodal = self._bimodal(bimodal)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no pairs."""
-        return not self.branches
-
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Indices in `units` of these configurations (rows of `schema.CELL_SET`), in order.
-
-        −1 for absent ones.
-        """
+        """Indices in `units` of these configurations (rows of `schema.CELL_SET`); −1 for absent ones."""
         keys = cells.select(CELL_SET).rows()
         return np.array([self._at.get(key, -1) for key in keys], dtype=np.int64)
 
-    def _bimodal(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
+    def _bimodal(self, found: pl.DataFrame | None) -> npt.NDArray[np.bool_]:
         """Whether the branch or the baseline is bimodal: an array of configurations by branches.
 
-        If two branches are bimodal in a configuration, all count as bimodal there. Seven seeds miss half
-        of all bimodal configurations, and a comparison of two missed ones would be random
-        (`cargo xtask truth`).
+        If two branches are bimodal in a configuration, all count as bimodal there: seven seeds miss half of
+        all bimodal configurations, and a comparison of two missed ones would be random.
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
-        if self._simulated and self.branches:
-            found = of_cells(times, QUANTITIES[self.quantity])
-            of_all = found.group_by(CELL_SET).len().filter(pl.col("len") >= MANY_BIMODAL)
-            several = self.places_of(of_all)
-            has[several[several >= 0]] = True
-            if self._noise is not self:  # The other comparison has all branches of the sweep.
-                of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - the same class
-                has[(self._in_noise >= 0) & of_noise] = True
-            of = {name: slice(at, at + 1) for at, name in enumerate(self.branches)}
-            of[self.baseline] = slice(None)
-            for at, branch in zip(self.places_of(found), found["branch"], strict=True):
-                if at >= 0 and branch in of:
-                    has[at, of[branch]] = True
+        if found is None or not self.branches:
+            return has
+        is_of_all = (pl.len().over(CELL_SET) >= MANY_BIMODAL) | pl.col("branch").is_in(
+            [self.baseline, self._noise.baseline]
+        )
+        marked = found.with_columns(is_of_all.alias("of_all"))
+        of = {name: slice(at, at + 1) for at, name in enumerate(self.branches)}
+        for at, branch, of_all in zip(
+            self.places_of(marked), marked["branch"], marked["of_all"], strict=True
+        ):
+            if at >= 0:
+                has[at, slice(None) if of_all else of.get(branch, slice(0))] = True
         return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
@@ -288,27 +253,22 @@ class Comparison:
             return [Group(self._keys[at], np.array([at]), every) for at in cells]
         by = {"overall": [], "threads": ["threads"], "workload": PANEL}[level]
         parts: dict[tuple[Any, ...], list[int]] = {}
-        first: dict[tuple[Any, ...], int] = {}
         for at in cells.tolist():
-            key = tuple(self._keys[at][name] for name in by)
-            kind = 0 if level == "threads" else int(self._kinds[at])
-            if kind < first.get(key, kind + 1):
-                first[key] = kind
-                parts[key] = []
-            if kind == first[key]:
-                parts[key].append(at)
-        return [
-            Group(dict(zip(by, key, strict=True)), alike, branches)
-            for key, part in parts.items()
-            for alike, branches in self._alike(np.array(part))
-        ]
+            parts.setdefault(tuple(self._keys[at][name] for name in by), []).append(at)
+        groups = []
+        for key, part in parts.items():
+            kinds = [0 if level == "threads" else self._kinds[at] for at in part]
+            alike = [at for at, kind in zip(part, kinds, strict=True) if kind == min(kinds)]
+            groups += [
+                Group(dict(zip(by, key, strict=True)), shared, branches)
+                for shared, branches in self._alike(np.array(alike))
+            ]
+        return groups
 
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Sets of these configurations that branches can pool, each with the branches that pool exactly that set."""
-        if cells.size == 0 or not self.branches:
-            return []
+        """Sets of these configurations, each with the branches that pool exactly that set."""
         has = self._has[cells]
         if self._twin is not None:
             seen = self._in_noise[cells]
@@ -322,8 +282,8 @@ class Comparison:
         ]
 
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
-        """Estimate and spread of every branch over each group of configurations: groups by branches."""
-        parts = [pooled(_at(self._cells, cells)) for cells in groups]
+        """Estimate and spread over each group of configurations, as arrays of groups by branches."""
+        parts = [pooled(self._cells.at(cells)) for cells in groups]
         found = Location(
             *(
                 np.stack([getattr(it, name) for it in parts])
@@ -335,18 +295,13 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of the group.
 
-        Out: the columns of `frames.COMPARISONS` without those of the correction and the test. Others are
-        `half_width` of the log-ratio's 95 % interval, its standard `error`, and `only_cell`: the index
-        in `units` of the configuration, if the row pools only one.
+        Out: the columns of `frames.COMPARISONS` without those of the test, the standard `error` of the
+            log-ratio, and `only_cell`: the index in `units` of the configuration, if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
         found, spread = self.spread_over([group.cells for group in groups])
         half = spread.half_width()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p_values = 2 * special.stdtr(
-                np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error)
-            )
         drift, p_drift = self._drift(level, groups)
         band = np.repeat(self._bands(groups, (found, spread))[:, None], len(self.branches), axis=1)
         pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
@@ -378,9 +333,8 @@ class Comparison:
             "band": band,
             "ratio_drift": drift,
             "p_drift": p_drift,
-            "p_value": p_values,
-            "is_bimodal": self._states_of(level, groups),
-            "half_width": half,
+            "p_value": spread.p_values(found.estimate),
+            "is_bimodal": np.stack([self._is_bimodal[it.cells].any(axis=0) for it in groups]),
             "error": spread.error,
             "degrees": spread.degrees,
         }
@@ -392,7 +346,7 @@ class Comparison:
             **{name: [known[number][name] for number in at] for name in known[0]},
             **{name: values[at, which] for name, values in measured.items()},
         }
-        # Series, which take no query each, as the values of a frame would.
+        # Made of series, because a frame made of values runs a query for each column.
         return pl.DataFrame(
             [
                 pl.Series(name, columns[name], dtype=kind, nan_to_null=True)
@@ -401,9 +355,9 @@ class Comparison:
         )
 
     def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
-        """Smallest, median and largest ratio of a build over the group's configurations: groups by branches.
+        """Smallest, median and largest ratio of the builds that have all configurations of a group.
 
-        It covers builds that have all configurations of the group.
+        Out: arrays of groups by branches.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a configuration
@@ -414,21 +368,11 @@ class Comparison:
                 "build_high": np.nanmax(ratios, axis=2),
             }
 
-    def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
-        """Whether the branch or the baseline of a single configuration is bimodal: groups by branches.
-
-        False for all other groups, because these pool no bimodal configuration.
-        """
-        if level == "cell":
-            return np.stack([self._is_bimodal[group.cells[0]] for group in groups])
-        return np.zeros((len(groups), len(self.branches)), dtype=bool)
-
     def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
-        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds. If the
-        control's own ratio is larger, something else than chance separates equal builds. Then that ratio
-        is the noise floor. `own` are the ratios of these groups, which may include the A/A control.
+        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds, or is the
+        control's own ratio if that is larger. `own` are the ratios of these groups.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -445,31 +389,30 @@ class Comparison:
         return bands
 
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
-        """Trend of each pooled row's ratio over replicates, and the p-value of its slope.
+        """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for single configurations.
 
-        NaN for single configurations. A replicate counts as one value, because its trials share the moment
-        and the build.
+        A replicate counts as one value, because its trials share the moment and the build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))
         if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", RuntimeWarning
-            )  # of configurations and replicates that a branch lacks
+            # NumPy warns of means without values: a branch may lack a configuration or a replicate.
+            warnings.simplefilter("ignore", RuntimeWarning)
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
-        known = np.isfinite(residual)
-        number = known.sum(axis=2)
-        when = np.where(known, np.arange(values.shape[2], dtype=float), 0.0)
-        when = np.where(known, when - (when.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
-        residual = np.where(known, residual, 0.0)
+            known = np.isfinite(residual)
+            number = known.sum(axis=2)
+            when = np.broadcast_to(np.arange(values.shape[2], dtype=float), residual.shape)
+            when, residual = (
+                np.where(known, it - np.mean(it, axis=2, where=known, keepdims=True), 0.0)
+                for it in (when, residual)
+            )
         free = np.maximum(number - 2, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             slope = (when * residual).sum(axis=2) / (when**2).sum(axis=2)
-            left = np.where(known, residual - slope[..., None] * when, 0.0)
-            left -= np.where(known, (left.sum(axis=2) / np.maximum(number, 1))[..., None], 0.0)
+            left = residual - slope[..., None] * when
             error = np.sqrt((left**2).sum(axis=2) / free / (when**2).sum(axis=2))
             p_values = 2 * special.stdtr(free, -np.abs(slope) / np.maximum(error, 1e-12))
         enough = number >= FEWEST_TO_DRIFT
@@ -483,14 +426,9 @@ _ROWS = pl.Schema(
         for name, kind in COMPARISONS.items()
         if name not in ("detectable", "p_corrected", "verdict", "cpu_ratio")
     }
-    | dict.fromkeys(("half_width", "error"), pl.Float64)
-    | {"only_cell": pl.Int64}
+    | {"error": pl.Float64, "only_cell": pl.Int64}
 )
 """Columns of a row before it is tested."""
-
-
-def _at(cells: Location, places: npt.NDArray[np.int64]) -> Location:
-    return Location(*(getattr(cells, name)[places] for name in Location.__dataclass_fields__))
 
 
 def holm(p_values: Floats) -> Floats:
@@ -503,10 +441,7 @@ def holm(p_values: Floats) -> Floats:
 
 
 def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
-    """Fill in corrected p-values, detectable ratios and results.
-
-    The A/A control is outside the family of tests.
-    """
+    """Fill in corrected p-values, detectable ratios and results. The A/A control is outside the family of tests."""
     own = pl.col("branch") == (twin or "")
     is_known = (
         pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("is_bimodal")
@@ -555,7 +490,7 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
     return (
         tested.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
-        .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
+        .select(cast_to(COMPARISONS))
     )
 
 
@@ -569,10 +504,9 @@ _CPU_KEY = ["baseline", "level", *POOL_CELL]
 
 
 def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
-    """Smallest ratio above 1 that the test, with its noise floor, finds with a probability of about 0.8.
+    """Smallest ratio above 1 that the test finds with a probability of about 0.8.
 
-    In: rows with `error`, `degrees` and `band`; `alpha` is the level of the first test of Holm's
-        correction.
+    In: rows with `error`, `degrees` and `band`; `alpha` is the level of the first test of Holm's correction.
     """
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
@@ -596,7 +530,7 @@ def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Ex
 
 
 def drifts(*, simulated: bool = False) -> pl.Expr:
-    """Whether the ratio of a row of `frames.COMPARISONS` drifted over the sweep by more than it differs from 1."""
+    """Whether the ratio of a row of `frames.COMPARISONS` drifted by more than it differs from 1."""
     if simulated:
         return pl.lit(value=False)
     more = pl.col("ratio_drift").log().abs() > pl.col("time_ratio").log().abs()

@@ -1,7 +1,6 @@
 """The cost of a unit of work in wall time, CPU time and cycles, and the CPUs left idle.
 
-All three matter. A change to a sleep protocol may reduce wall time with CPUs that spin; a table of
-only wall times would show a gain.
+A change to a sleep protocol may reduce wall time with CPUs that spin, so all three matter.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.frames import COSTS
+from sweep_analysis.read.frames import COSTS, cast_to
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit, of_builds
@@ -19,11 +18,9 @@ NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
-    """The costs of every configuration, with intervals.
+    """The costs of every configuration, with intervals: rows of `frames.COSTS`.
 
-    In:  rows of `frames.TIMES`; `cpus`, the number of CPUs that the trials could use.
-    Out: rows of `frames.COSTS`. `cpus_idle` is the smaller of threads and CPUs, less `cpus_busy`; null
-         if the CPUs are unknown.
+    In:  rows of `frames.TIMES`; `cpus`, the number of CPUs that the trials could use, if known.
     """
     key = [*CELL_SET, "branch"]
     trials = (
@@ -45,4 +42,4 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
         trials = trials.join(found, on=key, how="left", nulls_equal=True)
     idle = (pl.min_horizontal("threads", pl.lit(cpus)) - pl.col("cpus_busy")).clip(lower_bound=0)
     with_idle = trials.with_columns(cpus_idle=idle if cpus is not None else pl.lit(None))
-    return with_idle.sort(key).select(pl.col(name).cast(kind) for name, kind in COSTS.items())
+    return with_idle.sort(key).select(cast_to(COSTS))

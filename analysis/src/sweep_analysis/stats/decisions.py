@@ -1,8 +1,8 @@
 """All tests of a sweep, computed once for terminal, page, tables, README and findings.
 
-Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters
-(the plain fork), every other branch of the fork is also compared with the plain fork. This separates
-gains of the fork's scheduler from gains of the counters.
+Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters (the
+plain fork), every other branch of the fork is also compared with it. This separates gains of the
+fork's scheduler from gains of the counters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import polars as pl
 
-from sweep_analysis.read.frames import COMPARISONS, FAILURES
+from sweep_analysis.read.frames import COMPARISONS, FAILURES, cast_to
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, TWIN_SUFFIX, WORDS
@@ -132,7 +132,7 @@ def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
             pl.col("outcome").list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline")
         )
         .sort("branch", *PANEL)
-        .select(pl.col(name).cast(kind) for name, kind in FAILURES.items())
+        .select(cast_to(FAILURES))
     )
 
 

@@ -1,7 +1,6 @@
 """Compares the changes of branches in a simulated sweep with those in a measured sweep.
 
-The accuracy of times does not show this: if two branches are both simulated 20 % too fast, their
-order may still be wrong.
+The accuracy of times does not show this: the order of two branches may be wrong, although both times are near.
 """
 
 from __future__ import annotations
@@ -20,14 +19,12 @@ THRESHOLD = 0.80
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
-    """The time ratios of two sweeps for each configuration.
+    """The time ratios of two sweeps of the same configurations, with one baseline; the largest differences first.
 
-    In: two sweeps of the same configurations, with one baseline. Out: a row per workload, thread count
-    and branch of both: `simulated` and `measured` (time over the baseline's), `low` and `high` (95 %
-    interval of `measured`), `is_certain` (the interval excludes 1), `is_right` (both ratios are on the
-    same side of 1; null unless certain), `is_near` (accurate), and `is_bimodal` of the simulated
-    configuration (`states`), for which the other three are null or false. The largest differences come
-    first.
+    Out: a row per workload, thread count and branch of both: `simulated` and `measured` (time over the
+    baseline's), `low` and `high` (95 % interval of `measured`), `is_certain` (the interval excludes 1),
+    `is_right` (both ratios are on the same side of 1; null unless certain), `is_near` (accurate), and
+    `is_bimodal` (`states`), for which the other three are null or false.
 
     Raises:
         InputError: the baselines differ, or the sweeps share no configuration.

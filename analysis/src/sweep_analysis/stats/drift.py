@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.frames import RESIDUALS
+from sweep_analysis.read.frames import RESIDUALS, cast_to
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.units import beside_cell
 
@@ -35,8 +35,7 @@ class Drift:
 def residuals(times: pl.LazyFrame) -> pl.DataFrame:
     """The deviation of each block's time from those of the other blocks of the same configurations.
 
-    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block of either program.
-    Configurations of only one block are left out.
+    In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`. Configurations of only one block are left out.
     """
     # Polars sums in parallel, so the last digits of a mean differ from run to run.
     beside = (pl.col("residual") - pl.col("residual").mean().over(CELL_SET)).round(9)
@@ -47,18 +46,13 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
         .sort(*CELL_SET, "block")
         .filter(pl.len().over(CELL_SET) > 1)
         .with_columns(beside)
-        .select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
+        .select(cast_to(RESIDUALS))
         .collect()
     )
 
 
 def drift(blocks: pl.DataFrame) -> Drift | None:
-    """Trend of the blocks' times, each relative to the other blocks of its configurations.
-
-    None with too few blocks.
-
-    In: rows of `residuals`.
-    """
+    """Trend of the blocks' times; None with too few blocks. In: rows of `residuals`."""
     when = blocks.select(pl.col("block") - pl.col("block").mean().over(CELL_SET))[
         "block"
     ].to_numpy()

@@ -1,8 +1,7 @@
 """Events of the scheduler per unit of work, from instrumented builds, whose times are not used.
 
 A count is summed over all threads and divided by the work of its trial; the result is the median over
-trials. Instrumented trials are few. Their counts differ much less within a configuration than between
-branches, so the spread is the smallest and the largest count.
+trials. Instrumented trials are few, so the spread is the smallest and the largest count.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
+from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import POOL_CELL
 
@@ -35,18 +34,12 @@ _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The number of events of each kind per unit of work.
-
-    Out: rows of `frames.EVENT_RATES`, one per counted configuration and event, without failed trials.
-    """
-    return _medians(_trial_rates(sweep), EVENT_RATES)
+    """The number of events of each kind per unit of work. Out: rows of `frames.EVENT_RATES`."""
+    return _medians(_trial_rates(sweep))
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The events of `HEADLINE`, including the sums over counter words.
-
-    Out: rows of `frames.EVENT_RATES`, `event` being a key of `HEADLINE`.
-    """
+    """The events of `HEADLINE`, a key of it in `event`. Out: rows of `frames.EVENT_RATES`."""
     rates = _trial_rates(sweep)
     words = [
         rates.filter(pl.col("event").str.ends_with(ending)).with_columns(
@@ -61,16 +54,14 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
         .group_by([*_KEPT, "trial", "event"])
         .agg(pl.col("per_unit").sum())
     )
-    return _medians(summed, EVENT_RATES)
+    return _medians(summed)
 
 
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
     """Accesses of threads to each cache line of the counters, per unit of work.
 
     Words of a build with the feature `cache-padded` have lines of their own; all other words share one line.
-    So a word without accesses has a row of its own only if it is padded.
-
-    Out: rows of `frames.LINE_RATES`, one per counted configuration and line.
+    Out: rows of `frames.LINE_RATES`.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
     word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")
@@ -100,18 +91,15 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
             pl.col("writes").min().alias("writes_low"),
             pl.col("writes").max().alias("writes_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in LINE_RATES.items())
+        .select(cast_to(LINE_RATES))
         .sort([*POOL_CELL, "line"], nulls_last=True)
     )
 
 
 def writes_per_push(sweep: Sweep) -> pl.DataFrame:
-    """Writes per push of the cache line that every push reads.
+    """Writes per push of the cache line that every push reads, which holds the count of sleepers.
 
-    That line holds the count of sleepers, alone or with other words.
-
-    Out: `schema.PANEL`, `threads`, `branch`, `oversubscribed`, `writes_per_push`; rows without a
-    push are left out.
+    Out: `schema.POOL_CELL`, `oversubscribed`, `writes_per_push`; rows without a push are left out.
     """
     read = line_rates(sweep).filter(pl.col("line").str.contains("sleeping|packed_word"))
     pushes = event_rates(sweep).filter(pl.col("event") == "pushes", pl.col("per_unit") > 0)
@@ -141,7 +129,7 @@ def _trial_rates(sweep: Sweep) -> pl.LazyFrame:
     )
 
 
-def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+def _medians(rates: pl.LazyFrame) -> pl.LazyFrame:
     per_unit = pl.col("per_unit")
     return (
         rates.group_by([*_KEPT, "event"])
@@ -151,7 +139,7 @@ def _medians(rates: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
             per_unit.min().alias("per_unit_low"),
             per_unit.max().alias("per_unit_high"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in schema.items())
+        .select(cast_to(EVENT_RATES))
         .sort([*POOL_CELL, "event"])
     )
 

@@ -1,16 +1,15 @@
 """Counts the runs that hung, and the work that all runs did.
 
-A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs.
-
-The record of a run that hung has the number of finished iterations. The record of a run that timed
-out, or failed in another way, lacks this number: such runs are counted separately, without their work.
+A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. The record of a
+run that hung has the number of finished iterations. That of a run that failed in another way lacks
+this number: such runs are counted separately, without their work.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import HANGS
+from sweep_analysis.read.frames import HANGS, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
@@ -27,10 +26,7 @@ _FENCED_BY = {
 
 
 def hangs(sweep: Sweep) -> pl.DataFrame:
-    """The number of runs of each branch by their end, and the work that they finished.
-
-    Out: rows of `frames.HANGS` in the order of the manifest, of the pool's program.
-    """
+    """The runs of each branch by their end, and the work that they finished. Out: rows of `frames.HANGS`."""
     trials = sweep.trials.filter(pl.col("program") == PARALLEL)
     done = sweep.iterations.group_by("trial").agg(
         pl.col("work_units").sum(), each=pl.col("work_units").first()
@@ -59,7 +55,7 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
         }
     )
     joined = order.join(counted, on="branch", maintain_order="left")
-    return joined.select(pl.col(name).cast(kind) for name, kind in HANGS.items())
+    return joined.select(cast_to(HANGS))
 
 
 def _fenced_by(sweep: Sweep, branch: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.frames import LATENCIES
+from sweep_analysis.read.frames import LATENCIES, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 
@@ -35,10 +35,7 @@ NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """The latencies of each trial.
-
-    Out: `trial`, `p50_ns`, `p99_ns`, of the first kind in `TESTED` that the trial reports.
-    """
+    """The `p50_ns` and `p99_ns` of each `trial`, of the first kind in `TESTED` that it reports."""
     name = pl.col("metric").str.extract_groups(
         rf"^(?<kind>{'|'.join(TESTED)})_(?<quantile>p50|p99)$"
     )
@@ -75,10 +72,7 @@ def trial_waits(sweep: Sweep) -> pl.LazyFrame:
 
 
 def latencies(sweep: Sweep) -> pl.LazyFrame:
-    """Latencies of every configuration that reports them.
-
-    Out: rows of `frames.LATENCIES`, one per configuration, kind and quantile, without failed trials.
-    """
+    """Latencies of every configuration that reports them. Out: rows of `frames.LATENCIES`."""
     if sweep.metrics.head(1).collect().is_empty():
         return pl.LazyFrame(schema=LATENCIES)
     wait = pl.col("wait_us")
@@ -91,6 +85,6 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
             wait.min().alias("wait_us_low"),
             wait.max().alias("wait_us_high"),
         )
-        .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
+        .select(cast_to(LATENCIES))
         .sort([*POOL_CELL, "kind", "quantile"])
     )

@@ -16,11 +16,7 @@ from sweep_analysis.stats.speedup import with_time_outs
 
 
 def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """Count the data that figures leave out, by reason.
-
-    In:  the sweep, and its rows of `frames.TIMES`.
-    Out: rows of `frames.LEDGER`.
-    """
+    """Count the data that figures leave out, by reason: rows of `frames.LEDGER`. In: rows of `frames.TIMES`."""
     torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
     rows = torn + _trials(sweep)
     frame = times.collect()
@@ -33,19 +29,10 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     if struck:
         reason = "a burst of other work (in wall time)"
         rows.append(_row("blocks of comparisons", reason, None, struck, pool["block"].n_unique()))
-    asked = sweep.manifest.get("asked")
-    warmups = asked.get("warmup_iterations", 0) if isinstance(asked, dict) else 0
+    warmups = sweep.manifest.get("asked", {}).get("warmup_iterations", 0) * frame.height
     if warmups:
-        timed = int(frame["iterations"].sum())
-        rows.append(
-            _row(
-                "iterations",
-                "warm-up",
-                None,
-                warmups * frame.height,
-                timed + warmups * frame.height,
-            )
-        )
+        total = int(frame["iterations"].sum()) + warmups
+        rows.append(_row("iterations", "warm-up", None, warmups, total))
     return pl.DataFrame(rows, schema=LEDGER)
 
 
@@ -98,12 +85,11 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
     """Trials of configurations without a ratio, because a trial has a zero."""
-    columns = [QUANTITIES[quantity] for quantity in TESTED]
-    own = times.select(*CELL, *columns).filter(pl.col("program") == PARALLEL)
+    own = times.filter(pl.col("program") == PARALLEL)
     rows = []
     for quantity in TESTED:
         column = QUANTITIES[quantity]
-        told = own.filter(pl.col(column).is_not_null())
+        told = own.select(*CELL, column).drop_nulls(column)
         zeros = told.filter((pl.col(column) <= 0).any().over(CELL))
         if zeros.height:
             reason = f"a zero in their configuration has no ratio (in {QUANTITY_NAMES[quantity]})"

@@ -1,28 +1,22 @@
-"""The estimator of this package, with its standard error.
+"""The estimator of this package: a trimmed mean of logarithms with one value per unit, and its standard error.
 
-The estimate is a mean of logarithms with one value per unit, from which outliers of single trials are
-trimmed.
-
-A *unit* is the independent sample: a build of a branch (see `units`). Users run builds, so each build
-counts, however slow: the shift of a build in all configurations of its program (`units.of_builds`) is
-averaged without trimming. The rest of a value is averaged with trimming, which leaves out 20 % of the
-values at either end, rounded down (one of 5 to 9). So a trial that ran beside another program does
-not decide. In a program with one configuration, a slow build and a slow trial look the same, so
-nothing is trimmed.
+A *unit* is the independent sample: a build of a branch (see `units`). The shift of a build in all
+configurations of its program (`units.of_builds`) is averaged without trimming, because users run
+builds. The rest of a value is averaged with trimming, which leaves out 20 % of the values at either
+end, rounded down. So a trial that ran beside another program does not decide.
 
 The standard error includes both parts; for the rest it follows from the winsorised spread (Yuen 1974,
 doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit first,
 because a fast build is fast in all its configurations.
 
-Seven values are too few for a good estimate of their own spread. Branches of one program on one host
-are about equally noisy, so each row's variance is estimated together with those of the others of
-its group (Smyth 2004, doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less weight the others have.
+Seven values are too few for a good estimate of their own spread, so each row's variance is estimated
+together with those of the other branches of its group (Smyth 2004, doi:10.2202/1544-6115.1027).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +30,7 @@ TRIMMED = 0.2
 FEWEST_UNITS = 4
 """With fewer units there is no test and no interval, because two or three values may agree by chance."""
 SHARED = 0.2
-"""Correlation of two branches' estimated variances, which both include the baseline's noise (0.12 to 0.25 by
-simulation, for 4 to 20 units)."""
+"""Correlation of two branches' estimated variances, which both include the baseline's noise (simulated: 0.12 to 0.25)."""
 LONE_ALPHA = 0.1
 """P-value of the F-test below which a row is noisier than its neighbours, whose variance is then not used."""
 FEWEST_NEIGHBOURS = 3
@@ -63,10 +56,9 @@ class Location:
     units: npt.NDArray[np.int64]
     degrees: Floats
 
-
-def trimmed_count(values: int) -> int:
-    """The number of values that are trimmed at either end."""
-    return int(TRIMMED * values)
+    def at(self, rows: Any) -> Location:  # noqa: ANN401 - any index of an array
+        """The rows at an index."""
+        return Location(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 def locate(values: Floats, builds: Floats | None = None) -> Location:
@@ -87,7 +79,7 @@ def locate(values: Floats, builds: Floats | None = None) -> Location:
     ordered = np.sort(np.where(known, rest, np.inf), axis=1)
     for size in np.unique(units[units > 0]).tolist():
         rows = units == size
-        cut = trimmed_count(size)
+        cut = int(TRIMMED * size)
         kept = size - 2 * cut
         inner = ordered[rows, cut : size - cut]
         there = known[rows]
@@ -114,8 +106,7 @@ def locate(values: Floats, builds: Floats | None = None) -> Location:
 def pooled(cells: Location, axis: int = 0) -> Location:
     """The mean over configurations along `axis`, each with equal weight.
 
-    A unit's influence is the mean of its influences in the configurations. The degrees of freedom are the
-    middle between those of a trimmed configuration and those of a plain mean of units.
+    The degrees of freedom are the middle between those of a trimmed configuration and of a plain mean of units.
     """
     number = cells.estimate.shape[axis]
     units = cells.units.min(axis=axis)
@@ -136,6 +127,12 @@ class Spread:
         quantile = special.stdtrit(np.maximum(self.degrees, 1), (1 + CONFIDENCE) / 2)
         return np.asarray(quantile * self.error, dtype=np.float64)
 
+    def p_values(self, estimate: Floats) -> Floats:
+        """P-values of the two-sided t-tests that these estimates are 0; NaN without a standard error."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.abs(estimate / self.error)
+        return np.asarray(2 * special.stdtr(np.maximum(self.degrees, 1e-9), -t), dtype=np.float64)
+
 
 def own_spread(found: Location) -> Spread:
     """Standard errors of rows from their own values; NaN with fewer than `FEWEST_UNITS`, or if all are equal."""
@@ -147,20 +144,14 @@ def own_spread(found: Location) -> Spread:
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     """Standard errors of a table of groups by branches; the branches of a group share information on variance.
 
-    A row's prior is the geometric mean of the variances of the others of its group. Its weight
-    follows from their number, and from the agreement of variances within groups over the whole
-    table. If the values of a row do not differ (the clock is too coarse), the row has only the prior.
-    Without a prior it has no standard error, unless it is known to be `exact`.
+    A row's prior is the geometric mean of the variances of the others of its group. Its weight follows
+    from their number, and from the agreement of variances within groups. If the values of a row do not
+    differ (the clock is too coarse), the row has only the prior, unless it is known to be `exact`.
 
-    Borrowed variance may raise a standard error. It may not lower the error below the row's own, nor
-    below that of half of the prior's variance, because bimodal rows, and rows noisier than their
-    neighbours, are too frequent. Without this floor, 15 to 24 % of simulated sweeps of equal branches
-    with far modes had a significant result.
-
-    A floor of the arithmetic mean was tried. With it, far modes lead to no false result, but one noisy
-    branch hides the effects of its quiet neighbours. Without it, far modes lead to a false result in
-    about 4 sweeps of 100. That is within the 5 %, because a build that is slow in all configurations
-    counts.
+    Borrowed variance may not lower a standard error below the row's own, nor below that of half of the
+    prior's variance: without this floor, 15 to 24 % of simulated sweeps of equal branches with far modes
+    had a significant result. With a floor of the arithmetic mean, one noisy branch would hide the effects
+    of its quiet neighbours.
     """
     alone = own_spread(found)
     known = alone.degrees > 0

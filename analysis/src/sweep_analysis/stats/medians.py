@@ -21,8 +21,7 @@ def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
     """Medians and ratios of every configuration, in the order of the plan.
 
     In:  rows of `frames.TIMES` of the sweep.
-    Out: rows of `frames.MEDIANS`. A ratio is the median over blocks, so that drift does not change
-         it. Blocks in which branch or baseline has no trial, or a zero, are left out.
+    Out: rows of `frames.MEDIANS`. A ratio is the median over blocks, so that drift does not change it.
     """
     cells = {
         (

@@ -15,9 +15,8 @@ CLAIMS = (FASTER, SLOWER)
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
     """Changes of one sweep, measured again in another.
 
-    Out: one row per branch and workload whose change in `first` is larger than the A/A control's,
-         with both changes, and the change in `second` with its interval and result; null where it was
-         not measured or not tested.
+    Out: one row per branch and workload whose change in `first` is larger than the A/A control's, with
+         both changes, and the interval and result in `second`; null where it was not measured or tested.
 
     Raises:
         InputError: one was measured and the other simulated, or on another machine.

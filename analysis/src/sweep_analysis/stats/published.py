@@ -54,7 +54,6 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
             in per cent; `times:BRANCH`: time of that branch over that of the measured branch;
             `share:FUNCTION,…`: time in which these functions wait for cache lines, in per cent of CPU
             time; `break-even`: the least work that takes longer on one thread than as a fork-join region.
-        unit: of the figures.
     """
 
     name: str
@@ -82,9 +81,9 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 
 
 class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """A published observation without a figure.
+    """A published observation without a figure: `branch` takes less time than `over` on the workloads of `gain`.
 
-    `branch` takes less time than `over` on the workloads of `gain`, and does not on those of `not`.
+    It does not take less time on those of `not`.
     """
 
     name: str
@@ -138,15 +137,9 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """
     rows = []
     for series in published.series:
-        of_series = [
-            it
-            for it in _latest_first(sweeps, series.not_scored)
-            if it.sweep.machine == series.machine and _experiment(it) == series.experiment
-        ]
+        of_series = _searched(series, sweeps)
         for figure in series.figures:
-            values = next(
-                (found for it in of_series if (found := _values(it, series, figure))), None
-            )
+            values = next(filter(None, (_values(it, series, figure) for it in of_series)), None)
             if values is None:
                 to, on, at = series.experiment, series.machine, figure.threads
                 remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
@@ -186,8 +179,9 @@ class Score(msgspec.Struct, frozen=True):
         within: numbers of figures whose simulated over published value is within each of `FACTORS`.
         constant: the same numbers if the best single constant replaces all simulated values of a unit.
         correlation: of the logarithms of published and simulated values, each minus its unit's mean.
-        order, directions, contrasts: number of pairs with the published order, and of all pairs: in a
-            series; of neighbours in a series; of figures with the same name in two series of a program.
+        order: number of pairs of a series with the published order, and of all its pairs.
+        directions: the same of neighbours in a series.
+        contrasts: the same of figures with one name in two series of a program.
     """
 
     figures: int
@@ -248,13 +242,15 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
     return sum(right), len(right)
 
 
-def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
-    """Sweeps in the order of the search for a figure: the latest first, or the oldest first for figures that are not scored."""
-    return sweeps if not_scored else sweeps[::-1]
-
-
-def _experiment(analysis: Analysis) -> str | None:
-    return analysis.experiment.name if analysis.experiment else None
+def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
+    """Sweeps of its experiment and machine: the latest first, or the oldest first if it is not scored."""
+    return [
+        it
+        for it in (sweeps if one.not_scored else sweeps[::-1])
+        if it.sweep.machine == one.machine
+        and it.experiment is not None
+        and it.experiment.name == one.experiment
+    ]
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
@@ -300,8 +296,6 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 def _break_even(analysis: Analysis, figure: Figure) -> float:
     """The least work of a sweep that gains, as its time on one thread in ns.
 
-    The program without a pool does the share of one worker.
-
     Raises:
         InputError: no work gains.
     """
@@ -337,37 +331,34 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """
     rows = []
     for sign in published.sign:
-        of_sign = [
-            it
-            for it in _latest_first(sweeps, sign.not_scored)
-            if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment
-        ]
+        of_sign = _searched(sign, sweeps)
         for workload in (*sign.gain, *sign.others):
-            is_cell = {"program": PARALLEL, "workload": workload, "threads": sign.threads}
-            cells = [it.times.filter(**is_cell) for it in of_sign]
-            both = [
-                {branch: cell.filter(branch=branch) for branch in (sign.branch, sign.over)}
-                for cell in cells
-            ]
-            known = next(
-                (it for it in both if not any(cell.is_empty() for cell in it.values())), None
+            cell = {"program": PARALLEL, "workload": workload, "threads": sign.threads}
+            times = (
+                [
+                    it.times.filter(branch=branch, **cell)["elapsed_ns"].median()
+                    for branch in (sign.branch, sign.over)
+                ]
+                for it in of_sign
             )
+            known = next((both for both in times if None not in both), None)
             if known is None:
                 remedy = (
                     f"`cargo runner sweep --experiment {sign.experiment} --machine {sign.machine}`"
                 )
                 raise InputError(str(FILE), f"no sweep has `{sign.name}`, {workload}", remedy)
-            ratio = _median(known[sign.branch], "elapsed_ns") / _median(
-                known[sign.over], "elapsed_ns"
-            )
+            own, over = (float(it) for it in known)  # type: ignore[arg-type]
+            ratio = own / over
             gains = workload in sign.gain
-            row = {
-                "sign": sign.name,
-                "machine": sign.machine,
-                "workload": workload,
-                "gains": gains,
-                "ratio": ratio,
-            }
-            is_right = (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains
-            rows.append(row | {"is_right": is_right, "not_scored": sign.not_scored})
+            rows.append(
+                {
+                    "sign": sign.name,
+                    "machine": sign.machine,
+                    "workload": workload,
+                    "gains": gains,
+                    "ratio": ratio,
+                    "is_right": (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains,
+                    "not_scored": sign.not_scored,
+                }
+            )
     return pl.DataFrame(rows)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.frames import SPEEDUPS, TIMES
+from sweep_analysis.read.frames import SPEEDUPS, TIMES, cast_to
 from sweep_analysis.read.labels import without
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, SEQUENTIAL
@@ -36,7 +36,7 @@ PORTION = 500_000
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
     """One robust time per trial, because trials are independent, and iterations of a trial are not.
 
-    Out: rows of `frames.TIMES`, one per good trial. Only this function drops failed trials.
+    Out: rows of `frames.TIMES`, one per good trial.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
@@ -61,7 +61,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
-        .sort([*CELL, "block"])  # This takes less memory before the frame has more columns.
+        .sort([*CELL, "block"])  # Sorting takes less memory before the join adds columns.
         .join(told, on="trial", maintain_order="left")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
@@ -86,10 +86,9 @@ TIMED_OUT = ("timeout", "hang")
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.TIMES`, plus one for each trial that the runner ended at the sweep's time limit.
 
-    The limit is a lower bound of the trial's time. Its time, and its CPU time, is the limit over the work
-    that good trials of its configurations do in an iteration. If good trials report latencies, its
-    latency is the limit. No row is added without a limit in the manifest, without a good trial that
-    shows the work, or on a simulated machine, because the limit is in the host's time.
+    The limit is a lower bound of the trial's time and CPU time, and of its latency if good trials report
+    one. It is divided by the work that good trials of its configuration do in an iteration. A simulated
+    sweep has no such rows, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
@@ -118,7 +117,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
                 for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")
             ),
         )
-        .select(pl.col(name).cast(kind) for name, kind in TIMES.items())
+        .select(cast_to(TIMES))
     )
     return pl.concat([times, added]) if added.height else times
 
@@ -129,17 +128,14 @@ def speedups(
     """Speed-ups of every configuration of the pool's program, by every definition with a measured reference.
 
     In:  rows of `frames.TIMES`; `ignored` are parameters that the sequential program ignores.
-    Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units
-         (`units.by_unit`). A definition without a measured reference has no rows.
+    Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units (`units.by_unit`).
     """
     units = by_unit(times, "ns_per_unit")
-    cells, which, references = _references(
-        units.cells, units.branches, units.pairs, baseline, ignored
-    )
-    if not cells:
+    found = _references(units, baseline, ignored)
+    if not found:
         return pl.DataFrame(schema=SPEEDUPS)
-    places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
-    at, branch = (np.array(part) for part in zip(*references, strict=True))
+    definitions = [definition for definition, *_ in found]
+    _, places, rows, at, branch = (np.array(part) for part in zip(*found, strict=True))
     builds = of_builds(units)
     ratio, low, high = described(
         units.values[at, branch] - units.values[places, rows],
@@ -150,7 +146,7 @@ def speedups(
     threads = pl.col("threads")
     frame = keys.select(*PLACE, "oversubscribed").with_columns(
         pl.Series("branch", [units.branches[row] for row in rows]),
-        pl.Series("definition", which),
+        pl.Series("definition", definitions),
         pl.Series("trials", units.pairs[places, rows]),
         pl.Series("reference_trials", units.pairs[at, branch]),
         pl.Series("elapsed_ms", _typical(elapsed)[places, rows] / 1e6),
@@ -167,7 +163,7 @@ def speedups(
             .then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads))
             .alias("karp_flatt"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
+        .select(cast_to(SPEEDUPS))
         .sort(["definition", *POOL_CELL])
     )
 
@@ -177,65 +173,52 @@ def _typical(units: Units) -> Floats:
     return np.asarray(np.exp(locate(units.values, of_builds(units)).estimate), dtype=np.float64)
 
 
-_Place = tuple[int, int]
-"""Indices of a configuration and a branch in `units.Units`."""
-
-
 def _references(
-    keys: pl.DataFrame,
-    branches: list[str],
-    trials: Floats,
-    baseline: str | None,
-    ignored: frozenset[str],
-) -> tuple[list[_Place], list[str], list[_Place]]:
-    """Every configuration of the pool's program, with a definition and the reference configuration."""
-    named = keys.rows(named=True)
-    panel = {
-        (row["program"], *(row[name] for name in PANEL)): at
-        for at, row in enumerate(named)
-        if row["threads"] == 1
-    }
+    units: Units, baseline: str | None, ignored: frozenset[str]
+) -> list[tuple[str, int, int, int, int]]:
+    """Definition, configuration and branch of the pool's program, configuration and branch of the reference."""
+    named = units.cells.rows(named=True)
     loose = [name for name in PANEL if name not in ("parameters", "placement")]
-    sequential: dict[tuple[object, ...], list[tuple[dict[str, Any], int]]] = {}
-    for row, at in ((named[at], at) for key, at in panel.items() if key[0] == SEQUENTIAL):
-        sequential.setdefault(tuple(row[name] for name in loose), []).append((row, at))
-    cells: list[_Place] = []
-    definitions: list[str] = []
-    references: list[_Place] = []
+    on_one: dict[tuple[object, ...], list[int]] = {}
+    for at, row in enumerate(named):
+        if row["threads"] == 1:
+            on_one.setdefault(tuple(row[name] for name in ("program", *loose)), []).append(at)
+    baselines = [at for at, name in enumerate(units.branches) if name == baseline]
+    found = []
     for at, row in enumerate(named):
         if row["program"] != PARALLEL:
             continue
-        alone = panel.get((PARALLEL, *(row[name] for name in PANEL)))
-        serial = _sequential(row, sequential.get(tuple(row[name] for name in loose), []), ignored)
-        for branch in np.flatnonzero(trials[at]).tolist():
-            found: dict[str, _Place | None] = {
-                "sequential": None
-                if serial is None
-                else (serial, int(np.flatnonzero(trials[serial])[0])),
-                "baseline": None
-                if alone is None or baseline not in branches
-                else (alone, branches.index(baseline)),
-                "own": None if alone is None else (alone, branch),
-            }
-            for definition, reference in found.items():
-                if reference is not None and trials[reference]:
-                    cells.append((at, branch))
-                    definitions.append(definition)
-                    references.append(reference)
-    return cells, definitions, references
+        key = tuple(row[name] for name in loose)
+        of_pool = on_one.get((PARALLEL, *key), [])
+        alone = [it for it in of_pool if all(named[it][name] == row[name] for name in PANEL)]
+        serial = _sequential(
+            row, [(named[it], it) for it in on_one.get((SEQUENTIAL, *key), [])], ignored
+        )
+        first = [
+            ("sequential", it, of)
+            for it in serial
+            for of in np.flatnonzero(units.pairs[it])[:1].tolist()
+        ]
+        first += [("baseline", it, of) for it in alone for of in baselines]
+        for branch in np.flatnonzero(units.pairs[at]).tolist():
+            references = first + [("own", it, branch) for it in alone]
+            found += [
+                (definition, at, branch, it, of)
+                for definition, it, of in references
+                if units.pairs[it, of]
+            ]
+    return found
 
 
 def _sequential(
     row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
-) -> int | None:
+) -> list[int]:
     """The configuration of the sequential program on the same input, with the same placement if possible.
 
     Parameters that only the pool's program has may differ. So without a configuration of the same
-    parameters, the only one of the workload and size is the reference. If there are several, there is
-    no reference, because any choice would be a guess.
+    parameters, the only one of the workload and size is the reference.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)
     exact = [at for key, at in placed if without(key["parameters"], ignored) == wanted]
-    found = exact or ([placed[0][1]] if len(placed) == 1 else [])
-    return found[0] if found else None
+    return (exact or [at for _, at in placed if len(placed) == 1])[:1]

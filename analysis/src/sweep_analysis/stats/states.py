@@ -1,21 +1,19 @@
-"""Finds bimodal configurations of a simulated machine.
-
-Each seed of such a configuration is in one of two modes, and no seed is between them.
+"""Finds bimodal configurations of a simulated machine: each seed is in one of two modes, none between them.
 
 For example, a pool may settle into a storm of wake-ups or stay awake. The mode depends on chance, and
-on cost parameters that are guesses. The median of such a configuration describes neither mode, and its
-change has no meaning. So the configuration is *not tested*, and means leave it out.
+on cost parameters that are guesses. So the configuration is *not tested*, and means leave it out.
 
-The rule: sorted by size, the values of a configuration have a gap. Values above the gap are at least
-1.5 times those below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two
-groups, in logarithms. Each group has at least `SMALLEST` seeds. On synthetic configurations of seven
-seeds, the rule finds modes that differ twofold with 5 % of noise in more than 99 of 100. It takes one
-mode with up to 20 % of noise, of any shape, for two modes in less than 3 of 100.
+The rule: sorted by size, the values of a configuration have a gap of at least `APART`, which is at
+least `CLEAR` times as wide as the wider of the two groups, in logarithms. Each group has at least
+`SMALLEST` seeds. On synthetic configurations of seven seeds, the rule finds modes that differ twofold
+with 5 % of noise in more than 99 of 100. It takes one mode with up to 20 % of noise, of any shape, for
+two modes in less than 3 of 100.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -32,7 +30,7 @@ SMALLEST = 2
 """Fewest seeds of a mode, because one far seed is an outlier."""
 
 
-def two_modes(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
+def two_modes(logs: Floats) -> tuple[float, float] | None:
     """Medians of the lower and the upper mode; None if there is only one mode.
 
     In: logarithms, one per seed.
@@ -46,37 +44,23 @@ def two_modes(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
     lower = SMALLEST + int(np.argmax(gaps))
     below, above = values[:lower], values[lower:]
     gap = above[0] - below[-1]
-    if gap < math.log(apart) or gap < CLEAR * max(np.ptp(below), np.ptp(above)):
+    if gap < math.log(APART) or gap < CLEAR * max(np.ptp(below), np.ptp(above)):
         return None
     return float(np.median(below)), float(np.median(above))
 
 
-def of_cells(
-    times: pl.LazyFrame, column: str, key: list[str] | None = None, apart: float = APART
-) -> pl.DataFrame:
+def of_cells(times: pl.LazyFrame, column: str, key: Sequence[str] = CELL) -> pl.DataFrame:
     """The configurations of the pool's program that are bimodal in `column`.
 
     In:  rows of `frames.TIMES` of a simulated sweep. A measured sweep has builds and moments, which do
-         not correspond to seeds. `key` has the columns of a configuration, if not `schema.CELL`.
+         not correspond to seeds. `key` has the columns of a configuration.
     Out: rows of that key with `low` and `high`, the medians of the modes, in the unit of the column.
     """
     logs = times.filter(pl.col("program") == PARALLEL, pl.col(column) > 0).with_columns(
         log=pl.col(column).log()
     )
-    cells = logs.group_by(key or CELL, maintain_order=True).agg("log").collect()
-    found = [two_modes(np.array(values, dtype=float), apart) for values in cells["log"].to_list()]
-    states = pl.Series(
-        "states",
-        [None if it is None else {"low": it[0], "high": it[1]} for it in found],
-        dtype=_STATES,
-    )
-    known = (
-        cells.drop("log")
-        .with_columns(states)
-        .filter(pl.col("states").is_not_null())
-        .unnest("states")
-    )
-    return known.with_columns(pl.col("low", "high").exp())
-
-
-_STATES = pl.Struct({"low": pl.Float64, "high": pl.Float64})
+    cells = logs.group_by(key, maintain_order=True).agg("log").collect()
+    modes = [two_modes(np.array(values, dtype=float)) for values in cells["log"].to_list()]
+    ends = pl.Series("modes", modes, dtype=pl.Array(pl.Float64, 2))
+    low, high = (pl.col("modes").arr.get(at).exp() for at in (0, 1))
+    return cells.with_columns(ends).drop_nulls("modes").select(*key, low=low, high=high)

@@ -1,22 +1,17 @@
 """Pools one change from several sweeps of the same branches.
 
-The interval includes the variance between sweeps, by build, hour and day.
+Link-order randomised builds do not cover a recompilation, or another day. The extra variance between
+sweeps is estimated from all rows of a level that they share. It has four parts: a day may move all
+ratios alike, those of one branch, those of one workload and thread count, or one ratio. A day is one
+draw for all rows, so with two sweeps the first part has one degree of freedom. Each part has its own
+t quantile. The squares of the half-widths, including the sweeps' own, are added (the MOVER of Zou and
+Donner 2008, doi:10.1002/sim.3095). With one degree of freedom for each row instead, coverage was 65 %
+if a day moves all ratios (`cargo xtask truth`).
 
-Link-order randomised builds do not cover a recompilation, or another day: changes of the same
-branches in two sweeps differ by more than their intervals. The extra variance is estimated from
-all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (if the
-baseline was fast), those of one branch, those of one workload and thread count, or one ratio. A day is
-one draw for all rows. So with two sweeps the first part has one degree of freedom, for any number of
-branches and workloads. Each part has its own t quantile. The squares of the half-widths, including
-the sweeps' own, are added (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree
-of freedom for each row instead, coverage was 65 % if a day moves all ratios, and 87 % if it moves
-branches (`cargo xtask truth`).
-
-A significant change must pass the same two tests as in a single sweep. Its corrected p-value is
-below the level, and its ratio is outside the wider of the sweeps' noise floors. The correction
-counts independent draws. The day's part is one draw for all rows, that of branches one for each
-branch, that of places one for each place. The part of single rows is corrected for all rows of the
-level and the level's share (`compare.SHARES`).
+A significant change must pass the same two tests as in a single sweep, with the wider of the sweeps'
+noise floors. The correction counts independent draws: one for the day, one for each branch, one for
+each place. The part of single rows is corrected for all rows of the level and the level's share
+(`compare.SHARES`).
 """
 
 from __future__ import annotations
@@ -54,10 +49,9 @@ _MACHINE = ("model_name", "cpu_family", "model")
 
 
 def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, Any]) -> str | None:
-    """The reason why a row of several sweeps cannot be pooled, as a sentence; None if it can.
+    """The reason why a row of several sweeps cannot be pooled; None if it can.
 
     They must have run on the same machine, and the row must pool the same programs and threads.
-
     In: all rows of `frames.COMPARISONS` of each, and the row of the first.
     """
     first, *others = sweeps
@@ -67,13 +61,13 @@ def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, 
     cells = [_cells(rows, row) for rows in comparisons]
     for sweep, those in zip(others, cells[1:], strict=True):
         for has, lacks, missing in (
-            (first, sweep, cells[0] - those),
-            (sweep, first, those - cells[0]),
+            (first, sweep, sorted(cells[0] - those)),
+            (sweep, first, sorted(those - cells[0])),
         ):
             if missing:
-                named = listed(sorted(missing)[:NAMED])
                 more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-                return f"`{has.path.name}` has {named}{more}, which `{lacks.path.name}` lacks"
+                named = f"{listed(missing[:NAMED])}{more}"
+                return f"`{has.path.name}` has {named}, which `{lacks.path.name}` lacks"
     return None
 
 
@@ -85,13 +79,8 @@ def _machine(sweep: Sweep) -> str:
 
 def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
     """The programs and thread counts of a row, as text."""
-    scope = [name for name in PLACE if row[name] is not None]
-    own = comparisons.filter(
-        pl.all_horizontal(
-            pl.col(name) == pl.lit(row[name]) for name in ("baseline", "quantity", "branch", *scope)
-        ),
-        pl.col("level") == "cell",
-    )
+    same = ["baseline", "quantity", "branch", *(name for name in PLACE if row[name] is not None)]
+    own = comparisons.filter(level="cell", **{name: row[name] for name in same})
     return {
         " ".join(str(part) for part in cell if part not in (None, "")) + f" on {threads} threads"
         for *cell, threads in own.select(PLACE).rows()
@@ -178,10 +167,7 @@ class _Between:
     """
 
     def __init__(self, comparisons: list[pl.DataFrame], row: dict[str, Any]) -> None:
-        """Split the variance of the table of ratios into parts.
-
-        In: all rows of each sweep, and one row of the level.
-        """
+        """Split the variance of the table of ratios into parts. In: all rows of each sweep, and one row of the level."""
         shared = _shared(comparisons, row)
         self.number = len(comparisons)
         self.family = max(shared.height, 1)

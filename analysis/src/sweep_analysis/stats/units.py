@@ -1,9 +1,8 @@
 """The sampling unit: builds that differ only in link order, which records call layouts.
 
-All trials of one build run the same binary. A binary that is fast by its link order is fast in all of
-them, so trials are averaged, and the sample size of every test, chart and interval is the number of
-builds. A sweep with one build of each branch has one unit, so its results are `not tested`. For such
-a sweep the units of speed-ups and costs are trials, so these hold only for that build.
+All trials of one build run the same binary, so they are averaged, and the sample size of every test,
+chart and interval is the number of builds. A sweep with one build of each branch is `not tested`; its
+speed-ups and costs have trials as units, so these hold only for that build.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def numbered(logs: pl.LazyFrame) -> Numbered:
 
 
 def trimmed_mean(column: str) -> pl.Expr:
-    """The trimmed mean of `location.locate` as an aggregation; a plain mean of fewer than five."""
+    """The trimmed mean of `location.locate` as an aggregation."""
     cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
     return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
@@ -75,8 +74,7 @@ def beside_cell(column: str) -> pl.Expr:
 def has_ratio(column: str) -> pl.Expr:
     """Whether a trial has `column`, and no trial of its configuration has a zero there.
 
-    A zero has no logarithm. A mean without the zero trials would be that of only the long latencies, so
-    the whole configuration has no ratio.
+    A zero has no logarithm, and a mean without the zero trials would be that of only the long latencies.
     """
     above = pl.col(column) > 0
     return above.fill_null(value=False) & above.all().over(CELL)
@@ -85,51 +83,37 @@ def has_ratio(column: str) -> pl.Expr:
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """The log-ratio of every good trial of the pool's program to the baseline's trial of its block.
 
-    In:  rows of `frames.TIMES`. Out: their configuration, build, replicate and block, with `log`, the log
-         of the ratio of `column`. The baseline's own rows, rows without a partner, and configurations
-         with a zero (`has_ratio`) are left out.
+    In:  rows of `frames.TIMES`. Out: these rows, with `log` of the ratio of `column`. The baseline's own
+         rows, and rows without a partner or a ratio (`has_ratio`), are left out.
     """
-    kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
-    usable = times.filter((pl.col("program") == PARALLEL) & has_ratio(column)).select(kept)
-    base = usable.filter(pl.col("branch") == baseline).select(
-        "block", pl.col(column).log().alias("base")
-    )
-    others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
-    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop(
-        "base", column
-    )
-
-
-def by_layout(logs: Numbered) -> Units:
-    """Average `log` within each build of each configuration."""
-    return _table(logs, "layout")
-
-
-def by_replicate(logs: Numbered) -> Units:
-    """Average `log` within each replicate of each configuration."""
-    return _table(logs, "replicate")
+    logs = logs_of(times.filter(pl.col("program") == PARALLEL), column)
+    base = logs.filter(pl.col("branch") == baseline).select("block", base=LOG)
+    others = logs.filter(pl.col("branch") != baseline).join(base, on="block")
+    return others.with_columns(pl.col(LOG) - pl.col("base"))
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
-    """Logs of `column` by build; by replicate if each branch was built once.
+    """Logs of `column` by build; by replicate if each branch was built once. In: rows of `frames.TIMES`."""
+    return sampled(logs_of(times, column))
 
-    In: rows of `frames.TIMES`, of either program. Null values, and configurations with a zero, are left
-    out.
-    """
-    logs = times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
+
+def logs_of(times: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Rows of `frames.TIMES` with `log`, the log of `column`; rows without one are left out (`has_ratio`)."""
+    return times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
+
+
+def sampled(logs: pl.LazyFrame) -> Units:
+    """Average `log` within each build of each configuration; within each replicate if each branch was built once."""
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
-    return _table(numbered(logs), "layout" if builds > 1 else "replicate")
+    return averaged(numbered(logs), "layout" if builds > 1 else "replicate")
 
 
 def of_builds(units: Units) -> Floats:
     """The shift of each build from the median build that all configurations of its program share.
 
-    In: logarithms by build. Out: an array of the same shape, with equal values in all configurations of
-    a program.
-
-    The shift is the median over the configurations, because a disturbed trial changes only one of them.
-    If their number is even, the two middle values must agree in sign, and the shift is the one nearer to
-    zero. So with two configurations both must show the shift.
+    Out: an array of the same shape, with equal values in all configurations of a program. The shift is
+    the median over the configurations, because a disturbed trial changes only one of them. If their
+    number is even, the two middle values must agree in sign, and the shift is the one nearer to zero.
     """
     shared = np.zeros_like(units.values)
     with warnings.catch_warnings():
@@ -149,7 +133,8 @@ def of_builds(units: Units) -> Floats:
     return shared
 
 
-def _table(logs: Numbered, unit_column: str) -> Units:
+def averaged(logs: Numbered, unit_column: str) -> Units:
+    """Average `log` within each value of `unit_column` (`layout` or `replicate`) of each configuration."""
     cells = logs.cells
     placed = (
         logs.rows.group_by("cell", "branch", pl.col(unit_column).fill_null(0).alias("unit"))

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.frames import VALIDATION
+from sweep_analysis.read.frames import VALIDATION, cast_to
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
@@ -83,7 +83,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     ).sort(POOL_CELL)
     begun = [str(sweep.manifest.get("created_at") or "") for sweep in (simulated, measured)]
     return Validation(
-        cells.select(pl.col(name).cast(kind) for name, kind in VALIDATION.items()),
+        cells.select(cast_to(VALIDATION)),
         is_prediction=begun[0] < begun[1],
         unmatched=predicted.height + seen.height - 2 * shared.height,
     )
