@@ -5,8 +5,8 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
-    report, show, sweep, validate,
+    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, report, show,
+    sweep, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;

@@ -222,10 +222,7 @@ fn units(programs: Programs) -> Vec<Unit> {
         if name == "steps" && workload != "two-busy-workers" {
             continue;
         }
-        units.entry(name).or_insert(Unit {
-            name,
-            workload,
-        });
+        units.entry(name).or_insert(Unit { name, workload });
     }
     units.into_values().collect()
 }

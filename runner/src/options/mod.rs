@@ -172,16 +172,6 @@ impl FrequencyOptions {
         let journal = self.frequency_journal.as_deref();
         Setup::new(host, self.frequency_backend.unwrap_or_default(), journal)
     }
-
-    /// Returns one of these options that was typed, if there is one.
-    pub(crate) fn typed(&self) -> Option<&'static str> {
-        let typed = [
-            ("--frequency-backend", self.frequency_backend.is_some()),
-            ("--frequency-journal", self.frequency_journal.is_some()),
-            ("--host", self.host.is_some()),
-        ];
-        typed.into_iter().find(|it| it.1).map(|it| it.0)
-    }
 }
 
 #[derive(Debug)]

@@ -92,7 +92,7 @@ pub(crate) struct MeasuredBranch {
 /// The build provenance of a binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Provenance {
+pub(crate) struct Provenance {
     /// Version of rayon-core that cargo resolved.
     pub version: String,
     /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
@@ -122,7 +122,7 @@ pub struct Provenance {
 /// Compiler and flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Toolchain {
+pub(crate) struct Toolchain {
     /// `rustc -vV`, line by line.
     pub rustc: Vec<String>,
     /// `[profile.release]`, as TOML.
