@@ -15,6 +15,14 @@ mod metrics;
 mod net;
 #[cfg(feature = "cli")]
 pub mod serve;
+#[cfg_attr(
+    not(feature = "cli"),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "only the file server waits for sockets"
+    )
+)]
 mod user_threads;
 
 use std::process::ExitCode;

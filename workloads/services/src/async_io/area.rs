@@ -48,7 +48,7 @@ impl Area {
                 folder.display()
             ))
         };
-        // Bounded by the parameters' largest values, so no overflow.
+        // The product cannot overflow, because each parameter has a largest value.
         let needed = (tasks * blocks * bytes) as u64;
         let made: io::Result<Vec<Task>> = (0..tasks)
             .map(|_| Task::new(&folder, blocks, bytes, reaches_disk))

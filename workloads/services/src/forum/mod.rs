@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use ::protocol::{Metric, Refusal, Values};
+use ::protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::metrics::metric;
@@ -28,7 +28,7 @@ pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
-    values: &Values,
+    values: &::protocol::Values,
     pool: &ThreadPool,
 ) -> std::io::Result<String> {
     let board = Board::new();

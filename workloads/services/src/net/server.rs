@@ -194,7 +194,7 @@ fn behind(queue: &Queue<Task<'_>>, count: usize, serve: impl FnOnce()) -> io::Re
         if started.is_ok() {
             serve();
         }
-        // Also if some threads could not start: otherwise the started ones would wait for ever.
+        // If some threads could not start, the others must end, too.
         for _ in &handlers {
             queue.push(None);
         }

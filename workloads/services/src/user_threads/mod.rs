@@ -60,7 +60,7 @@ struct Shared {
     slice_ends: Cell<Instant>,
     preemptions: Cell<u64>,
     files: RefCell<Option<Files>>,
-    /// The results of transfers whose threads have not run since.
+    /// The results of transfers, until their threads run again.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     waiters: RefCell<Vec<sockets::Waiter>>,
     /// Threads that were spawned and are not added yet.
@@ -161,8 +161,8 @@ impl Shared {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// Wakes every thread whose transfer has ended. If `may_wait` and some are in flight, waits for
-    /// one.
+    /// Wakes every thread whose transfer has ended. If `may_wait`, and transfers are in flight, waits
+    /// for one of them.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };

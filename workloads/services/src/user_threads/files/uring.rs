@@ -14,8 +14,8 @@ const MOST_ENTRIES: usize = 4096;
 /// A ring, and the transfers in flight.
 pub(super) struct Ring {
     ring: IoUring,
-    /// Transfers by the number that identifies them to the kernel, with the number of bytes already
-    /// transferred. File and buffer must not change until the kernel has finished.
+    /// The transfers in flight, under the numbers that the kernel reports, with the number of bytes
+    /// that are done. File and buffer must not change until the kernel has finished.
     flights: Slab<(Transfer, usize)>,
 }
 
