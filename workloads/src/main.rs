@@ -23,8 +23,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program expects a request of the runner. At a terminal, it prints its
-    // help instead.
+    // Without arguments the program expects a request of the runner, which no terminal sends.
     if std::env::args_os().len() == 1 && !std::io::stdin().is_terminal() {
         return workloads::main(VARIANT);
     }

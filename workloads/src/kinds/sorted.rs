@@ -3,8 +3,8 @@
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// What a sort of words must give. The upper half of a word is its key, the lower half its position
-/// in the input. So the result of a stable sort is ascending in the whole word.
+/// The facts about a sorted collection of words. The upper half of a word is its key, the lower
+/// half its position in the input. So the result of a stable sort is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
     /// How a right answer begins.
