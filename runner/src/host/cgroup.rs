@@ -120,8 +120,8 @@ impl Host {
         Ok(own)
     }
 
-    /// Files that count how often the quotas of this process's groups were used up. Without a
-    /// quota, the file of its own group.
+    /// Files that count how often the quotas of this process's groups were used up. If there is no
+    /// quota, returns the file of the process's own group.
     pub(crate) fn throttle_files(&self) -> Fact<Vec<String>> {
         let quotas = self.cpu_quotas()?;
         if !quotas.is_empty() {
@@ -180,8 +180,8 @@ impl Host {
         let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
         let mut folders: Vec<String> = mounts.flat_map(|mount| up_from(&mount, path)).collect();
         folders.dedup();
-        // In a container, this process may not see the folder of a path. A folder without such files
-        // is no group.
+        // In a container, this process may not see the folder of a path. A folder without one of these
+        // files is no control group.
         folders.retain(|folder| {
             let names = self.names_in(folder);
             let files = ["cgroup.", "cpu.", "cpuset.", "memory."];

@@ -263,7 +263,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     if nodes < 2 {
         return diagnosis.good("there is one memory node");
     }
-    // A node may have only memory.
+    // A memory node may have no CPUs.
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();

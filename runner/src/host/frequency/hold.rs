@@ -10,8 +10,8 @@ use super::sysfs::{Backend, Knob};
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the files that differ are written. Four are enough: a governor resets boost, boost
-/// resets the limits, and the kernel refuses a limit beyond the other one.
+/// How often the files that differ are written. Four rounds are enough: a governor resets boost,
+/// boost resets the limits, and the kernel refuses a limit beyond the other one.
 const ROUNDS: usize = 6;
 
 /// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.

@@ -12,7 +12,7 @@ pub(crate) struct Alike {
     pub(crate) cpus: Vec<usize>,
 }
 
-/// Files of a CPU that show its strength. Not every kernel has all.
+/// Files of a CPU that show its strength. A kernel may lack some of them.
 const FILES: [&str; 4] = [
     "cpu_capacity",
     "cpufreq/base_frequency",

@@ -35,6 +35,15 @@ pub fn recipe(host: &Host) -> Result<Recipe> {
         )));
     };
     check_alike(host)?;
+    for policy in &policies {
+        let file = policy.file("scaling_available_governors");
+        let offered = known(host.read(&file))?;
+        if offered.split_whitespace().all(|name| name != "performance") {
+            bail!(Stop::HostNotFit(format!(
+                "/{file}: `{offered}` has no `performance`; load it with `modprobe cpufreq_performance`"
+            )));
+        }
+    }
     let value = |knob: Knob| match knob.name {
         // It has no choice, because both limits are equal.
         GOVERNOR => Some("performance".to_owned()),

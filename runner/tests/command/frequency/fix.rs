@@ -222,6 +222,11 @@ fn hosts_that_cannot_be_fixed_say_why_and_what_to_do() {
             &stronger,
             ["cpu1/cpu_capacity = 1024", "`taskset -c 1 cargo runner …`"],
         ),
+        (
+            OF_TABLE,
+            &[("cpufreq/policy*/scaling_available_governors", "schedutil")],
+            ["has no `performance`", "modprobe cpufreq_performance"],
+        ),
         (OF_BASE, &[(base, "\u{1}")], ["is not text", "run as root"]),
         (
             OF_BASE,
