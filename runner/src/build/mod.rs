@@ -20,7 +20,7 @@ use cargo_metadata::{Metadata, Package};
 use protocol::MachineRequest;
 
 use crate::build::edits::Edits;
-use crate::build::rewriting::places;
+use crate::build::rewriting::{folder_of, places};
 use crate::build::variant::who_are_you;
 use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
@@ -596,11 +596,6 @@ impl<'a> Builder<'a> {
         }
         Ok((copy, sha256))
     }
-}
-
-fn folder_of(package: &Package) -> &Path {
-    let folder = package.manifest_path.as_std_path().parent();
-    folder.unwrap_or(Path::new(""))
 }
 
 fn folder(root: &Path) -> PathBuf {

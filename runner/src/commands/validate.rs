@@ -24,9 +24,11 @@ use crate::system::python::Python;
 
 pub(super) const EXPERIMENT: &str = "validation";
 
+type IsGiven = fn(&SweepArgs) -> bool;
+
 /// Options of `sweep` that this command sets itself, or that have no meaning for it; and whether
 /// one is given.
-pub(crate) const REFUSED: [(&str, fn(&SweepArgs) -> bool); 8] = [
+pub(crate) const REFUSED: [(&str, IsGiven); 8] = [
     ("machine", |it| it.selection.machine.is_some()),
     ("prices", |it| it.selection.definition.prices.is_some()),
     ("placement", |it| {

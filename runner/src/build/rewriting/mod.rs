@@ -15,7 +15,6 @@ use cargo_metadata::{
 use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
-use crate::build::folder_of as folder;
 use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
@@ -102,10 +101,10 @@ fn copies(
 ) -> Result<Vec<Rewritten>> {
     let copies: BTreeMap<&Path, PathBuf> = packages
         .iter()
-        .map(|package| (folder(package), copy_of(package, below)))
+        .map(|package| (folder_of(package), copy_of(package, below)))
         .collect();
     for package in packages {
-        let copy = &copies[folder(package)];
+        let copy = &copies[folder_of(package)];
         let manifest = manifest(package, &copies, facade)?;
         let texts = texts(package, inside)?;
         let new_text = |file: &Path| {
@@ -114,15 +113,21 @@ fn copies(
             }
             texts.get(file).cloned().map(String::into_bytes)
         };
-        copy_folder(folder(package), copy, new_text)
-            .with_context(|| format!("{} cannot be rewritten", folder(package).display()))?;
+        copy_folder(folder_of(package), copy, new_text)
+            .with_context(|| format!("{} cannot be rewritten", folder_of(package).display()))?;
     }
     let rewritten = packages.iter().map(|package| Rewritten {
         name: package.name.to_string(),
-        folder: copies[folder(package)].clone(),
+        folder: copies[folder_of(package)].clone(),
         version: package.version.to_string(),
     });
     Ok(rewritten.collect())
+}
+
+/// The folder of a package's manifest.
+pub(super) fn folder_of(package: &Package) -> &Path {
+    let folder = package.manifest_path.as_std_path().parent();
+    folder.unwrap_or(Path::new(""))
 }
 
 /// All branches share published crates. Of others there may be two with one name and version.
@@ -132,8 +137,8 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
             .join("registry")
             .join(format!("{}-{}", package.name, package.version)),
         _ => {
-            let place = Id::of(&folder(package).display().to_string()).to_string();
-            let name = folder(package)
+            let place = Id::of(&folder_of(package).display().to_string()).to_string();
+            let name = folder_of(package)
                 .file_name()
                 .unwrap_or(package.name.as_str().as_ref());
             below.join(&place[..12]).join(name)
@@ -186,7 +191,7 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let library = library.with_context(|| format!("{} is not a library", package.name))?;
     let sources = library.src_path.as_std_path().parent();
     let sources = sources.unwrap_or(Path::new(""));
-    let inside = sources.strip_prefix(folder(package)).map_err(|_| {
+    let inside = sources.strip_prefix(folder_of(package)).map_err(|_| {
         Stop::BadInput(format!(
             "{}: the library's sources lie in {}; put them into the crate's own folder",
             package.manifest_path,
@@ -203,12 +208,12 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
                 is_source && it != Path::new("build.rs") && it.starts_with(part)
             });
         places
-            .map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text)))
+            .map(|it| fs::read_to_string(folder_of(package).join(&it)).map(|text| (it, text)))
             .collect()
     };
     let mut texts = read().with_context(|| format!("{} cannot be read", sources.display()))?;
     let fault = |file: &Path, fault: rewrite::Fault| {
-        let file = folder(package).join(file);
+        let file = folder_of(package).join(file);
         Stop::BadInput(format!("{}:{}: {}", file.display(), fault.line, fault.why))
     };
     let mut has_alloc = false;
@@ -236,7 +241,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
     }
     for target in &package.targets {
         let path = target.src_path.as_std_path();
-        let path = path.strip_prefix(folder(package)).unwrap_or(path);
+        let path = path.strip_prefix(folder_of(package)).unwrap_or(path);
         if target.kind.contains(&TargetKind::CustomBuild) {
             manifest["package"]["build"] = json!(path);
         } else if target.kind.contains(&TargetKind::Lib) {
