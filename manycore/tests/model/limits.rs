@@ -122,9 +122,9 @@ fn a_buffer_that_is_full_makes_stores_wait() {
     let (waited, _) = simulate(&machine, || {
         let words: Vec<Padded> = (0..100).map(|_| Padded::default()).collect();
         timed(|| {
-            words
-                .iter()
-                .for_each(|word| word.0.store(1, Ordering::Relaxed))
+            for word in &words {
+                word.0.store(1, Ordering::Relaxed);
+            }
         })
     });
     assert_eq!(waited, 96 * 80 * NS);

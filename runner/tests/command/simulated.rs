@@ -37,11 +37,7 @@ fn plan(more: &[&str]) -> Assert {
 #[test]
 fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
     for (option, value, told) in [
-        (
-            "--machine",
-            "zen4-46",
-            "--machine zen4-46: no such machine; did you mean `zen4-64`?",
-        ),
+        ("--machine", "zen4-46", "no such machine; known: "),
         (
             "--workloads",
             "pcap-verify",
