@@ -101,7 +101,7 @@ pub(crate) struct Selection {
     pub(crate) input: Option<PathBuf>,
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME",
-          conflicts_with_all = ["allow_uncontrolled", "frequency_backend", "frequency_journal", "sysfs"])]
+          conflicts_with_all = ["allow_uncontrolled", "frequency_backend", "frequency_journal", "host"])]
     pub(crate) machine: Option<String>,
     /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
     /// differences that hold for all its cost parameters [default: 60]
