@@ -21,7 +21,6 @@ pub mod pcap;
 pub mod placement;
 pub mod program;
 pub mod random;
-#[cfg(feature = "further")]
 mod threads;
 pub mod usage;
 mod watchdog;
