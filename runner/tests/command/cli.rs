@@ -268,7 +268,7 @@ fn a_second_sweep_on_the_same_host_is_refused() {
 fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
     let begun = folder.path().join("begun");
     common::copy(
-        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
+        &common::root().join("results/sweeps/2026-11-24T235311Z-here-0c94d95ea627"),
         &begun,
     );
     fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();

@@ -99,7 +99,7 @@ fn a_sweep_without_python_ends_as_its_trials_did_and_names_the_remedy() {
             .stdout(contains("results: ").and(contains("draw:    cargo runner report")))
             .stderr(contains("WARNING: no table: the analysis needs Python"))
             .stderr(contains(
-                "`python3`; install it. Every record is kept; after you mend that, `cargo runner show ",
+                "install `python3`. Every record is kept; after you mend that, `cargo runner show ",
             ));
     }
 }

@@ -248,6 +248,10 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
+    // A build script may read what its author put there, as the fork's does.
+    if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
+        manifest["package"]["metadata"] = package.metadata.clone();
+    }
     // The copy is not linked with this crate, so no feature may turn on a feature of it.
     let is_answered =
         |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
