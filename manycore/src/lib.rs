@@ -47,11 +47,10 @@ pub use allocator::Heap;
 use engine::Engine;
 pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
 pub use engine::{
-    PIECE_BYTES, accesses, cores, current_core, forget_waits, heavy_fence, on_host,
-    own_instructions, random, read_modify_write, seed, spent, spin_loop, take_over, threads, touch,
-    waits, work, work_moving,
+    accesses, cores, current_core, forget_waits, heavy_fence, on_host, own_instructions, random,
+    read_modify_write, seed, spent, spin_loop, take_over, threads, touch, waits, work,
 };
-pub use machine::{Call, FrequencyMode, MAX_CORES, Machine, MachineError, Picoseconds, SYSTEM};
+pub use machine::{Call, FrequencyMode, MAX_CORES, Machine, MachineError, Picoseconds};
 pub use stall::STALLED;
 pub use stuck::Stuck;
 

@@ -13,7 +13,7 @@ mod whole;
 pub use description::{Description, Part, RunsFor, workload, workloads};
 pub use messages::{
     Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
-    Refusal, Request, SCHEMA, ScaledPrice, Simulated, Usage,
+    Refusal, Request, SCHEMA, Simulated, Usage,
 };
 pub use parameters::{Accepts, Parameter, Size, Values};
 pub use whole::{WholeBuilds, WholeInput, WholeProgram, WholePrograms};

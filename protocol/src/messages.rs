@@ -143,19 +143,6 @@ pub struct MachineRequest {
     /// The branch's own instructions: cycles of one call, by the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_cycles: BTreeMap<String, f64>,
-    /// A cost parameter that differs from the machine's file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scaled: Option<ScaledPrice>,
-}
-
-/// A changed cost parameter of a simulated machine, to show what depends on it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScaledPrice {
-    /// Its key in the machine's file.
-    pub key: String,
-    /// The factor by which it differs.
-    pub factor: f64,
 }
 
 /// One timed repeat inside a trial.

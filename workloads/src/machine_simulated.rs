@@ -51,9 +51,7 @@ pub(crate) fn run(
             "machine: this build runs on simulated machines; name one".to_owned(),
         ));
     };
-    let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
-    let mut machine =
-        Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
+    let mut machine = Machine::read(&asked.file).map_err(|error| refuse(error.to_string()))?;
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
         return Err(refuse(format!(
             "charge_ns = {}: a unit takes more than that",

@@ -93,8 +93,6 @@ struct Thread {
     is_searching: bool,
     /// The part of the time of its next accesses that the core overlaps with others.
     overlapped: Picoseconds,
-    /// Work and bytes that do not fill a piece yet.
-    unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
     /// Whether it stopped waiting because its time was up.
     is_late: bool,
@@ -113,7 +111,6 @@ impl Thread {
             spent: Spent::default(),
             is_searching: false,
             overlapped: 0,
-            unmoved: (0, 0),
             blocked: None,
             is_late: false,
             locals: Vec::new(),
@@ -144,16 +141,12 @@ struct CoreCosts {
     pause: Picoseconds,
     allocation: Picoseconds,
     speed: f64,
-    /// The time of a byte to or from memory. It depends on the sibling, but not on the frequency.
-    byte: f64,
 }
 
 struct Socket {
     running: usize,
     /// The costs of cores whose sibling does not run, and those of the others.
     costs: [CoreCosts; 2],
-    /// The time when its memory will have moved all requested bytes.
-    memory_free_at: Picoseconds,
 }
 
 struct Transfer {
@@ -234,11 +227,7 @@ impl Engine {
         };
         for _ in 0..machine.topology.sockets {
             let costs = engine.core_costs(0);
-            engine.sockets.push(Socket {
-                running: 0,
-                costs,
-                memory_free_at: 0,
-            });
+            engine.sockets.push(Socket { running: 0, costs });
         }
         engine
     }
@@ -292,19 +281,15 @@ impl Engine {
         let costs = &self.machine.costs;
         let alone =
             f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
-        let at = |speed: f64, byte: f64| CoreCosts {
+        let at = |speed: f64| CoreCosts {
             hit: scaled(costs.hit, speed),
             read_modify_write: scaled(costs.read_modify_write, speed),
             fence: scaled(costs.fence, speed),
             pause: scaled(costs.pause, speed),
             allocation: scaled(costs.allocation, speed),
             speed,
-            byte,
         };
-        [
-            at(alone, costs.byte),
-            at(alone * costs.shared_speed, costs.byte * 2.0),
-        ]
+        [at(alone), at(alone * costs.shared_speed)]
     }
 
     #[inline]

@@ -249,38 +249,6 @@ pub fn work(time: Picoseconds) {
     }
 }
 
-/// Bytes that are moved in one piece.
-pub const PIECE_BYTES: u64 = 4_096;
-
-/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. It
-/// takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
-/// longest. Bytes are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
-pub fn work_moving(time: Picoseconds, bytes: u64) {
-    let is_piece = on_engine(|engine| {
-        let thread = &mut engine.threads[engine.current];
-        thread.is_searching = false;
-        thread.unmoved.0 += time;
-        thread.unmoved.1 += bytes;
-        thread.unmoved.1 >= PIECE_BYTES
-    });
-    if is_piece != Some(true) {
-        return;
-    }
-    turn();
-    on_engine(|engine| {
-        let (time, bytes) = std::mem::take(&mut engine.threads[engine.current].unmoved);
-        let costs = &engine.machine.costs;
-        let time_of = |per_byte: f64| scaled(bytes, 1.0 / per_byte);
-        let (own, shared) = (time_of(engine.costs.byte), time_of(costs.socket_byte));
-        let worked = scaled(time, engine.costs.speed);
-        let socket = engine.machine.topology.socket_of(engine.core);
-        let free_at = &mut engine.sockets[socket].memory_free_at;
-        *free_at = engine.clock.max(*free_at) + shared;
-        let until = (engine.clock + own.max(worked)).max(*free_at);
-        engine.charge(Spending::Work, until - engine.clock);
-    });
-}
-
 /// Blocks until woken at `address`, unless `is_due` returns false when the core's turn has come.
 /// Returns `false` if the time was up.
 pub(crate) fn block(

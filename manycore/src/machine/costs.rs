@@ -6,17 +6,12 @@ pub type Picoseconds = u64;
 /// Picoseconds in a nanosecond.
 pub const NANOSECOND: Picoseconds = 1_000;
 
-/// The name by which one factor scales the costs of blocking, waking and yielding together. These
-/// guesses depend on each other, as all are paths through one scheduler.
-pub const SYSTEM: &str = "system";
-
 /// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
-/// the function that converts a written value, and the value where everything is free. The word
-/// `system` marks the parameters that [`SYSTEM`] scales.
+/// the function that converts a written value, and the value where everything is free.
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
-        $name:ident: $type:ty = $key:literal, $convert:ident, $free:expr $(, $system:ident)?;
+        $name:ident: $type:ty = $key:literal, $convert:ident, $free:expr;
     )*) => {
         /// The cost parameters, in picoseconds if no other unit is named.
         ///
@@ -37,19 +32,20 @@ macro_rules! costs {
                 Self { $($name: $free,)* shared_speed: 1.0 }
             }
 
-            pub(super) fn set(&mut self, key: &str, value: f64, factor: f64) -> Result<(), String> {
+            pub(super) fn set(&mut self, key: &str, value: f64) -> Result<(), String> {
                 match key {
-                    $($key => self.$name = $convert(value, factor)?,)*
-                    _ => return Err(unknown()),
+                    $($key => self.$name = $convert(value)?,)*
+                    _ => {
+                        let known = Self::KEYS.join(", ");
+                        return Err(format!("unknown cost parameter; known: {known}"));
+                    }
                 }
                 Ok(())
             }
-        }
 
-        const ALL: &[(&str, bool)] = &[$(($key, costs!(@is_system $($system)?))),*];
+            pub(super) const KEYS: &[&str] = &[$($key),*];
+        }
     };
-    (@is_system system) => { true };
-    (@is_system) => { false };
 }
 
 costs! {
@@ -86,17 +82,17 @@ costs! {
     /// A system call that finds no thread to wake, or that need not block.
     call: Picoseconds = "call-ns", time, 0;
     /// Going to sleep: from the call until the core is idle.
-    block: Picoseconds = "block-ns", time, 0, system;
+    block: Picoseconds = "block-ns", time, 0;
     /// Waking a thread, in addition to the call, if an idle core must be interrupted for it.
-    wake: Picoseconds = "wake-ns", time, 0, system;
+    wake: Picoseconds = "wake-ns", time, 0;
     /// Waking a thread, in addition to the call, if its core polls, or has another thread.
-    wake_polling: Picoseconds = "wake-polling-ns", time, 0, system;
+    wake_polling: Picoseconds = "wake-polling-ns", time, 0;
     /// From the end of waking until the thread runs on a core that was idle for a short time.
-    resume: Picoseconds = "resume-ns", time, 0, system;
+    resume: Picoseconds = "resume-ns", time, 0;
     /// How long a core that becomes idle polls for a thread.
     poll: Picoseconds = "poll-ns", time, 0;
     /// From the end of waking until the thread runs on a core that polls.
-    resume_polling: Picoseconds = "resume-polling-ns", time, 0, system;
+    resume_polling: Picoseconds = "resume-polling-ns", time, 0;
     /// A core that has been idle for longer than this is in deep idle.
     deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in deep idle.
@@ -108,7 +104,7 @@ costs! {
     /// Resuming takes longer by up to this part, chosen by the seed, from 0 to 1.
     jitter: f64 = "jitter", share, 0.0;
     /// A yield, in addition to switching to another thread.
-    yielding: Picoseconds = "yield-ns", time, 0, system;
+    yielding: Picoseconds = "yield-ns", time, 0;
     /// Starting a thread, for the thread that starts it; the new thread runs after the latency of
     /// resuming.
     spawn: Picoseconds = "spawn-ns", time, 0;
@@ -119,21 +115,9 @@ costs! {
     heavy_fence_per_core: Picoseconds = "heavy-fence-per-core-ns", time, 0;
     /// The heavy side of an asymmetric fence, for each core that it interrupts.
     interrupt: Picoseconds = "interrupt-ns", time, 0;
-    /// One byte to or from memory by one core.
-    byte: f64 = "core-gigabytes-per-second", picoseconds_per_byte, 0.0;
-    /// One byte to or from a socket's memory by all of its cores together.
-    socket_byte: f64 = "socket-gigabytes-per-second", picoseconds_per_byte, 0.0;
 }
 
 impl Costs {
-    /// The keys of all parameters, in alphabetical order.
-    #[must_use]
-    pub fn keys() -> Vec<&'static str> {
-        let mut keys: Vec<_> = ALL.iter().map(|(key, _)| *key).collect();
-        keys.sort_unstable();
-        keys
-    }
-
     /// Makes a line from every other core cost the same.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
@@ -142,18 +126,9 @@ impl Costs {
     }
 }
 
-pub(super) fn is_meant(name: &str, key: &str) -> bool {
-    name == key || (name == SYSTEM && ALL.contains(&(key, true)))
-}
-
-pub(super) fn unknown() -> String {
-    let known = Costs::keys().join(", ");
-    format!("unknown cost parameter; known: {known}")
-}
-
-fn within(value: f64, factor: f64, most: f64) -> Result<f64, String> {
+fn within(value: f64, most: f64) -> Result<f64, String> {
     if (0.0..=most).contains(&value) {
-        Ok((value * factor).min(most))
+        Ok(value)
     } else {
         Err(format!("write a number from 0 to {most}"))
     }
@@ -165,16 +140,16 @@ fn within(value: f64, factor: f64, most: f64) -> Result<f64, String> {
     clippy::cast_sign_loss,
     reason = "within 0 and a second"
 )]
-fn time(value: f64, factor: f64) -> Result<Picoseconds, String> {
-    Ok((within(value, factor, 1e9)? * NANOSECOND as f64).round() as Picoseconds)
+fn time(value: f64) -> Result<Picoseconds, String> {
+    Ok((within(value, 1e9)? * NANOSECOND as f64).round() as Picoseconds)
 }
 
-fn share(value: f64, factor: f64) -> Result<f64, String> {
-    within(value, factor, 1.0)
+fn share(value: f64) -> Result<f64, String> {
+    within(value, 1.0)
 }
 
-fn ratio(value: f64, factor: f64) -> Result<f64, String> {
-    within(value, factor, 100.0)
+fn ratio(value: f64) -> Result<f64, String> {
+    within(value, 100.0)
 }
 
 #[expect(
@@ -182,17 +157,10 @@ fn ratio(value: f64, factor: f64) -> Result<f64, String> {
     clippy::cast_sign_loss,
     reason = "within 1 and 1000"
 )]
-fn count(value: f64, factor: f64) -> Result<usize, String> {
-    match within(value, factor, 1_000.0) {
-        Ok(scaled) if value >= 1.0 && value.fract() == 0.0 => Ok(scaled.round().max(1.0) as usize),
-        _ => Err("write a whole number, 1 to 1000".to_owned()),
-    }
-}
-
-/// Gigabytes a second, as picoseconds for a byte.
-fn picoseconds_per_byte(value: f64, factor: f64) -> Result<f64, String> {
-    match within(value, factor, 1e6)? {
-        0.0 => Err("no access to memory would ever end; write more".to_owned()),
-        rate => Ok(1e3 / rate),
+fn count(value: f64) -> Result<usize, String> {
+    if (1.0..=1_000.0).contains(&value) && value.fract() == 0.0 {
+        Ok(value as usize)
+    } else {
+        Err("write a whole number, 1 to 1000".to_owned())
     }
 }

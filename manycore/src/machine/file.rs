@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use serde::Deserialize;
 
-use super::costs::{Costs, SYSTEM, is_meant, unknown};
+use super::costs::Costs;
 use super::{Frequency, MAX_CORES, Machine, Topology};
 
 /// The frequencies that a core may have, in MHz: a value outside means a wrong unit.
@@ -112,19 +112,10 @@ impl Machine {
     /// If the file cannot be read, a key is unknown or missing, a value is out of range, or a
     /// source is empty.
     pub fn read(path: &Path) -> Result<Self, MachineError> {
-        Self::read_scaled(path, None)
+        Self::of(path, written(path)?)
     }
 
-    /// [`Machine::read`], with one cost parameter multiplied by a factor, up to its limit. The
-    /// parameter is named by its key, or is [`SYSTEM`].
-    ///
-    /// # Errors
-    /// As [`Machine::read`], and if no parameter has that key.
-    pub fn read_scaled(path: &Path, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
-        Self::of(path, written(path)?, scaled)
-    }
-
-    fn of(path: &Path, own: Written, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
+    fn of(path: &Path, own: Written) -> Result<Self, MachineError> {
         let mut machine = Self::free(1);
         let name = path.file_stem().unwrap_or_default();
         machine.name = name.to_string_lossy().into();
@@ -144,22 +135,17 @@ impl Machine {
         }
         layers.push((path.to_owned(), own));
         for (file, layer) in &layers {
-            let added = machine.add(layer, scaled, &mut values);
+            let added = machine.add(layer, &mut values);
             added.map_err(|message| in_file(file, message))?;
             has_tables[0] |= layer.topology.is_some();
             has_tables[1] |= layer.frequency.is_some();
         }
-        let whole = machine.check(&layers, has_tables, scaled, &values);
+        let whole = machine.check(&layers, has_tables, &values);
         whole.map_err(|message| in_file(path, message))?;
         Ok(machine)
     }
 
-    fn add(
-        &mut self,
-        layer: &Written,
-        scaled: Option<(&str, f64)>,
-        values: &mut BTreeMap<String, f64>,
-    ) -> Result<(), String> {
+    fn add(&mut self, layer: &Written, values: &mut BTreeMap<String, f64>) -> Result<(), String> {
         if let Some(table) = &layer.topology {
             self.topology = table.checked()?;
         }
@@ -168,8 +154,7 @@ impl Machine {
         }
         for (key, Price { value, source }) in &layer.price {
             sourced(source, key)?;
-            let factor = scaled.filter(|(name, _)| is_meant(name, key));
-            let set = self.costs.set(key, *value, factor.map_or(1.0, |it| it.1));
+            let set = self.costs.set(key, *value);
             set.map_err(|remedy| format!("{key} = {value}: {remedy}"))?;
             values.insert(key.clone(), *value);
         }
@@ -180,19 +165,13 @@ impl Machine {
         &mut self,
         layers: &[(PathBuf, Written)],
         [has_topology, has_frequency]: [bool; 2],
-        scaled: Option<(&str, f64)>,
         values: &BTreeMap<String, f64>,
     ) -> Result<(), String> {
-        let keys = Costs::keys();
-        let price = keys.iter().find(|key| !values.contains_key(**key));
+        let price = Costs::KEYS.iter().find(|key| !values.contains_key(**key));
         let table = [(has_topology, "[topology]"), (has_frequency, "[frequency]")];
         let table = table.into_iter().find(|(has, _)| !has).map(|it| it.1);
         if let Some(missing) = table.or(price.copied()) {
             return Err(format!("{missing} is missing; write it with its source"));
-        }
-        if let Some((name, _)) = scaled {
-            let is_known = name == SYSTEM || keys.contains(&name);
-            check(is_known, || format!("{name}: {}", unknown()))?;
         }
         for [less, key] in ordered(self.topology) {
             let (low, high) = (values[less], values[key]);
@@ -330,10 +309,10 @@ mod tests {
     }
 
     /// Reads `text` as the file of a machine beside those of this checkout.
-    fn read(text: &str, scaled: Option<(&str, f64)>) -> Result<Machine, String> {
+    fn read(text: &str) -> Result<Machine, String> {
         let path = machines().join("m.toml");
         let written = parsed(&path, text);
-        let machine = written.and_then(|written| Machine::of(&path, written, scaled));
+        let machine = written.and_then(|written| Machine::of(&path, written));
         machine.map_err(|error| error.to_string())
     }
 
@@ -353,13 +332,13 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_like_another_differs_only_in_its_own_tables() {
-        let other = read(&example(), None).unwrap();
+        let other = read(&example()).unwrap();
         let own = format!(
             "{LIKE}\n[topology]\nsockets = 2\nclusters-per-socket = 2\ncores-per-cluster = 4\nsource = \"s\"\n\
              [frequency]\nreference = 3700\nfixed = 2000\ndynamic = [[8, 2000]]\nsource = \"s\"\n\
              [price]\nfence-ns = {{ value = 7, source = \"guess\" }}\n"
         );
-        let machine = read(&own, None).unwrap();
+        let machine = read(&own).unwrap();
         assert_eq!(machine.topology.cpus(), 32);
         assert_eq!(machine.frequency.fixed_mhz, 2000);
         let expected = Costs {
@@ -370,8 +349,8 @@ mod tests {
         assert_eq!((machine.costs, &*machine.title), (expected, "t"));
         // A whole file says the same about hardware threads.
         let threads = LIKE.split_once("\n\n").unwrap().1;
-        let whole = read(&format!("{}\n{threads}", example()), None).unwrap();
-        assert_eq!(whole.costs, read(LIKE, None).unwrap().costs);
+        let whole = read(&format!("{}\n{threads}", example())).unwrap();
+        assert_eq!(whole.costs, read(LIKE).unwrap().costs);
         assert_eq!(whole.topology.cpus(), 128);
     }
 
@@ -410,11 +389,6 @@ mod tests {
                 &example,
                 price("run", "0"),
                 "run = 0: write a whole number, 1 to",
-            ),
-            (
-                &example,
-                price("core-gigabytes-per-second", "0"),
-                "no access to memory would ever end",
             ),
             (
                 &example,
@@ -478,50 +452,18 @@ mod tests {
             ),
         ] {
             let old = base.lines().find(|line| line.starts_with(&key)).unwrap();
-            let message = read(&base.replacen(old, &new, 1), None).unwrap_err();
+            let message = read(&base.replacen(old, &new, 1)).unwrap_err();
             assert!(message.contains(told), "{message}");
         }
         let hit = example.lines().find(|line| line.starts_with("hit-ns"));
         let without = example.replacen(hit.unwrap(), "", 1);
-        assert!(
-            read(&without, None)
-                .unwrap_err()
-                .contains("hit-ns is missing")
-        );
+        assert!(read(&without).unwrap_err().contains("hit-ns is missing"));
         let far = example
             .lines()
             .find(|line| line.starts_with("transfer-far-ns"));
         let far = example.replacen(far.unwrap(), &price("transfer-far-ns", "1").1, 1);
-        assert!(read(&far, None).is_ok(), "it has one socket");
-        let wide = read(&LIKE.replace("zen4-64", "wide-1024"), None).unwrap_err();
+        assert!(read(&far).is_ok(), "it has one socket");
+        let wide = read(&LIKE.replace("zen4-64", "wide-1024")).unwrap_err();
         assert!(wide.contains("at most 1023 cores"), "{wide}");
-    }
-
-    #[test]
-    fn one_cost_is_scaled_as_far_as_it_may_go() {
-        let read = |scaled| read(&example(), scaled).map(|it| it.costs);
-        let plain = read(None).unwrap();
-        let expected = Costs {
-            fence: 2 * plain.fence,
-            ..plain.clone()
-        };
-        assert_eq!(read(Some(("fence-ns", 2.0))), Ok(expected));
-        let expected = Costs {
-            block: 2 * plain.block,
-            wake: 2 * plain.wake,
-            wake_polling: 2 * plain.wake_polling,
-            resume: 2 * plain.resume,
-            resume_polling: 2 * plain.resume_polling,
-            yielding: 2 * plain.yielding,
-            ..plain
-        };
-        assert_eq!(read(Some((SYSTEM, 2.0))), Ok(expected));
-        let most = read(Some(("occupancy", 1e3))).unwrap();
-        assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
-        let message = read(Some(("fences-ns", 2.0))).unwrap_err();
-        assert!(
-            message.contains("fences-ns: unknown cost parameter; known: "),
-            "{message}"
-        );
     }
 }

@@ -4,7 +4,7 @@
 mod costs;
 mod file;
 
-pub use costs::{Costs, NANOSECOND, Picoseconds, SYSTEM};
+pub use costs::{Costs, NANOSECOND, Picoseconds};
 pub use file::MachineError;
 
 /// Maximum number of CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.

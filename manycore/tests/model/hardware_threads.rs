@@ -7,7 +7,7 @@ use std::time::Duration;
 use manycore::atomic::{AtomicBool, AtomicUsize, Ordering};
 use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 
-use crate::{NS, US, on_threads, simulate, time_of, timed};
+use crate::{NS, US, simulate, time_of, timed};
 
 fn machine(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
@@ -101,16 +101,6 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
     assert!(siblings <= 2 * 100 * 2 * NS, "{siblings}");
     let others = elapsed(machine(2));
     assert!(others > 150 * 50 * NS, "{others}");
-}
-
-#[test]
-fn siblings_share_what_their_core_may_read_from_memory() {
-    let mut machine = machine(1);
-    machine.costs.byte = 100.0;
-    let read = |_| (0..1_000).for_each(|_| manycore::work_moving(0, 4_096));
-    let alone = time_of(&machine, move || read(0));
-    let both = time_of(&machine, move || on_threads(2, read));
-    assert!(is_about(both, 2 * alone), "{both}, {alone} alone");
 }
 
 #[test]

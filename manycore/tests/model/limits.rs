@@ -131,26 +131,6 @@ fn a_buffer_that_is_full_makes_stores_wait() {
 }
 
 #[test]
-fn work_that_moves_bytes_takes_as_long_as_the_slowest_of_work_core_and_socket() {
-    let mut machine = Machine::free(8);
-    machine.costs.byte = 100.0;
-    machine.costs.socket_byte = 25.0;
-    for (threads, work_ns, expected_ns) in [
-        (1, 1, 409.6),
-        (4, 1, 409.6),
-        (8, 1, 819.2),
-        (1, 1_000, 1_000.0),
-    ] {
-        let elapsed = time_of(&machine, move || {
-            let work = move |_| manycore::work_moving(work_ns * NS, 4_096);
-            on_threads(threads, move |_| (0..1000).for_each(work));
-        });
-        let ns = elapsed as f64 / 1e6;
-        assert!((ns / expected_ns - 1.0).abs() < 0.02, "{threads}: {ns} ns");
-    }
-}
-
-#[test]
 fn cores_slow_down_as_more_of_them_run() {
     let mut machine = Machine::free(4);
     machine.frequency.dynamic_mhz = vec![(2, 2_000), (4, 1_000)];

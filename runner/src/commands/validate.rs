@@ -28,9 +28,8 @@ type IsGiven = fn(&SweepArgs) -> bool;
 
 /// Options of `sweep` that this command sets itself, or that have no meaning for it; and whether
 /// one is given.
-pub(crate) const REFUSED: [(&str, IsGiven); 8] = [
+pub(crate) const REFUSED: [(&str, IsGiven); 7] = [
     ("machine", |it| it.selection.machine.is_some()),
-    ("prices", |it| it.selection.definition.prices.is_some()),
     ("placement", |it| {
         it.selection.definition.placement.is_some()
     }),

@@ -86,7 +86,6 @@ pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Resul
 
 const CHECKED: &str = "rows of experiments.toml were checked when they were read";
 
-/// The instances, including those with changed cost parameters.
 fn loads(
     project: &Project,
     selection: &Selection,
@@ -102,19 +101,6 @@ fn loads(
     let size = meant.size.as_deref().context(CHECKED)?;
     let input = selection.input.as_deref();
     let mut loads = row.loads(&list, size, &selection.parameters, input)?;
-    if let Some(prices) = &meant.prices {
-        if selection.points.is_some() {
-            bail!(Stop::BadInput(format!(
-                "--prices {prices}: in a box every cost parameter already varies; leave it out, or name one --machine"
-            )));
-        }
-        let Some(machine) = &selection.machine else {
-            bail!(Stop::BadInput(format!(
-                "--prices {prices}: only simulated machines have cost parameters; name one by --machine"
-            )));
-        };
-        loads = machines::with_prices(project.checkout.root(), machine, &loads, prices)?;
-    }
     for input in loads.iter_mut().filter_map(|load| load.input.as_mut()) {
         let shown = input
             .place

@@ -51,12 +51,6 @@ pub struct Definition {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
-    /// Also run with each of these cost parameters of the simulated machine halved, and doubled:
-    /// keys of its file, globs, `all`. `work` is the cost of the workloads' units. `system` is
-    /// block, wake, resume and yield together
-    #[arg(long, value_name = "LIST")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
     #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +116,6 @@ impl Definition {
             branches: self.branches.or(base.branches),
             workloads: self.workloads.or(base.workloads),
             size: self.size.or(base.size),
-            prices: self.prices.or(base.prices),
             threads: self.threads.or(base.threads),
             mode: self.mode.or(base.mode),
             placement: self.placement.or(base.placement),
@@ -216,9 +209,6 @@ impl ModeChoice {
     }
 }
 
-/// The parameter of a load that names the changed cost parameter of the machine, and its factor.
-pub const PRICE: &str = "price";
-
 /// The parameter of a load that names its point of a box, from 1 on.
 pub const BOX: &str = "box";
 
@@ -272,7 +262,6 @@ impl Load {
 
     pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
-        own.remove(PRICE);
         own.remove(BOX);
         own
     }
@@ -589,7 +578,6 @@ mod tests {
             ("branches", "packed"),
             ("workloads", "tsp"),
             ("size", "large"),
-            ("prices", "all"),
             ("threads", "3"),
             ("mode", "fixed"),
             ("placement", "both"),
@@ -604,7 +592,7 @@ mod tests {
         let typed = Definition::from_arg_matches(&command.clone().get_matches_from(line)).unwrap();
         let row: Definition = toml::from_str(
             "name = \"row\"\nshows = \"\"\nsource = \"\"\nfigure = \"answers\"\nbranches = \"all\"\n\
-             workloads = \"all\"\nsize = \"tiny\"\nprices = \"work\"\nthreads = \"1\"\nmode = \"both\"\n\
+             workloads = \"all\"\nsize = \"tiny\"\nthreads = \"1\"\nmode = \"both\"\n\
              placement = \"free\"\ntrials = 1\nlayouts = 1\niterations = 1\ntwin = false\n",
         )
         .unwrap();

@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use manycore::machine::Costs;
-use manycore::{Call, Machine, SYSTEM};
-use protocol::{Description, MachineRequest, ScaledPrice};
+use manycore::{Call, Machine};
+use protocol::{Description, MachineRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::catalogue;
-use crate::config::pick::{no_such, pick, pick_grouped, plain};
+use crate::config::pick::{no_such, pick_grouped, plain};
 use crate::config::{Branch, ConfigError};
 use crate::host::Host;
 use crate::host::here;
-use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial, machine_box};
+use crate::plan::{Load, MachineSpec, Mode, SweepRequest, Trial, machine_box};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
@@ -42,11 +41,6 @@ pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch with which units of work are measured: the published crate's counterpart in the fork.
 pub(crate) const BASELINE: &str = "packed";
-
-/// The value of the parameter [`PRICE`] with which no cost parameter changes.
-const AS_WRITTEN: &str = "as-written";
-
-const WORK: &str = "work";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -250,40 +244,6 @@ fn sha256(path: &Path) -> std::io::Result<String> {
     digest::of_file(&costs_file).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
 }
 
-/// Returns `loads` unchanged, and with each cost parameter in `list` halved, and doubled;
-/// [`SYSTEM`] is several at once.
-pub(crate) fn with_prices(
-    root: &Path,
-    name: &str,
-    loads: &[Load],
-    list: &str,
-) -> Result<Vec<Load>> {
-    read(root, name)?;
-    let mut known = Costs::keys();
-    known.extend([WORK, SYSTEM]);
-    let mut values = vec![AS_WRITTEN.to_owned()];
-    for price in pick("--prices", "cost parameter", list, &known)? {
-        values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
-    }
-    let with = |load: &Load, value: &String| {
-        let mut load = load.clone();
-        load.parameters.insert(PRICE.to_owned(), value.clone());
-        load
-    };
-    Ok(loads
-        .iter()
-        .flat_map(|load| values.iter().map(move |value| with(load, value)))
-        .collect())
-}
-
-fn scaled(load: &Load) -> Option<ScaledPrice> {
-    let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
-    Some(ScaledPrice {
-        key: key.to_owned(),
-        factor: factor.parse().ok()?,
-    })
-}
-
 fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     let charges: BTreeMap<String, Charge> =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
@@ -332,14 +292,8 @@ pub(crate) fn request(
     let machine = asked.machine.as_ref()?;
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
     let load = &asked.workloads[trial.kind.load];
-    let scaled = scaled(load);
     let point = machine_box::point_of(machine, load);
-    let work = scaled
-        .as_ref()
-        .filter(|it| it.key == WORK)
-        .map(|it| it.factor)
-        .or(point.map(|(_, point)| machine_box::work(point)))
-        .unwrap_or(1.0);
+    let work = point.map_or(1.0, |(_, point)| machine_box::work(point));
     Some(MachineRequest {
         file: point.map_or_else(
             || file(root, &machine.name),
@@ -357,7 +311,6 @@ pub(crate) fn request(
             .or_else(|| machine.own_cycles.get(&asked.baseline))
             .cloned()
             .unwrap_or_default(),
-        scaled: scaled.filter(|it| it.key != WORK),
     })
 }
 
@@ -378,7 +331,6 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
         seed: 1,
         charge_ns: 1.0,
         own_cycles: BTreeMap::new(),
-        scaled: None,
     }
 }
 

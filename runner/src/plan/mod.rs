@@ -24,7 +24,7 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
     BOX, Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice,
-    PRICE, PlacementChoice, Point, Scalar, SweepRequest,
+    PlacementChoice, Point, Scalar, SweepRequest,
 };
 pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;

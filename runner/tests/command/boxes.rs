@@ -21,7 +21,6 @@ fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
             "--box --threads cores",
             "--threads cores: the machines of a box have different numbers of cores; write numbers",
         ),
-        ("--box --prices all", "--prices all: in a box"),
         ("--machine box", "--machine box: no such machine"),
     ] {
         common::line(folder.path(), &format!("plan {words}"))

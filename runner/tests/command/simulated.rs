@@ -39,15 +39,10 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
             "pcap-verify cannot run on simulated machines",
         ),
         ("--placement pinned", "--placement pinned"),
-        ("--prices fences-ns", "did you mean `fence-ns`?"),
         ("--frequency-backend sysfs", "cannot be used with"),
     ] {
         plan(words).code(2).stderr(contains(told));
     }
-    let folder = tempfile::tempdir().unwrap();
-    common::line(folder.path(), "plan --experiment sensitivity")
-        .code(2)
-        .stderr(contains("--prices all").and(contains("--machine")));
 }
 
 #[test]
@@ -59,15 +54,8 @@ fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
             "--machine ice-lake-2x32-smt --threads cores,cpus",
             "threads     64 128",
         ),
-        // The cost parameters are those of the machine on which it is based.
-        (
-            "--machine ice-lake-2x32-smt --prices wake-ns",
-            "price=wake-ns*0.5",
-        ),
         // The threads share its cores.
         ("--threads 65", "threads     65"),
-        ("--prices work", "price=as-written"),
-        ("--prices transfer-*,work", "price=transfer-far-ns*0.5"),
     ] {
         plan(words).success().stdout(contains(told));
     }
