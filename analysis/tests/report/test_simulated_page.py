@@ -106,7 +106,7 @@ def test_the_evidence_speaks_of_no_builds(analysis: Analysis) -> None:
 def test_the_results_of_decisions_begin_with_their_label(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["show", str(folder), "--judgement"]) == 0
+    assert main(["show", str(folder)]) == 0
     _table, decisions = capsys.readouterr().out.split(f"\n{LABEL}.\n")
     assert decisions
 
