@@ -23,7 +23,6 @@ Captured = pytest.CaptureFixture[str]
 
 
 def printed(capsys: Captured, *arguments: str) -> pl.DataFrame:
-    """The CSV that a command prints."""
     assert main([*arguments, "--format", "csv"]) == 0
     return pl.read_csv(io.StringIO(capsys.readouterr().out))
 

@@ -7,7 +7,6 @@ use runner::config::checkout::Checkout;
 use runner::config::{Branch, Config, Features, Source};
 use runner::stop::Stop;
 
-/// The variants on which a task runs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, such as `split,no-jec`, or by a branch of the fork, such as
@@ -58,7 +57,6 @@ impl Variants {
         chosen.collect()
     }
 
-    /// The options that request the same variants.
     pub(crate) fn words(&self) -> Vec<String> {
         self.asked
             .iter()
@@ -123,7 +121,6 @@ impl Variant {
         self.is_instrumented
     }
 
-    /// The same variant, which also counts scheduler events.
     fn instrumented(self) -> Self {
         Self {
             is_instrumented: true,

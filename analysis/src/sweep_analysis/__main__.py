@@ -233,7 +233,6 @@ def _command(
 def _prints(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
 ) -> argparse.ArgumentParser:
-    """A command that prints one table."""
     command = _command(commands, name, text, run)
     command.add_argument(
         "--format",

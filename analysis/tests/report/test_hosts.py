@@ -37,7 +37,6 @@ def host(results: Path, name: str, begun_at: str, *, is_quick: bool = False, **s
 
 
 def told(results: Path) -> list[list[str]]:
-    """Cells of each host's row."""
     text = hosts.table(results / "hosts", analysis, lambda path: path.name)
     lines = text.strip().splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]

@@ -79,7 +79,6 @@ def _command(sweep: Sweep) -> str:
 
 @cache
 def _names(*files: str) -> frozenset[str]:
-    """Names of the tables in files of the checkout."""
     read = [tomllib.loads((CHECKOUT / file).read_text(encoding="utf-8")) for file in files]
     tables = [
         table for file in read for rows in file.values() if isinstance(rows, list) for table in rows
