@@ -51,11 +51,10 @@ def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
         effects={("champion", "tsp"): 0.5, ("champion", "quicksort"): 0.5},
     )
     synthetic.write_sweep(tmp_path / "sweeps" / "c", truth)
-    still = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
     for name, machine, slow in (("p", "here", 1.5), ("v", None, 1.0)):
         alike = synthetic.Truth(
             branches=["packed"], threads=[1, 2], cpus=2, twin=False, machine=machine,
-            effects={("packed", "tsp"): slow}, **still,
+            effects={("packed", "tsp"): slow}, **synthetic.QUIET,
         )  # fmt: skip
         synthetic.write_sweep(tmp_path / "sweeps" / name, alike)
     steps = {"classics": "c", "predict": "p", "validate": "v"}

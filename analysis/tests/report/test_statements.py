@@ -480,6 +480,7 @@ def test_an_outdated_result_is_generated_again(tmp_path: Path) -> None:
     "statement",
     [
         "effect {} fib-join packed champion brief",
+        "effect 2026-11-22T074035Z {} fib-join packed champion brief",
         "table {} comparisons level=overall",
     ],
 )

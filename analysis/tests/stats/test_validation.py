@@ -97,10 +97,7 @@ def test_the_command_prints_a_table_and_writes_the_figure(
     assert "| simulated ms | measured ms |" in told
     assert told.rstrip().splitlines()[-1].startswith("6 of 8 configurations")
     assert (output / "validation.csv").is_file()
-    drawn = (output / "validation.svg").read_text()
-    assert "simulated: here" in drawn
-    assert "tsp" in drawn
-    assert "quicksort" not in drawn  # Only misses are named.
+    assert "simulated: here" in (output / "validation.svg").read_text()
     assert main(["validate", *folders[::-1]]) == 2
 
 

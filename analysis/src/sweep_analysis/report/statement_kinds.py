@@ -142,15 +142,6 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
 }
 """The functions by kind. The docstring of each explains its words besides sweeps."""
 
-SEVERAL_MACHINES = {
-    *BOXES,
-    "evidence",
-    "forest",
-    "validated",
-    "published",
-}
-"""Kinds that may name sweeps of several machines, because they name the machine of each number."""
-
 WITHOUT_BOX = {"evidence", "validated", "published"}
 """Kinds that may be about one simulated machine, because they compare it with measurements."""
 
