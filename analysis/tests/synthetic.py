@@ -174,7 +174,6 @@ def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None
 
 
 def with_manifest(sweep: Sweep, **fields: object) -> Sweep:
-    """The same sweep with other fields in its manifest."""
     return replace(sweep, manifest=sweep.manifest | fields)
 
 
@@ -204,7 +203,6 @@ def pack(folder: Path, ending: str = ".zst") -> Path:
 
 
 def manifest(name: str, truth: Truth) -> dict[str, Any]:
-    """The parts of a manifest that the analysis reads."""
     baseline = truth.branches[0]
     return {
         "schema": 1,
@@ -252,7 +250,6 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
 
 
 def host(truth: Truth) -> dict[str, Any]:
-    """The parts of the host's description that the analysis reads."""
     return {
         "id": "synthetic",
         "cpus_usable": truth.cpus,

@@ -55,7 +55,6 @@ LAYOUT_OFFSETS = 0.05
 
 
 def normal(rng: Rng, shape: tuple[int, ...], deviation: float = NOISE) -> Floats:
-    """Normal noise."""
     return rng.normal(0, deviation, shape)
 
 
@@ -106,7 +105,6 @@ def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def drifting(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """The host becomes 20 % slower from the first replicate to the last."""
     return quiet(rng, shape) + np.linspace(0, 0.2, shape[2])
 
 
@@ -116,7 +114,6 @@ def far_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def outliers(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """5 % of the trials take three times as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.05) * float(np.log(3))
 
 
@@ -232,7 +229,6 @@ def slowest_fail(_: Rng, times: Floats) -> Bools:
 
 
 def tsp_hangs(_: Rng, times: Floats) -> Bools:
-    """Every trial of one workload fails."""
     rows = np.zeros(times.shape, dtype=bool)
     rows[len(THREADS) : 2 * len(THREADS)] = True
     return rows
@@ -529,7 +525,6 @@ class Result:
 
 
 def tried(case: Case, seed: int) -> Result:
-    """Test one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
     decisions = decisions_of(sweep, times)
     rows = decisions.rows
@@ -597,14 +592,12 @@ def _number(frame: pl.DataFrame) -> float:
 
 
 def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Result]:
-    """Test `sweeps` sweeps of a case."""
     if workers is None:
         return [tried(case, seed) for seed in range(sweeps)]
     return list(workers.map(tried, repeat(case), range(sweeps), chunksize=10))
 
 
 def _mean(values: Iterable[float]) -> float:
-    """The mean of the values that are known; NaN if none is."""
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
 
@@ -723,7 +716,6 @@ CALIBRATIONS = {
 
 
 def calibrated(case: Case, seed: int) -> str:
-    """The answer of the calibration on `TRIED`."""
     _, times = sweep_of(case, seed)
     found = calibration(times.lazy(), BASELINE, TRIED)
     return "none" if found is None else found.answer
@@ -840,7 +832,6 @@ def _other_tables(sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables; return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument(
         "cases", nargs="*", metavar="CASE", help=f"default: all; known: {', '.join(CASES)}"

@@ -20,7 +20,6 @@ use crate::shell::alone;
 use crate::sources::Stamp;
 use crate::variants::{Variant, Variants};
 
-/// The tests to run, and the variants to run them on.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -85,7 +84,6 @@ mod registry {
 }
 ";
 
-/// Runs all tests of the packages on every requested variant.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let _lock = alone(sh, "conformance")?;
     let suites = suites(sh, &options.packages)?;
@@ -147,7 +145,6 @@ fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
     Ok(())
 }
 
-/// Fetches the packages and prepares their tests to run on the fork.
 fn suites(sh: &Shell, packages: &[Package]) -> Result<Vec<Suite>> {
     let mut suites = Vec::new();
     for Package { name, version } in packages {
@@ -248,7 +245,6 @@ fn without_tests_of_fields(text: &str) -> String {
     items.concat()
 }
 
-/// The files `test.rs` in `sources`, and in its folders.
 fn unit_tests(sh: &Shell, sources: &Path) -> Result<Vec<PathBuf>> {
     let mut places = sh.read_dir(sources)?;
     places.push(sources.to_owned());

@@ -34,7 +34,6 @@ const REFUSED: [&[&str]; 6] = [
 
 /// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
-    // They all have the same dependencies.
     let target = sh.current_dir().join("target/findings");
     let _target = sh.push_env("CARGO_TARGET_DIR", &target);
     for name in programs(sh)? {
@@ -68,7 +67,6 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     upstream::check(sh)
 }
 
-/// Names of the programs' folders.
 fn programs(sh: &Shell) -> Result<Vec<String>> {
     let is_program = |path: &PathBuf| path.join("Cargo.toml").is_file();
     let folders = sh.read_dir("findings")?.into_iter().filter(is_program);

@@ -9,17 +9,14 @@ use xshell::{Cmd, Shell, cmd};
 /// The published version with the fork's interface, with which the fork is compared.
 pub(crate) const PUBLISHED: &str = "1.13.0";
 
-/// The folder of the fork's package.
 pub(crate) fn folder(sh: &Shell) -> PathBuf {
     sh.current_dir().join("rayon-fork")
 }
 
-/// The fork's manifest.
 pub(crate) fn manifest(sh: &Shell) -> Result<Table> {
     manifest_in(sh, &folder(sh))
 }
 
-/// The manifest in `folder`.
 pub(crate) fn manifest_in(sh: &Shell, folder: &Path) -> Result<Table> {
     let file = folder.join("Cargo.toml");
     sh.read_file(&file)?
@@ -50,8 +47,7 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
 }
 
 /// Merges the documentation examples of the `test` command into one program, which takes a fraction
-/// of the time. Each still runs in a process of its own. Newer editions do so by default; for older
-/// ones, stable compilers do not know the flag.
+/// of the time. Editions before 2024 need a flag for it, which stable compilers do not know.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
     test.arg("--doc")
         .env("RUSTC_BOOTSTRAP", "1")

@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result};
 use runner::stop::Stop;
 use xshell::Cmd;
 
-/// How many tests passed, failed and were ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u32,
@@ -63,7 +62,6 @@ pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
     Err(Stop::BuildFailed(format!("{what} does not compile; cargo's output is above")).into())
 }
 
-/// The outcome of tests that compile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {
     pub(crate) counts: Counts,

@@ -23,14 +23,12 @@ use crate::shell::cpu_seconds_of_children;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step(Vec<String>);
 
-/// The time that a step took.
 struct Took {
     step: String,
     wall_s: f64,
     cpu_s: f64,
 }
 
-/// A running step.
 struct RunningStep {
     step: Step,
     lane: usize,
@@ -138,7 +136,6 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
-/// The process that ended, and its exit code.
 fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     match status {
         WaitStatus::Exited(id, code) => Some((id.as_raw(), code)),

@@ -10,7 +10,6 @@ use xshell::Shell;
 /// Names and versions; a package may be there in several versions.
 pub(crate) type Locked = BTreeSet<(String, String)>;
 
-/// Reads the names and versions of the packages in the lock file of `folder`.
 pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {
     let file = folder.join("Cargo.lock");
     let lock: Table = sh

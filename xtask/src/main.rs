@@ -179,20 +179,16 @@ fn run(task: Task) -> Result<()> {
             force,
             variants,
         } => {
-            let builds = if all_variants {
-                variants.chosen()?
-            } else {
-                variants.chosen_or_of_ci()?
-            };
+            let builds = builds(&variants, all_variants)?;
             let mut options = variants.words();
             options.extend(all_variants.then(|| "--all-variants".to_owned()));
             test(&sh, &only, &builds, &options, force)
         }
         Task::Vendor { folder } => vendor::run(&sh, &folder),
-        Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
-        Task::Check {
-            all_variants: false,
-        } => steps::check(&sh, &Variants::default().chosen_or_of_ci()?),
+        Task::Check { all_variants } => {
+            let builds = builds(&Variants::default(), all_variants)?;
+            steps::check(&sh, &builds)
+        }
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
@@ -206,11 +202,19 @@ fn run(task: Task) -> Result<()> {
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
-            let variants = Variants::default().chosen_or_of_ci()?;
+            let variants = builds(&Variants::default(), false)?;
             let [mut first, second] = in_lanes(&due(&sh, &[], &variants, true)?, &[], true);
             first.insert(0, Step::new(["check"]));
             lanes::run(&sh, [first, second])
         }
+    }
+}
+
+fn builds(variants: &Variants, all: bool) -> Result<Vec<Variant>> {
+    if all {
+        variants.chosen()
+    } else {
+        variants.chosen_or_of_ci()
     }
 }
 

@@ -7,7 +7,6 @@ use xshell::{Shell, cmd};
 use crate::sources::Stamp;
 use crate::variants::Variant;
 
-/// A part of the test suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
     /// The fork: `packed`, `champion`, and builds that together have every other feature.
@@ -49,7 +48,6 @@ const SHARED: [&str; 6] = [
 ];
 
 impl Part {
-    /// Its name on the command line.
     pub(crate) fn name(self) -> String {
         let name = self
             .to_possible_value()
@@ -102,7 +100,6 @@ impl Part {
         })
     }
 
-    /// The stamp of this part for the current files, compiler and variants.
     pub(crate) fn stamp(self, sh: &Shell, variants: &[Variant]) -> Result<Stamp> {
         Stamp::of(
             sh,
@@ -113,8 +110,8 @@ impl Part {
     }
 }
 
-/// Whether a file at `places` differs from the point where the branch left `origin/HEAD`. On that
-/// branch itself, compares with the previous commit. True if Git cannot tell.
+/// Compares the files at `places` with the commit at which the branch left `origin/HEAD`, or with the
+/// previous commit on that branch itself. True if Git cannot tell.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));

@@ -8,7 +8,6 @@ use xshell::{Shell, cmd};
 
 use crate::shell::step;
 
-/// Tests of the Python package, its notebooks included.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
@@ -48,7 +47,6 @@ fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
     )
 }
 
-/// Formats, lints and types of the Python package.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
     step(

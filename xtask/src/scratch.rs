@@ -17,7 +17,6 @@ pub(crate) struct Scratch<'s> {
     pub(crate) manifest: Table,
 }
 
-/// The rayon-core on which a package depends.
 #[derive(Clone, Copy)]
 pub(crate) enum Core<'v> {
     /// The published one with the fork's interface.
@@ -65,7 +64,6 @@ impl<'s> Scratch<'s> {
         }
     }
 
-    /// Makes it depend on that rayon-core.
     pub(crate) fn on(mut self, core: Core<'_>) -> Self {
         let core = core.dependency(self.sh);
         let dependencies = self
@@ -78,7 +76,6 @@ impl<'s> Scratch<'s> {
         self
     }
 
-    /// Writes the manifest.
     pub(crate) fn write(&self) -> Result<()> {
         self.file("Cargo.toml", &toml::to_string(&self.manifest)?)
     }

@@ -10,7 +10,6 @@ use nix::sys::time::{TimeVal, TimeValLike as _};
 use runner::system::lock;
 use xshell::{Cmd, Shell};
 
-/// A shell at the root of the checkout.
 pub(crate) fn at_root() -> Result<Shell> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()

@@ -47,7 +47,6 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the package of the tests.
 fn write(sh: &Shell) -> Result<Scratch<'_>> {
     let root = sh.current_dir();
     let fork = root.join("rayon-fork");

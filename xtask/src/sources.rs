@@ -19,11 +19,8 @@ const VARIABLES: [&str; 5] = [
     "SWEEP_",
 ];
 
-/// Returns a hash of the files at `places`, the compiler, and the variables that change a build.
-/// `places` are files and folders of the checkout. Files that Git ignores do not count.
-///
-/// # Errors
-/// If Git or the compiler cannot be run.
+/// Returns a hash of the compiler, the variables that change a build, and the files at `places`
+/// that Git does not ignore.
 pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     let files = cmd!(
         sh,
@@ -53,14 +50,13 @@ pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Whether one part of the tests passed on the current files.
+/// Shows whether one part of the tests passed on the current files.
 pub(crate) struct Stamp {
     file: PathBuf,
     now: String,
 }
 
 impl Stamp {
-    /// The stamp of the part called `name`, which reads `places` and runs on `variants`.
     pub(crate) fn of(
         sh: &Shell,
         name: &str,
@@ -75,13 +71,11 @@ impl Stamp {
         })
     }
 
-    /// Whether the part passed on the same files, compiler and variants.
     pub(crate) fn is_valid(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|then| then == self.now)
     }
 
-    /// Records that the part passed on the files as they were when the stamp was made. If a file
-    /// was edited since, the part runs again.
+    /// Records that the part passed on the files as they were when the stamp was made.
     pub(crate) fn set(&self, sh: &Shell) -> Result<()> {
         Ok(sh.write_file(&self.file, &self.now)?)
     }

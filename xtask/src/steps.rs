@@ -13,7 +13,6 @@ use crate::shell::step;
 use crate::simulated;
 use crate::variants::Variant;
 
-/// The bounds of the model checker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Bounds that finish within a minute or two.
@@ -60,7 +59,6 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
     }
 }
 
-/// The simulated machines, and the fork on them, with `variants`.
 fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages =
         ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
@@ -71,9 +69,8 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Tests each rival by itself, as a program has only one: programs written for rayon must build
-/// with it and give right answers. Rivals are a workspace of their own, so their format and lints
-/// are checked here.
+/// Tests each rival by itself, because a program has only one. Rivals are a workspace of their own,
+/// so their format and lints are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
@@ -115,9 +112,8 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the fork's tests. Only the first variant runs the tests that no variant can change:
-/// interface, compile errors, examples in the documentation. Builds that count events run the tests
-/// of a pool's behaviour, and not those of whole processes.
+/// Only the first variant runs the tests that no variant can change: interface, compile errors,
+/// examples in the documentation. Builds that count events leave out the tests of whole processes.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that each run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
@@ -181,7 +177,6 @@ fn sources_of_whole_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
     Ok(files.filter(|file| sh.path_exists(file)).collect())
 }
 
-/// The files of workloads' programs.
 fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
     let entries = sh.read_dir("workloads/src/kinds")?.into_iter();
     let file = entries.map(|entry| {

@@ -7,7 +7,6 @@ use runner::config::checkout::Checkout;
 use runner::config::{Branch, Config, Features, Source};
 use runner::stop::Stop;
 
-/// The variants on which a task runs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
     /// A variant by its features, such as `split,no-jec`, or by a branch of the fork, such as
@@ -25,8 +24,7 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// The variants to run on: the requested ones, otherwise those of the long form, `packed` and
-    /// `champion` first.
+    /// The requested variants, otherwise those of the long form.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         self.chosen_or(tested)
     }
@@ -59,7 +57,6 @@ impl Variants {
         chosen.collect()
     }
 
-    /// The options that request the same variants.
     pub(crate) fn words(&self) -> Vec<String> {
         self.asked
             .iter()
@@ -100,7 +97,7 @@ impl Variant {
         })
     }
 
-    /// Its features in the form of Cargo's `--features`; may be empty.
+    /// Its features as Cargo's `--features` takes them; may be empty.
     pub(crate) fn features(&self) -> String {
         let instrument = self.is_instrumented.then_some("instrument");
         self.features
@@ -120,12 +117,10 @@ impl Variant {
             .collect()
     }
 
-    /// Whether it counts scheduler events.
     pub(crate) fn is_instrumented(&self) -> bool {
         self.is_instrumented
     }
 
-    /// The same variant, which also counts scheduler events.
     fn instrumented(self) -> Self {
         Self {
             is_instrumented: true,
@@ -133,7 +128,6 @@ impl Variant {
         }
     }
 
-    /// Its name for people.
     pub(crate) fn name(&self) -> String {
         let is_champion = self.features.iter().eq(&Features::of_the_fork().champion);
         let name = match self.features.as_slice() {
@@ -191,8 +185,8 @@ pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Two instrumented builds, which together have every feature that is not in `champion`. Each also
-/// has one of the two features of `champion` that read the counters most, without the other.
+/// Two instrumented builds, which together have every feature that is not in `champion`. One also
+/// has `wake-where-work-is`, the other one `demand`: these two read the counters most.
 fn rest() -> [Variant; 2] {
     let features = Features::of_the_fork();
     let left = single_features()
@@ -323,32 +317,13 @@ mod tests {
     }
 
     #[test]
-    fn features_that_exclude_each_other_are_no_variant() {
-        let error = Variant::parse("push-fence,no-jec").unwrap_err().to_string();
-        assert!(
-            error.contains("`push-fence` and `no-jec` exclude each other: "),
-            "{error}"
-        );
-        assert!(error.ends_with("; keep one"), "{error}");
-        Variant::parse("split,push-fence,cache-padded").unwrap();
-    }
-
-    #[test]
-    fn a_branch_of_the_fork_names_a_variant() {
-        let asked = ["champion", "split,no-jec"].map(str::to_owned).into();
-        let chosen = Variants { asked }.chosen().unwrap();
-        assert!(
-            chosen[0].features.iter().any(|name| name == "demand"),
-            "{chosen:?}"
-        );
-        assert_eq!(chosen[1].features, ["split", "no-jec"]);
-    }
-
-    #[test]
     fn features_that_are_unknown_or_exclude_each_other_are_no_variant() {
         for (asked, told) in [
             ("spilt", "unknown feature `spilt`, and no branch"),
-            ("push-fence,no-jec", "exclude each other: "),
+            (
+                "push-fence,no-jec",
+                "`push-fence` and `no-jec` exclude each other: ",
+            ),
         ] {
             let error = Variant::parse(asked).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");

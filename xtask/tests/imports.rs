@@ -1,6 +1,5 @@
-//! Checks that imports go one way, and that paths through them are short. Files of a crate do not
-//! import each other in a circle. Allowed are circles of two files of one folder, or of a file and
-//! one in the folder of its name. The largest crate has few public entries.
+//! Checks that imports go one way. Files of a crate do not import each other in a circle, except two
+//! files of one folder, or a file and one in the folder of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -243,8 +242,7 @@ fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> 
     reached
 }
 
-/// The circles in a crate that are larger than two files of one folder, each as a list of its
-/// imports.
+/// The circles in a crate that are not allowed, each as a list of its imports.
 fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
@@ -293,7 +291,6 @@ fn circles(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The roots of every crate of the checkout, by their paths in it.
 fn roots(checkout: &Path) -> Vec<PathBuf> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "*src/lib.rs", "*src/main.rs"])

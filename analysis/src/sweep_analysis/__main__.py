@@ -148,11 +148,6 @@ def _parser() -> argparse.ArgumentParser:
         _show,
     )
     shown.add_argument("--format", choices=SHOWN_AS, default="table", help="default: %(default)s")
-    shown.add_argument(
-        "--judgement",
-        action="store_true",
-        help="in JSON: also the results of the sweep in sentences, beside `rows`",
-    )
 
     table = _prints(commands, "table", "print a table behind the figures", _table)
     table.epilog = "tables:\n" + "\n".join(
@@ -238,7 +233,6 @@ def _command(
 def _prints(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str, run: object
 ) -> argparse.ArgumentParser:
-    """A command that prints one table."""
     command = _command(commands, name, text, run)
     command.add_argument(
         "--format",
@@ -305,14 +299,11 @@ def _show(asked: argparse.Namespace) -> None:
         text = "\n".join([tables.markdown(box_table(frame)), *filled, ""])
     else:
         table = SweepTable(sweep)
-        frame, told, text = table.rows, table.decisions(), table.text(look)
+        frame, text = table.rows, table.text(look)
     if asked.format == "csv":
         print(frame.write_csv(), end="")
     elif asked.format == "json":
-        rows: object = frame.to_dicts()
-        if asked.judgement:
-            rows = {"rows": rows, "judgement": "\n".join(told) or None}
-        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
+        print(msgspec.json.format(msgspec.json.encode(frame.to_dicts())).decode())
     else:
         print(plain(text, keeps_colours=look.has_colour), end="")
 

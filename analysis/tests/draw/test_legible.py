@@ -96,7 +96,7 @@ def test_a_program_much_slower_than_the_sequential_one_fills_its_axis() -> None:
         workloads={"tsp": 0.1},
         effects=slow,
         cpus=8,
-        **dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0),
+        **synthetic.QUIET,
     )
     panel = drawn(analyse(synthetic.swept(truth)), "speedup-sequential").to_dict()
     domains = re.findall(r"'domain': \[0, ([\d.e-]+)\]", str(panel))

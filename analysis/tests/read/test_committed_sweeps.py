@@ -23,7 +23,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def git(*words: str) -> list[str]:
-    """The lines that a command of Git prints in the checkout."""
     command = [str(GIT), *words]
     run = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
     return run.stdout.splitlines()

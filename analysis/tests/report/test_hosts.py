@@ -37,7 +37,6 @@ def host(results: Path, name: str, begun_at: str, *, is_quick: bool = False, **s
 
 
 def told(results: Path) -> list[list[str]]:
-    """Cells of each host's row."""
     text = hosts.table(results / "hosts", analysis, lambda path: path.name)
     lines = text.strip().splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
@@ -52,11 +51,10 @@ def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
         effects={("champion", "tsp"): 0.5, ("champion", "quicksort"): 0.5},
     )
     synthetic.write_sweep(tmp_path / "sweeps" / "c", truth)
-    still = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
     for name, machine, slow in (("p", "here", 1.5), ("v", None, 1.0)):
         alike = synthetic.Truth(
             branches=["packed"], threads=[1, 2], cpus=2, twin=False, machine=machine,
-            effects={("packed", "tsp"): slow}, **still,
+            effects={("packed", "tsp"): slow}, **synthetic.QUIET,
         )  # fmt: skip
         synthetic.write_sweep(tmp_path / "sweeps" / name, alike)
     steps = {"classics": "c", "predict": "p", "validate": "v"}

@@ -1,4 +1,4 @@
-"""Each figure, page and generated result of a simulated sweep names the simulated machine."""
+"""Each figure and page of a simulated sweep names the simulated machine."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ import synthetic
 from sweep_analysis.__main__ import main
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import Figure
-from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
-from sweep_analysis.report.statements import made
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 LABEL = "simulated: synthetic-64"
-SIMULATED, MEASURED = "2026-01-01T000000Z-synthetic-64", "2026-01-02T000000Z-synthetic"
 
 
 @pytest.fixture(scope="module")
@@ -106,41 +103,6 @@ def test_the_evidence_speaks_of_no_builds(analysis: Analysis) -> None:
 def test_the_results_of_decisions_begin_with_their_label(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["show", str(folder), "--judgement"]) == 0
+    assert main(["show", str(folder)]) == 0
     _table, decisions = capsys.readouterr().out.split(f"\n{LABEL}.\n")
     assert decisions
-
-
-def test_every_statement_says_what_it_is_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_two(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "page.md"
-    file.write_text(f"<!-- analysis: evidence {SIMULATED} -->\n<!-- /analysis -->\n")
-    assert LABEL in made(file)[file]
-
-
-def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_two(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "page.md"
-    file.write_text(
-        f"<!-- analysis: effect {SIMULATED} {MEASURED} tsp packed split-counters -->\n<!-- /analysis -->\n"
-    )
-    with pytest.raises(InputError, match=f"{SIMULATED} is {LABEL} and {MEASURED} is measured"):
-        made(file)
-
-
-def write_two(folder: Path) -> None:
-    """Write a simulated sweep and a measured one of the same configurations."""
-    for name, machine in ((SIMULATED, "synthetic-64"), (MEASURED, None)):
-        truth = synthetic.Truth(
-            branches=["packed", "split-counters"],
-            workloads={"tsp": 0.1},
-            threads=[1, 2],
-            machine=machine,
-        )
-        synthetic.write_sweep(folder / name, truth)

@@ -57,7 +57,6 @@ def synthetic(
 
 
 def measured(sweep: Sweep) -> pl.DataFrame:
-    """The measured points of a sweep's experiment."""
     analysis = analyse(sweep)
     assert analysis.experiment is not None
     return points(analysis, analysis.experiment).filter(origin=HERE)

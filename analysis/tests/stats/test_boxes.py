@@ -88,7 +88,6 @@ def boxed(
 
 
 def same(log: float) -> Truth:
-    """The same log-ratio on every machine."""
     return lambda prices: log + 0 * prices["work"]
 
 

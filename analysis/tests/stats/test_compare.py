@@ -18,7 +18,6 @@ CLAIMS = [FASTER, SLOWER]
 
 
 def compare(times: pl.LazyFrame, baseline: str = "master") -> pl.DataFrame:
-    """The comparisons in time."""
     return decide(times, baseline).filter(quantity="time")
 
 

@@ -64,7 +64,6 @@ def sweep() -> Sweep:
 
 
 def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
-    """The only row with these values."""
     return (
         frame.filter(*(pl.col(name) == value for name, value in key.items()))
         .collect()

@@ -80,15 +80,6 @@ def test_speed_up_is_sequential_time_over_own_time() -> None:
     assert frame["speed_up"][0] == 1
 
 
-def test_a_program_of_fixed_duration_is_compared_by_its_work() -> None:
-    def fixed(record: dict[str, Any]) -> None:
-        for iteration in record["iterations"]:
-            iteration["elapsed_ns"] = 1_000_000
-            iteration["work_units"] = 600 if record["branch"] == "slow" else 1200
-
-    assert of(rows(quiet(), fixed), "slow")["ratio"] == pytest.approx(2.0)
-
-
 def test_failed_trials_are_counted_and_never_a_time() -> None:
     def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
         return "timeout" if branch == "same" and (threads == 8 or replicate < 2) else None

@@ -36,7 +36,6 @@ pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// Compiles and runs the program with that rayon-core.
 fn measure(sh: &Shell, profile: &str, name: &str, core: Core<'_>) -> Result<Levels> {
     eprintln!("── stack per level, {profile}, {name}");
     let program = fork::folder(sh).join("examples/stack.rs");

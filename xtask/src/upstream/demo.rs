@@ -27,7 +27,6 @@ struct Benchmark {
     figure: Figure,
 }
 
-/// The figure of a run that counts.
 enum Figure {
     /// The time in the line that begins with this text.
     TimeIn(&'static str),
@@ -99,7 +98,6 @@ pub(super) fn check(root: &Path) -> Result<()> {
     .into())
 }
 
-/// The names that `--demo` takes.
 pub(super) fn names() -> PossibleValuesParser {
     BENCHMARKS.map(|benchmark| benchmark.name).into()
 }

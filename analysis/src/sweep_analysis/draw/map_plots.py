@@ -116,7 +116,6 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _per_cent(change: float) -> str:
-    """A short text of a change: `−2.5`, `+14`."""
     digits = 0 if abs(change) >= WHOLE else 1
     rounded = round(100 * change, digits)
     return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded):.{digits}f}"

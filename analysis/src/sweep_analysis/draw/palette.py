@@ -16,7 +16,6 @@ class Style:
 
     colour: str
     dashed: bool = False
-    emphasised: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str,
     further = 0
     for branch in branches:
         if branch in (baseline, "master"):
-            found[branch] = Style(_BASELINE[theme.name], emphasised=True)
+            found[branch] = Style(_BASELINE[theme.name])
         elif branch in _STUDY:
             found[branch] = _STUDY[branch]
         else:

@@ -84,7 +84,6 @@ def _panel(part: pl.DataFrame, definition: str, style: ChartStyle) -> alt.LayerC
 
 
 def _most_useful(threads: list[int], style: ChartStyle) -> int:
-    """The ideal speed-up of the most threads on the host."""
     return min(threads[-1], style.cpus or threads[-1])
 
 

@@ -228,7 +228,6 @@ def _refuse(line: bytes, where: str, error: Exception | None) -> NoReturn:
 
 
 def _check(record: Trial, where: str) -> None:
-    """Refuse fields that contradict each other."""
     instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
     is_ok = record.outcome == "ok"
     if is_ok and not record.iterations and not instrumented:

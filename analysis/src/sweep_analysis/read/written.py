@@ -79,13 +79,8 @@ class Experiment(msgspec.Struct, frozen=True):
     name: str
     shows: str
     source: str = ""
-    figure: str = "speedup-by-branch"
+    figure: str = SPEEDUP_BY_BRANCH
     sequential_ignores: frozenset[str] = frozenset()
-
-    @property
-    def has_own_figure(self) -> bool:
-        """Whether its figure or table replaces the figures and tests of branches."""
-        return self.figure != SPEEDUP_BY_BRANCH
 
 
 class _Asked(msgspec.Struct):

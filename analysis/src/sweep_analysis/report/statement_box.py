@@ -13,13 +13,9 @@ from sweep_analysis.stats.analysis import analyse
 
 
 def _box(asked: Statement) -> str:
-    """A row for each workload, thread count and branch, with the share of machines on which it is faster.
-
-    Words: branches; without words, all branches.
-    """
+    """A row for each workload, thread count and branch, with the share of machines on which it is faster."""
     rows = _rows(asked, str(asked.sweep.baseline))
-    shown = box_table(rows.filter(pl.col("branch").is_in(asked.words)) if asked.words else rows)
-    return asked.table(shown, "signs over the box")
+    return asked.table(box_table(rows), "signs over the box")
 
 
 def _box_signs(asked: Statement) -> str:

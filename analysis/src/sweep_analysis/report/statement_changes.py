@@ -82,7 +82,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
     if apart:
         raise asked.refused(apart, "name sweeps of the same programs, threads and machine")
     sweep = asked.sweep.sweep
-    pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
+    pooled = Pooled(comparisons).row(row)
     if pooled is None:
         raise asked.refused(
             "a sweep does not test this comparison", "name sweeps that all test the comparison"

@@ -79,7 +79,6 @@ def _command(sweep: Sweep) -> str:
 
 @cache
 def _names(*files: str) -> frozenset[str]:
-    """Names of the tables in files of the checkout."""
     read = [tomllib.loads((CHECKOUT / file).read_text(encoding="utf-8")) for file in files]
     tables = [
         table for file in read for rows in file.values() if isinstance(rows, list) for table in rows
@@ -142,15 +141,6 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
     "forest": forest_of,
 }
 """The functions by kind. The docstring of each explains its words besides sweeps."""
-
-SEVERAL_MACHINES = {
-    *BOXES,
-    "evidence",
-    "forest",
-    "validated",
-    "published",
-}
-"""Kinds that may name sweeps of several machines, because they name the machine of each number."""
 
 WITHOUT_BOX = {"evidence", "validated", "published"}
 """Kinds that may be about one simulated machine, because they compare it with measurements."""

@@ -33,10 +33,10 @@ SHORT_US = 100
 def _by_threads(asked: Statement) -> str:
     """Medians in µs: a row for each workload and branch, a column for each thread count.
 
-    A bimodal configuration shows both modes, of seeds, or of builds in a measured sweep.
+    A configuration with builds of two modes shows both.
 
-    Words: `time`, `cpu`, or KIND/QUANTILE of a latency; the branches; `-WORKLOAD` or
-    `-WORKLOAD,PARAMETERS` leaves it out. Sweeps of one machine share the table.
+    Words: `time`, or KIND/QUANTILE of a latency; the branches; `-WORKLOAD` or `-WORKLOAD,PARAMETERS`
+    leaves it out. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
     branches, left_out = named(rest)
@@ -46,14 +46,14 @@ def _by_threads(asked: Statement) -> str:
     if trials.is_empty():
         raise asked.refused(
             "no trial has these data",
-            "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep",
+            "name `time` or KIND/QUANTILE, and branches of the sweep",
         )
     medians = trials.group_by(_ROW).agg(us=pl.col("us").median())
     digits = int(
         what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US
     )
     rows = medians.with_columns(pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64))
-    in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
+    in_states, modes = _with_states(rows, trials, digits)
     wide = (
         in_states.with_columns(pl.col("branch").cast(pl.Enum(branches)))
         .sort(_ROW)
@@ -75,11 +75,8 @@ _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
     """Good trials of the pool's program, with `us`: the quantity of the table in µs."""
-    if what in ("time", "cpu"):
-        busy = pl.col("cpus_busy") if what == "cpu" else pl.lit(1.0)
-        told = analysis.times.filter(program=PARALLEL).with_columns(
-            us=pl.col("elapsed_ns") / 1e3 * busy
-        )
+    if what == "time":
+        told = analysis.times.filter(program=PARALLEL).with_columns(us=pl.col("elapsed_ns") / 1e3)
     else:
         kind, _, quantile = what.partition("/")
         told = (
@@ -97,16 +94,13 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
     )
 
 
-def _with_states(
-    rows: pl.DataFrame, trials: pl.DataFrame, digits: int, *, measured: bool
-) -> tuple[pl.DataFrame, str]:
-    """`rows` with both medians where a configuration is bimodal, and a clause that says so.
+def _with_states(rows: pl.DataFrame, trials: pl.DataFrame, digits: int) -> tuple[pl.DataFrame, str]:
+    """`rows` with both medians where builds have two modes, and a clause that says so.
 
-    In: trials with `us`. Trials of a measured sweep are summarised by build.
+    In: trials with `us`.
     """
     by_build = trials.group_by([*_ROW, "program", "layout"], maintain_order=True)
-    seen = by_build.agg(pl.col("us").median()) if measured else trials
-    states = of_cells(seen.lazy(), "us", _ROW)
+    states = of_cells(by_build.agg(pl.col("us").median()).lazy(), "us", _ROW)
     ends = pl.col("low", "high").round(digits).cast(pl.Float64 if digits else pl.Int64)
     either = pl.concat_str(ends.cast(pl.String), separator=" or ")
     differ = states.filter(pl.col("low").round(digits) != pl.col("high").round(digits))
@@ -114,7 +108,7 @@ def _with_states(
         return rows, ""
     joined = rows.join(differ.select(*_ROW, either=either), on=_ROW, how="left")
     both = joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
-    return both, "; both modes where builds have two" if measured else ""
+    return both, "; both modes where builds have two"
 
 
 TABLES: dict[str, Callable[[Statement], str]] = {"by-threads": _by_threads}

@@ -14,12 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
+from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep
 from sweep_analysis.report.statement import Statement
 from sweep_analysis.report.statement_box import BOXES
 from sweep_analysis.report.statement_kinds import (
     KINDS,
-    SEVERAL_MACHINES,
     TABLES_WITHOUT_BOX,
     WITHOUT_BOX,
     WITHOUT_SWEEPS,
@@ -94,9 +93,6 @@ def made(file: Path) -> dict[Path, str]:
     def fill(found: re.Match[str]) -> str:
         where = f"{file}: generated result `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
-        # Kinds of `SEVERAL_MACHINES` name the sweep of each number; those of `WITHOUT_SWEEPS` have none.
-        if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
-            refuse_mixed([it.sweep for it in asked.sweeps], where)
         _refuse_without_box(kind, asked)
         text, pictures = KINDS[kind](asked)
         label = asked.sweep.sweep.label if asked.sweeps and kind != "published" else ""

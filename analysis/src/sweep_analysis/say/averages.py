@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sweep_analysis.read.labels import percent, with_panel, without_size
-from sweep_analysis.say.comparison import detectable_of
+from sweep_analysis.say.comparison import detectable_of, same_branch
 from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
 
 LARGEST = 4
@@ -20,15 +20,9 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
     In: all rows of the decisions, and one of them.
     """
-    parts = with_panel(_own(comparisons, row).filter(level="workload"))
+    parts = with_panel(same_branch(comparisons, row).filter(level="workload"))
     largest = _largest(parts) if row["level"] == "overall" else []
     return [*gained_and_lost(comparisons, row), *largest]
-
-
-def _own(comparisons: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
-    return comparisons.filter(
-        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
-    )
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
@@ -40,7 +34,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
         return []
     is_overall = row["level"] == "overall"
     at = {"level": "workload"} if is_overall else {"level": "cell", "threads": row["threads"]}
-    own = _own(comparisons, row).filter(**at)
+    own = same_branch(comparisons, row).filter(**at)
     if own.height < 2:  # noqa: PLR2004 - one workload hides nothing
         return []
     verdicts = own["verdict"].to_list()
@@ -53,7 +47,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
     """The number of bimodal configurations that a row over all workloads leaves out."""
-    cells = _own(comparisons, row).filter(level="cell").with_columns(kind=kind_of_cell())
+    cells = same_branch(comparisons, row).filter(level="cell").with_columns(kind=kind_of_cell())
     cells = (
         cells.filter(pl.col("kind") == pl.col("kind").min())
         if row["threads"] is None

@@ -28,9 +28,9 @@ class Look:
     has_colour: bool = False
     is_markdown: bool = False
 
-    def heading(self, text: str, level: int) -> str:
+    def heading(self, text: str) -> str:
         """The line of a heading above tables."""
-        return f"{'#' * level} {text}\n\n" if self.is_markdown else f"{text}\n"
+        return f"## {text}\n\n" if self.is_markdown else f"{text}\n"
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,10 @@ class Column:
     Attributes:
         title: its heading.
         is_number: whether its texts are aligned to the right.
-        least: least width in characters, which aligns tables below each other.
     """
 
     title: str
     is_number: bool = True
-    least: int = 0
 
 
 def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[int]) -> str:
@@ -80,7 +78,7 @@ def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> 
     If needed, the widest column of words becomes narrower; its texts are broken at spaces and dashes.
     """
     widths = [
-        max(len(column.title), column.least, *(len(row[index]) for row in cells))
+        max(len(column.title), *(len(row[index]) for row in cells))
         for index, column in enumerate(columns)
     ]
     words = [index for index, column in enumerate(columns) if not column.is_number]

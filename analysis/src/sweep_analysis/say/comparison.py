@@ -97,7 +97,7 @@ def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 
     A program with other parameters is another configuration of the same program.
     """
-    own = _own(comparisons, row)
+    own = same_branch(comparisons, row)
     at = (
         {"level": "workload"}
         if row["threads"] is None
@@ -124,7 +124,7 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
     """The thread counts that a row pools, and whether they exceed the CPUs."""
     if row["threads"] is not None:
         return [int(row["threads"])], bool(row["oversubscribed"])
-    cells = _own(comparisons, row).filter(level="cell")
+    cells = same_branch(comparisons, row).filter(level="cell")
     if row["level"] == "workload":
         # A mean leaves out bimodal configurations; if all are bimodal, the row names all.
         cells = cells.filter(_here(row))
@@ -144,7 +144,8 @@ def counted_once(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.col("level") == "cell") | (pl.col("cells") > 1))
 
 
-def _own(comparisons: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
+def same_branch(comparisons: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
+    """The comparisons with the baseline, branch and quantity of `row`."""
     return comparisons.filter(
         baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     )

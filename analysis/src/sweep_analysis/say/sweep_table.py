@@ -84,7 +84,7 @@ class SweepTable:
             # A program of the user has one size, and nobody places its workers.
             if not is_of_user(self.sweep):
                 title += f", size {size}, {mode} frequency, workers {placement}"
-            text += look.heading(title, 2) + _table(these, look) + "\n"
+            text += look.heading(title) + _table(these, look) + "\n"
         return text + self._legend()
 
     def _legend(self) -> str:

@@ -199,7 +199,6 @@ def _losses(times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
-    """Wall times of contenders for a lock, or of transfers."""
     own = times.filter(program=PARALLEL)
     if own.is_empty():
         return pl.DataFrame(schema=POINTS)

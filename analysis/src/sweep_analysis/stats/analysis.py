@@ -34,8 +34,6 @@ FRAMES: dict[str, _Compute] = {}
 
 
 def _frame(name: str) -> Callable[[_Compute], cached_property[pl.DataFrame]]:
-    """Register a method of `Analysis` as one of its frames."""
-
     def entered(compute: _Compute) -> cached_property[pl.DataFrame]:
         FRAMES[name] = compute
         return cached_property(compute)

@@ -309,7 +309,6 @@ def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) ->
 
 
 def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
-    """The configurations of the hypothesis."""
     named = pl.col("workload").is_in(claim.workloads) if claim.workloads else pl.lit(value=True)
     return named & pl.col("threads").is_between(*_threads(sweep, claim))
 

@@ -82,7 +82,6 @@ def _spent(sweep: Sweep) -> pl.LazyFrame:
 
 
 def _trials(sweep: Sweep) -> pl.LazyFrame:
-    """The good trials of the pool's program: `trial` and their configuration."""
     good = sweep.trials.filter(pl.col("program") == PARALLEL, pl.col("outcome") == "ok")
     return good.with_columns(pl.col("input").fill_null("")).select("trial", "work_unit", *POOL_CELL)
 

@@ -31,7 +31,6 @@ from sweep_analysis.stats.compare import (
     AIMED,
     ALPHA,
     FASTER,
-    LEAST_SIMULATED,
     SHARES,
     SLOWER,
     UNCLEAR,
@@ -90,12 +89,12 @@ def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
 class Pooled:
     """Sweeps of the same branches, to be pooled row by row.
 
-    In: all rows of `frames.COMPARISONS` of each sweep's decisions; `simulated`, if they are.
+    In: all rows of `frames.COMPARISONS` of each sweep's decisions.
     """
 
-    def __init__(self, comparisons: list[pl.DataFrame], *, simulated: bool = False) -> None:
+    def __init__(self, comparisons: list[pl.DataFrame]) -> None:
         """Find the rows that have intervals."""
-        self._comparisons, self._simulated = comparisons, simulated
+        self._comparisons = comparisons
         self._rows = [
             {_key(row): row for row in rows.drop_nulls("ratio_low").rows(named=True)}
             for rows in comparisons
@@ -123,9 +122,8 @@ class Pooled:
         band = None if None in bands else max(bands)
         needed = max(needed, math.log(band or 1.0))
         is_tested = band is not None and all(it["verdict"] != UNTESTED for it in rows)
-        is_large = not self._simulated or abs(math.expm1(middle)) >= LEAST_SIMULATED
         claim = FASTER if middle < 0 else SLOWER
-        verdict = claim if abs(middle) > needed and is_large else UNCLEAR
+        verdict = claim if abs(middle) > needed else UNCLEAR
         with np.errstate(over="ignore"):
             detectable = np.exp(needed + special.ndtri(AIMED) * between.error(rows))
         ends = {
