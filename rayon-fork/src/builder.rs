@@ -83,8 +83,8 @@ impl ThreadPoolBuilder {
     /// Builds a pool whose threads may borrow from the caller, and ends the pool before it returns.
     ///
     /// Each new thread calls `wrapper`, which must call [`ThreadBuilder::run`]. The calling thread
-    /// calls `with_pool`. When that returns, the pool ends. This function joins all threads, with
-    /// their thread-locals, and then returns the result of `with_pool`.
+    /// calls `with_pool`. When `with_pool` returns, the pool ends. This function joins all threads,
+    /// with their thread-locals, and then returns the result of `with_pool`.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -127,8 +127,9 @@ impl ThreadPoolBuilder {
                 // The threads end because the pool is dropped here, also when `with_pool` panics.
                 Ok(with_pool(&pool))
             });
-            // The scope waits only for the closures of the threads. Their thread-locals would still
-            // exist, and the threads would still count against a limit.
+            // The scope waits only for the closures of the threads. Without these joins, the
+            // threads' thread-locals could still exist, and the threads could still count against a
+            // limit.
             let mut has_panicked = false;
             for thread in started {
                 if let Err(payload) = thread.join() {
@@ -137,7 +138,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // The message of the standard library for such panics.
+            // The standard library's message if a scoped thread has panicked.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })

@@ -21,7 +21,8 @@ macro_rules! events {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
-            // Some are counted by hooks with names of their own.
+            // Without the feature, some events are not constructed, because hooks with their own
+            // names count them.
             allow(dead_code)
         )]
         pub(crate) enum Event {
@@ -30,7 +31,7 @@ macro_rules! events {
 
         #[cfg(feature = "instrument")]
         impl Event {
-            /// The reported names, by number.
+            /// The names under which events are reported, by the number of the event.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
         }
     };
@@ -43,7 +44,7 @@ events! {
     JobExecuted = "jobs_executed",
     /// A worker tried to steal from one other worker.
     StealTried = "steals_tried",
-    /// The worker got one.
+    /// A worker stole a job.
     StealWon = "steals_won",
     /// A worker began to search.
     Search = "searches",
@@ -68,7 +69,8 @@ macro_rules! words {
         impl Word {
             /// All words, by number.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$word),*];
-            /// Names of the accesses to each: loads, read-modify-writes, failed exchanges.
+            /// For each word, the names of its accesses: loads, read-modify-writes, failed
+            /// exchanges.
             pub(crate) const NAMES: &'static [[&'static str; 3]] = &[$([
                 concat!($name, "_loads"),
                 concat!($name, "_rmws"),
@@ -79,7 +81,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Everything in one word.
+    /// All three counters in one word.
     Packed = "packed_word",
     /// Sleepers alone.
     Sleeping = "sleeping",

@@ -54,7 +54,7 @@ impl JobRef {
 
     #[inline]
     pub(crate) fn execute(self) {
-        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed.
+        // SAFETY: the caller of `new` keeps the job alive until now, and `self` is consumed.
         unsafe { (self.execute)(self.job) }
     }
 }
@@ -131,7 +131,7 @@ where
             .expect("a job taken back was not run")(migrated)
     }
 
-    /// As [`Self::run_inline`], but runs the work where it lies.
+    /// As [`Self::run_inline`], but runs the work in its slot, without moving it out.
     ///
     /// # Safety
     ///
@@ -144,7 +144,7 @@ where
         work(migrated)
     }
 
-    /// Returns the result after the latch was seen set, or resumes the panic of the job.
+    /// Call this after the latch was seen set. Returns the result, or resumes the panic of the job.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -153,7 +153,7 @@ where
         }
     }
 
-    /// Returns the result or the panic, after the latch was seen set.
+    /// Call this after the latch was seen set. Returns the result or the panic.
     #[inline]
     pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {
@@ -199,7 +199,7 @@ where
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
-        // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
+        // SAFETY: as for `work`; the owner reads `progress` only after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the owner waits for the latch, so it is alive. From here on the owner may free
         // the frame, and nothing is read through `this`.
@@ -269,7 +269,8 @@ impl JobFifo {
 impl Job for JobFifo {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. The borrow
-        // ends before the job below runs, which may end the scope that holds the FIFO.
+        // of the FIFO ends before the stolen job runs, because that job may end the scope that
+        // holds the FIFO.
         let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
         job.expect("every token stands for one job").execute();
     }

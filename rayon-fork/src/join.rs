@@ -1,4 +1,4 @@
-//! Two closures, perhaps in parallel.
+//! `join` runs two closures, perhaps in parallel.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,9 +10,9 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that no thief stole is called where it lies. Otherwise it is first
-/// moved out of its slot, as in the published crate. Then wide loads stall, because they follow the
-/// narrow stores that wrote the slot.
+/// Whether a second closure that no thief stole is called in its slot. If false, the closure is
+/// first moved out of the slot, as in the published crate. The move's wide loads stall, because
+/// they follow the narrow stores that wrote the slot.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
@@ -20,7 +20,7 @@ pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { 
 /// The context of a closure of [`join_context`].
 pub struct FnContext {
     migrated: bool,
-    /// It describes this thread, so it must not be sent to another.
+    /// The context describes one thread, so it must not be sent to another.
     _not_send: PhantomData<*mut ()>,
 }
 
@@ -120,8 +120,9 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
-        // Mostly the second job is still where this worker put it. Above it may lie jobs that the
-        // first closure left behind, such as those spawned into an outer scope.
+        // Mostly the second job is still the newest in the deque. Otherwise it was stolen, or newer
+        // jobs lie above it: those that the first closure left behind, for example in an outer
+        // scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
@@ -162,8 +163,8 @@ where
     R: Send,
 {
     worker.wait_until(&job_b.latch, Awaited::NONE);
-    // SAFETY: the latch is set. Dropped here, because a panic of this drop during unwinding would
-    // abort.
+    // SAFETY: the latch is set. The second payload is dropped here, because a panic of its drop
+    // during unwinding would abort.
     unsafe { job_b.discard_panic() };
     unwind::resume(payload)
 }

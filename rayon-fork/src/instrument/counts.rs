@@ -123,8 +123,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the events of `pool` so far. No thread is stopped for it, so while the pool works,
-/// counts are of slightly different moments. Workers without a job still search, and then sleep.
+/// Returns the events of `pool` so far. This stops no thread, so while the pool works, the counts
+/// are of slightly different moments. Workers without a job still search, and then sleep.
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     let counts = |record: &Record| EventCounts {

@@ -110,7 +110,8 @@ impl Registry {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
-        // The captures of these may panic when they are dropped. Then the pool must still end.
+        // The captures of `name` and `spawn` may panic when they are dropped. The pool must end
+        // even then.
         drop((name, spawn));
         // The thread stays a worker for the rest of its life, so this comes after every step that
         // may fail.
@@ -176,8 +177,8 @@ impl Registry {
     }
 
     /// Runs `op` on a worker of this pool. A worker of the pool calls it at once; any other thread
-    /// injects it. The second argument of `op` says whether the thread that injected it is no
-    /// worker at all.
+    /// injects it. The second argument of `op` says whether `op` was injected by a thread that is
+    /// no worker of any pool.
     pub(crate) fn in_worker<R: Send>(
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
@@ -255,8 +256,9 @@ impl Registry {
 
     /// Adds reasons not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero. A queue hands the
-        // new reasons on, and orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero. The queue that hands
+        // a job with its reason to another thread orders this addition before the reason is
+        // removed.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(
             before, 0,
@@ -267,8 +269,8 @@ impl Registry {
 
     /// Removes one reason not to terminate. After the last one the workers end.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes the effects of the job. The last caller acquires
-        // those of all other jobs, before the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
+        // see the effects of all other jobs, before the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }

@@ -124,7 +124,8 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 0 | 1 => {
                     assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
                     if public > jobs.len() {
-                        // The owner took the last one as a thief would, or took half of them back.
+                        // The owner took the last shared job as a thief would, or took half of the
+                        // shared jobs back.
                         public = if public == 1 { 0 } else { public - public / 2 };
                     }
                 }
