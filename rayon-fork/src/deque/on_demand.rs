@@ -91,8 +91,8 @@ mod ring;
 mod tests;
 
 /// The jobs for which a deque always has room: 4 KiB. A guess: nested joins and splitting iterators
-/// have fewer waiting jobs at a time. They stay in the first ring, whose thieves need not count
-/// themselves.
+/// have fewer waiting jobs at a time. So few jobs stay in the first ring, whose thieves need not
+/// count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
 /// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
@@ -467,7 +467,7 @@ impl<T: TwoWords> Deque<T> {
         fence_for_loom();
         let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
         if is_unread {
-            // SAFETY: they came from `leak` and are not in use, and no thief reads them.
+            // SAFETY: the outgrown rings came from `leak` and are not in use, and no thief reads them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
         is_unread

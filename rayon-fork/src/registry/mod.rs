@@ -198,7 +198,7 @@ impl Registry {
     ) -> R {
         let latch = LockLatch::new_shared();
         let job = StackJob::new(Arc::clone(&latch), |_| {
-            // SAFETY: used until `op` returns.
+            // SAFETY: the reference is used only until `op` returns.
             op(unsafe { Worker::running() }, true)
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
@@ -222,7 +222,7 @@ impl Registry {
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         let job = StackJob::new(SpinLatch::cross(caller), |_| {
-            // SAFETY: used until `op` returns.
+            // SAFETY: the reference is used only until `op` returns.
             op(unsafe { Worker::running() }, false)
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.

@@ -1,4 +1,4 @@
-//! The policy and the slots.
+//! Tests of `Sleep` and of the parking slots.
 
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
@@ -45,7 +45,7 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    /// Called while the worker scans the queues.
+    /// If set, this is called while the worker scans the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
 
@@ -127,8 +127,9 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
     }
 }
 
-/// Waits until the first `workers` workers are blocked. It is not enough that they count as asleep:
-/// a split layout counts a worker first, and lets it back out if a producer notifies.
+/// Waits until the first `workers` workers are blocked. It is not enough that the workers count as
+/// asleep: a split layout counts a worker first, and lets the worker back out if a producer
+/// notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -144,7 +145,7 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
 
 /// Lets `wake` wake a worker that sleeps on an unset latch, and waits for it.
 fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
-    // The second worker is there for `wake`.
+    // Worker 0 sleeps; worker 1 exists so that `wake` can act as a second worker.
     let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -209,10 +210,11 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Returns worker 0 of `sleep` after all rounds.
+/// Returns the idle period of worker 0 of `sleep` after all rounds of searching.
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // Sets the phase: on a busy host yields may be expensive, and then no worker spins.
+    // Sets the phase directly, because on a busy host yields may be expensive, and the worker would
+    // not spin.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle

@@ -1,8 +1,9 @@
 //! Heavy fences in rounds, which many threads may share.
 //!
 //! The kernel serves one heavy fence at a time for the whole system, and each interrupts every CPU
-//! of the process. When a wide pool falls asleep, all of its workers fence, and the last would wait
-//! for all others. But one fence is enough for every thread that came before it began.
+//! of the process. When a wide pool falls asleep, all of its workers fence, and the last worker
+//! would wait for all other fences. But one fence is enough for every thread that came before it
+//! began.
 
 use std::time::Duration;
 
@@ -41,8 +42,8 @@ impl Rounds {
     /// Returns `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
         // ORDERING: AcqRel, and a read-modify-write that changes nothing. The thread that begins a
-        // later round acquires it, and so fences for what the caller did before. It could not
-        // acquire a load.
+        // later round acquires it, and so fences for what the caller did before. If the caller only
+        // loaded the number, the thread that begins a later round would have nothing to acquire.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }
@@ -70,9 +71,9 @@ impl Rounds {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                // This fence began after the round did, so it may end the round. Perhaps no other
-                // thread would: a child of `fork` has the number, but not the thread that began the
-                // round.
+                // This thread's fence began after the round did, so it may end the round. Perhaps
+                // no other thread would end it: a child of `fork` has the number, but not the
+                // thread that began the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
                     self.end(number, is_served);
@@ -86,14 +87,14 @@ impl Rounds {
     fn try_begin(&self, number: usize) -> bool {
         let next = number.wrapping_add(1);
         // ORDERING: AcqRel. Acquire pairs with `join`: the next fence is for its callers. Release:
-        // every change is a read-modify-write, and passes on what came before earlier ones.
+        // every change is a read-modify-write, and passes on what came before earlier changes.
         self.number
             .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Ends round `number`, after a fence that began after it did. A refused fence does not count.
-    /// Does nothing if another thread has ended the round.
+    /// Ends round `number`. The caller's fence began after that round did. A refused fence does not
+    /// count. Does nothing if another thread has ended the round.
     fn end(&self, number: usize, is_served: bool) {
         let next = if is_served {
             number.wrapping_add(1)
@@ -108,7 +109,7 @@ impl Rounds {
     }
 }
 
-/// Returns the number of the end of the first round that begins after `number` was read.
+/// Returns the value of the word at the end of the first round that begins after `number` was read.
 fn after(number: usize) -> usize {
     (number.wrapping_add(3)) & !1
 }

@@ -69,7 +69,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
         let pool = ThreadPoolBuilder::new()
             .num_threads(usize::MAX)
             .spawn_handler(|thread| {
-                // Never run, so that the test needs no thread at all.
+                // The workers are never run, so the test needs no thread at all.
                 kept.push(thread);
                 Ok(())
             })

@@ -75,7 +75,7 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
     assert!(changed.contains(&"Item"), "{changed:?}");
 }
 
-/// Two rayon-cores would mean two global pools.
+/// Cargo must refuse two rayon-cores in one program, because there would be two global pools.
 #[test]
 fn cargo_refuses_a_program_with_two_rayon_cores() {
     assert!(include_str!("../../Cargo.toml").contains("\nlinks = \"rayon-core\"\n"));

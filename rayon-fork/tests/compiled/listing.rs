@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// One line per public function, method, variant and trait implementation. It leaves out what makes
-/// no difference to programs: names of arguments, documentation, and whether a bound is inline or
-/// in a where clause.
+/// Returns one line for each public function, method, variant and trait implementation. The lines
+/// leave out what makes no difference to programs: names of arguments, documentation, and whether a
+/// bound is inline or in a where clause.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     let krate = Crate {
         index: document["index"]

@@ -1,5 +1,5 @@
-//! Tests whose subject is a whole process. Such a test starts this binary again, which then runs
-//! only that test and its action.
+//! Tests whose subject is a whole process. Each of these tests starts this binary again, and the
+//! new process runs only that test and its action.
 
 use std::env;
 use std::fs::{self, File};
@@ -39,7 +39,8 @@ pub(crate) fn alone(variables: &[(&str, &str)], action: impl FnOnce()) {
     );
 }
 
-/// Does the same, and returns how the process ended, or nothing if this is that process.
+/// Runs `action` in a separate process, and returns how that process ended. In the separate process
+/// itself, returns `None`.
 pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Option<Ending> {
     let name = name_of(&action);
     if env::var_os(MARK).is_some_and(|mark| mark == name) {

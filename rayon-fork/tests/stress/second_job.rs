@@ -12,9 +12,9 @@ use rayon_core::ThreadPool;
 use crate::common::{TIME_LIMIT, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
-/// More cache lines than a cache holds.
+/// The number of cache lines that stores go to: more than a cache holds.
 const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
-/// Stores that delay the next store in the store buffer.
+/// The number of stores to cold lines that delay the next store in the store buffer.
 const COLD_STORES: usize = 60;
 
 /// A value on a cache line of its own.

@@ -226,7 +226,8 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 
 #[test]
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
-    // S was read before workers left, and I after they had left.
+    // S exceeds I if a producer reads S before workers wake and stop searching, and reads I after
+    // that.
     for inactive in 0..=3 {
         let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
         assert_eq!(torn.notify_job(true), 1, "with {inactive} inactive");

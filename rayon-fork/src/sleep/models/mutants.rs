@@ -82,7 +82,8 @@ pub(super) enum FenceWhenEmpty {}
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     fn notify_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {
-            // ORDERING: SeqCst fence, where `Fence::after_push` has it, but not always.
+            // ORDERING: SeqCst fence, in the place of `Fence::after_push`; the planted mistake is
+            // that not every push executes it.
             fence(Ordering::SeqCst);
         }
         real.notify_job(queue_was_empty)
@@ -127,8 +128,8 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     }
 }
 
-/// No mistake: the events counter has one bit, so a worker takes two notifications for none. No
-/// counter that wraps can do worse.
+/// Not a mistake: the events counter has only one bit, so a worker takes two notifications for
+/// none. A wider counter that wraps around is never less exact.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
@@ -204,7 +205,7 @@ macro_rules! slot_twin {
     };
 }
 
-/// The steps of a slot that mutants replace. The defaults are right.
+/// The steps of a slot that mutants replace. The default implementations have no mistake.
 trait Handover {
     fn real(&self) -> &Slot;
 

@@ -16,7 +16,7 @@ macro_rules! for_each {
     };
 }
 
-/// Variants without fences may lose an internal job: the list records that.
+/// Variants without fences may lose an internal job. For these variants a row expects the loss.
 macro_rules! every_scenario {
     ($layout:ident $events:ident NoFence $wake_rule:ident) => {
         holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
@@ -58,7 +58,8 @@ macro_rules! holds_for_all {
         }
     };
 }
-// The counters of the rows of `branches.toml`. Other variants combine choices that these have.
+// The counters of the rows of `branches.toml`. Each other variant combines choices that occur in
+// these rows.
 for_each! { every_scenario:
     packed: Packed Jec NoFence IdleFirst,
     packed_push_fence: Packed Jec PushFence IdleFirst,
@@ -116,7 +117,8 @@ is_caught! {
     reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
     leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;
     scanning_without_the_deques_is_caught: PAIR, LOST, play::push_unseen::<SplitNoJec, Slot>;
-    // With events, a notification also sends the sleeper back.
+    // In variants with an events counter the mistake does no harm, because a notification also
+    // keeps the sleeper awake.
     sleeping_without_a_scan_of_the_injector_is_caught: PAIR, LOST, play::inject_unseen::<SplitNoJec, Slot>;
     pushing_without_a_fence_for_a_scan_is_caught: PAIR, LOST, play::push::<SplitUnfenced, Slot>;
     pushing_without_a_fence_for_events_is_caught: PAIR, LOST, play::push_after_notification::<PackedUnfenced, Slot>;
