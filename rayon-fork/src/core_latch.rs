@@ -39,7 +39,8 @@ impl CoreLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// The owner is about to block on this latch. Returns `false` only if the latch is set.
+    /// Call this when the owner is about to block on this latch. Returns `false` only if the latch
+    /// is set.
     pub(crate) fn try_get_sleepy(&self) -> bool {
         self.try_step(UNSET, SLEEPY)
     }
@@ -50,10 +51,10 @@ impl CoreLatch {
         self.try_step(SLEEPY, SLEEPING)
     }
 
-    /// The owner is awake again. Does nothing to a latch that is set.
+    /// Call this when the owner is awake again. Does nothing to a latch that is set.
     pub(crate) fn wake_up(&self) {
         if !self.probe() {
-            // May fail only because the latch was set meanwhile.
+            // This step may fail only because the latch was set meanwhile.
             self.try_step(SLEEPING, UNSET);
         }
     }

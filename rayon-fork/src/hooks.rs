@@ -16,8 +16,8 @@ pub(crate) use counting::{
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// Something that a thread did. The order is that of the reported counts.
-        /// `instrument/README.md` says which thread counts each event.
+        /// Something that a thread did. The events have the order in which their counts are
+        /// reported. `instrument/README.md` says which thread counts each event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),

@@ -45,7 +45,7 @@ impl JobRef {
     }
 
     /// Returns whether this is the reference to the job at `job`. Two live jobs never share an
-    /// address, because no such job has size zero.
+    /// address, because no job has size zero.
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
@@ -188,7 +188,7 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // If this unwound past the latch, the owner would wait for ever.
+        // If a panic unwound from here without setting the latch, the owner would wait for ever.
         let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
         local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the thread that executes it looks into

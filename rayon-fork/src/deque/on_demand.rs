@@ -58,15 +58,16 @@
 //!
 //! A thief may read the first ring at any time. A thief reads any other ring only while it is
 //! counted in `readers`: it counts itself, then reads which ring is in use. The owner puts another
-//! ring into use, then reads the count. If the thief is first, the owner sees it in the count, and
-//! keeps the old ring until its next attempt. If the owner is first, the thief reads the new ring.
-//! A thief that takes several jobs counts itself once. For each job this thief reads which ring is
-//! in use, because jobs that became shared later are only in later rings.
+//! ring into use, then reads the count. If the thief counts itself first, the owner sees the thief
+//! in the count, and keeps the old ring until its next attempt. If the owner changes the ring
+//! first, the thief reads the new ring. A thief that takes several jobs counts itself once. For
+//! each job this thief reads which ring is in use, because jobs that became shared later are only
+//! in later rings.
 //!
 //! While the owner keeps earlier rings because of a thief, it does not put the first ring back into
-//! use. So a thief without a CPU keeps the rings of one burst or two, not of all later bursts. The
-//! first ring is in use again only when the deque is empty. At that moment no job is shared, so an
-//! old copy of a job in the first ring does no harm.
+//! use. For this reason a thief without a CPU keeps the rings of one burst or two, not of all later
+//! bursts. The first ring is in use again only when the deque is empty. At that moment no job is
+//! shared, so an old copy of a job in the first ring does no harm.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -90,9 +91,9 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// The jobs for which a deque always has room: 4 KiB. A guess: nested joins and splitting iterators
-/// have fewer waiting jobs at a time. So few jobs stay in the first ring, whose thieves need not
-/// count themselves.
+/// The number of jobs for which a deque always has room; they take 4 KiB. A guess: nested joins and
+/// splitting iterators have fewer waiting jobs at a time. So few jobs stay in the first ring, whose
+/// thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
 /// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
@@ -163,13 +164,13 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// The number of attempts in a row to free memory that a thief was reading.
+    /// The number of unsuccessful attempts in a row to free memory, because a thief was reading it.
     tries: Cell<u32>,
     /// The head at which the ring may be full; the tail may have moved since.
     full_at: Cell<u64>,
     /// The last tail that the owner saw or wrote.
     seen_tail: Cell<u64>,
-    /// The pushes since `seen_tail` changed at which a request was set.
+    /// The number of pushes since `seen_tail` changed at which the owner found a request set.
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
@@ -242,8 +243,9 @@ impl<T: TwoWords> Deque<T> {
     #[inline]
     fn set_head(&self, head: u64) {
         // ORDERING: Release, pairs with the loads of the head by thieves. A thief that sees this
-        // head may expose every job below it, so it must see the contents of their slots. A lower
-        // head hides an earlier one, so it is released too.
+        // head may expose every job below it, so it must see the contents of their slots. A store
+        // that lowers the head is a release too, because a thief may read it instead of an earlier,
+        // higher head.
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
@@ -313,7 +315,7 @@ impl<T: TwoWords> Deque<T> {
             return self.take_back(newest);
         }
         let job = self.take(newest);
-        // This job may have been the last one.
+        // The job that was taken may have been the deque's last one.
         if newest == limit {
             self.give_back_if_large();
         }
@@ -467,7 +469,8 @@ impl<T: TwoWords> Deque<T> {
         fence_for_loom();
         let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
         if is_unread {
-            // SAFETY: the outgrown rings came from `leak` and are not in use, and no thief reads them.
+            // SAFETY: the outgrown rings came from `leak` and are not in use, and no thief reads
+            // them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
         is_unread
@@ -562,7 +565,7 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Returns whether others exposed jobs for the owner lately, because its jobs are long. Each
-    /// call counts as a response.
+    /// call of this counts as one response.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -574,7 +577,7 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// There are shared jobs. Returns whether a thief has come for one lately.
+    /// Call this if jobs are shared. Returns whether a thief has taken a shared job lately.
     fn count_unanswered(&self, tail: u64) -> Answer {
         if self.seen_tail.replace(tail) != tail {
             self.unanswered.set(0);
@@ -758,7 +761,7 @@ impl<T: TwoWords> Stealer<T> {
         let Some(_exposing) = thieves.exposing.try_lock() else {
             return self.has_public();
         };
-        // Relaxed: the exchange acquires.
+        // Relaxed: the exchange below acquires.
         let mut public = Public(thieves.public.load(Ordering::Relaxed));
         loop {
             if public.count() > 0 {
@@ -823,7 +826,8 @@ impl<T> Drop for Shared<T> {
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }
-        // Relaxed: no other thread is left. Jobs are not dropped; a pool ends after its last job.
+        // Relaxed: no other thread has a reference to the deque. Jobs are not dropped; a pool ends
+        // after its last job.
         let (ring, first) = (
             self.thieves.ring.load(Ordering::Relaxed),
             self.thieves.first.load(Ordering::Relaxed),

@@ -267,7 +267,7 @@ impl Registry {
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
-    /// Removes one reason not to terminate. After the last one the workers end.
+    /// Removes one reason not to terminate. When no reason is left, the workers terminate.
     pub(crate) fn drop_reason_to_live(&self) {
         // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
         // see the effects of all other jobs, before the workers run their exit handlers.
@@ -320,5 +320,5 @@ impl Drop for TerminateOnDrop<'_> {
     }
 }
 
-// Words that every steal reads must not share a line with one that is written often.
+// Words that every steal reads must not share a cache line with a word that is written often.
 const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

@@ -100,7 +100,7 @@ impl Worker {
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// As [`Worker::current`], from inside a job, where the thread is always a worker.
+    /// Does the same as [`Worker::current`] from inside a job, where the thread is always a worker.
     ///
     /// # Safety
     ///
@@ -338,7 +338,7 @@ impl Worker {
         job
     }
 
-    /// Runs one job that `find` returns. Returns `false` if there was none.
+    /// Runs one job that `find` returns. Returns `false` if `find` returns none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };

@@ -93,7 +93,7 @@ impl<'scope> ScopeBase<'scope> {
     #[cold]
     #[inline(never)]
     fn keep_if_first(&self, payload: Payload) {
-        // Relaxed: a stale null is corrected by the exchange.
+        // Relaxed: if this load returns a stale null, the exchange below fails.
         if !self.panic.load(Ordering::Relaxed).is_null() {
             return unwind::discard(payload);
         }

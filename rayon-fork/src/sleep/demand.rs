@@ -20,7 +20,7 @@ pub(super) const REGISTERS_AFTER: Duration = Duration::from_secs(1);
 /// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jobs {
-    /// The word is not used: every push notifies, or the pool has one worker.
+    /// The steal request is not used: every push notifies, or the pool has one worker.
     Notified,
     /// Jobs are shared at once. Pushes fence, and sleepers scan.
     Public,

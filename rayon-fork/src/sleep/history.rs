@@ -57,7 +57,7 @@ const WIDE_POOLS_SPIN: u32 = 4;
 /// The credit with which a worker of an oversubscribed pool begins.
 const FIRST_CREDIT: usize = 4;
 
-/// The longest back-off skips 2^N − 1 attempts.
+/// The longest back-off skips 2^N − 1 attempts, N being this number.
 const MOST_UNSUCCESSFUL: usize = 8;
 
 /// After an unsuccessful search, this many pauses give a pushing worker time to respond to a steal
@@ -67,7 +67,8 @@ const PAUSES: usize = 16;
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The searches of a worker that does not yield. A guess: some ten microseconds.
+/// The number of searches in an idle period in which the worker does not yield. A guess: some ten
+/// microseconds.
 const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.

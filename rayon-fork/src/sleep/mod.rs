@@ -137,8 +137,8 @@ impl Sleep {
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
-        // Reads the number of CPUs once. Read here, because otherwise each worker would read the
-        // number when it starts.
+        // Reads the number of CPUs once for all workers; otherwise each worker would read it when
+        // it starts.
         thread_count::cpus_at_first();
         Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }

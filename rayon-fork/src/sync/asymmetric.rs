@@ -67,7 +67,7 @@ mod fences {
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
-    /// The side of a pair that threads execute often: no instruction.
+    /// The side of a pair that threads execute often. Compiles to no instruction.
     #[inline]
     pub(crate) fn light_fence() {
         // ORDERING: SeqCst for the compiler alone; the processor's part is done by `try_heavy_fence`.

@@ -5,9 +5,10 @@
 //! fences to asymmetric ones is safe at any moment, and no other thread waits for it:
 //!
 //! 1. The kernel registers the process.
-//! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
+//! 2. [`Registration`] says that it is registered. After this step a heavy side asks the kernel.
 //! 3. A fence.
-//! 4. [`Registration`] says that light sides are free. From here on a light side is no instruction.
+//! 4. [`Registration`] says that light sides are free. After this step a light side is no
+//! instruction.
 //!
 //! A heavy side first fences for itself, then reads the state. If it reads that nothing is
 //! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
@@ -17,7 +18,8 @@
 //! Several threads may take all steps at once. There is no lock, because a child of `fork` would
 //! wait for ever for a thread that it does not have. A thread that finds the state between steps 2
 //! and 4, set by another thread or copied from a parent, makes a fence of its own, and takes step
-//! 4. Its fence is enough, because a heavy side that reads an earlier state has fenced before.
+//! 4. The fence of this thread is enough, because a heavy side that reads an earlier state has
+//! fenced before.
 //!
 //! A child of `fork` inherits the state and the kernel's registration. If the child was copied
 //! while another thread registered, the child may read that light sides are free, although the
@@ -30,12 +32,13 @@
 //! 2. The refused thread waits for a grace period. A light side that read the old state did so
 //! before step 1, so its stores left its processor's buffer long ago. A thread that loses its CPU
 //! leaves no store behind.
-//! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
+//! 3. [`Registration`] says that the grace period is over. After this step a heavy side only
+//! fences.
 //!
-//! Each refused thread, and each thread that finds the state between these steps, waits for a grace
-//! period of its own. This argument is about time, not about the memory model. The argument rests
-//! on the same property as `membarrier` does for threads that do not run: a thread that loses its
-//! CPU has fenced.
+//! Each refused thread, and each thread that finds the state between steps 1 and 3, waits for its
+//! own grace period. This argument is about time, not about the memory model. The argument rests on
+//! the same property as `membarrier` does for threads that do not run: a thread that loses its CPU
+//! has fenced.
 
 use super::modelled::{
     AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,

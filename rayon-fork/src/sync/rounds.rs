@@ -2,8 +2,8 @@
 //!
 //! The kernel serves one heavy fence at a time for the whole system, and each interrupts every CPU
 //! of the process. When a wide pool falls asleep, all of its workers fence, and the last worker
-//! would wait for all other fences. But one fence is enough for every thread that came before it
-//! began.
+//! would wait for all other fences. But one fence is enough for all threads that came before the
+//! fence began.
 
 use std::time::Duration;
 

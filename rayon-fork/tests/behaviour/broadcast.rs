@@ -1,4 +1,4 @@
-//! `broadcast` and `spawn_broadcast`: once on every worker.
+//! `broadcast` and `spawn_broadcast` run a closure once on every worker.
 
 use std::sync::Barrier;
 

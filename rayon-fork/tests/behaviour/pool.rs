@@ -82,7 +82,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
     });
 }
 
-/// Log files contain these texts.
+/// The texts of errors must not change, because users' log files contain them.
 #[test]
 fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
     let refuse = |error: fn() -> io::Error| {

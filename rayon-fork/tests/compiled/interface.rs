@@ -1,4 +1,4 @@
-//! The public interface is that of the published crate.
+//! Tests that the public interface is the same as the published crate's.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Fork,
-    /// The version whose interface the fork has.
+    /// The published version whose interface the fork must have.
     Published,
 }
 

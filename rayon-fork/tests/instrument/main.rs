@@ -220,7 +220,7 @@ fn sleepers_are_counted_up_and_down_in_the_word_that_has_them() {
     let rmws = format!("{}_rmws", words()[0]);
     assert!(count(&counts, &rmws) >= registered, "{rmws} in {counts:?}");
     for word in words() {
-        // An exchange that failed is a change, too.
+        // An exchange that failed also counts as a read-modify-write.
         let (rmws, failures) = (format!("{word}_rmws"), format!("{word}_cas_failures"));
         assert!(
             count(&counts, &failures) <= count(&counts, &rmws),

@@ -51,7 +51,7 @@ pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Optio
 }
 
 fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
-    // Files, not pipes: no thread has to read while the child runs.
+    // The output goes to files, not pipes, so no thread has to read while the child runs.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])

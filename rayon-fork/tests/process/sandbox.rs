@@ -20,8 +20,8 @@ fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
 
-/// Waits until a worker has registered the process: one that becomes idle in a pool that is a
-/// second old.
+/// Waits until a worker has registered the process. A worker registers when it becomes idle in a
+/// pool that is at least a second old.
 pub(crate) fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
         // Not `install`: the caller may be a worker of the pool.

@@ -48,7 +48,8 @@ mod linux {
         ENOSYS
     }
 
-    /// The ways to use the global pool first. Each must do its work on this thread.
+    /// The calls that may be the first use of the global pool. Each must do its work on this
+    /// thread.
     const FIRST_USES: [(&str, fn()); 8] = [
         ("join", || assert_eq!(rayon_core::join(|| 1, || 2), (1, 2))),
         ("join_context", || {

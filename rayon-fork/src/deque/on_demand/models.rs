@@ -43,7 +43,7 @@ const TORN: &str = "words of two jobs";
 /// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
 
-/// Whether a ring may still be read: in a model freed rings stay in memory.
+/// Records whether a ring has been freed, because in a model freed rings stay in memory.
 pub(super) struct Life {
     has_ended: AtomicBool,
     /// Tells loom that a thief reads the ring, and that freeing the ring writes it: reads must be
@@ -724,8 +724,9 @@ fn reuse<S: Steps>() {
     });
 }
 
-/// A thief steals a shared job while the owner goes on pushing. The thief is the first thread here.
-/// Loom remembers only the latest access to a word, so another thread's theft would come too late.
+/// A thief steals a shared job while the owner goes on pushing. The thief is the model's first
+/// thread. If it were a spawned thread, loom, which remembers only the latest access to a word,
+/// would not explore an early theft.
 fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) {
     let deque = Deque::starting_at(1, capacity, S::fences());
     let tally = Tally::new(later.end);

@@ -109,7 +109,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     );
 }
 
-/// Compares with a sequential deque that knows which jobs are shared.
+/// Compares the deque with a sequential deque that knows which jobs are shared.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {

@@ -1,5 +1,6 @@
 //! A waiting thread spins before it blocks. Often the pool finishes the job sooner than a blocked
-//! thread would run again. Then the setter of the latch need not call the kernel either.
+//! thread would run again. If the thread still spins, the setter of the latch need not call the
+//! kernel either.
 //!
 //! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
 //! spins twice as long if the pool leaves a CPU free. It spins less often if jobs are long, or if
@@ -132,8 +133,8 @@ impl LockLatch {
     /// Returns when the latch was set, if that woke this thread.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
-        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If it
-        // succeeds, only the setter reads the value.
+        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the
+        // exchange succeeds, only the setter reads the value.
         let _ = self
             .state
             .compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);

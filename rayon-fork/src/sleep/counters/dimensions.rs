@@ -142,7 +142,7 @@ pub(crate) enum NoFence {}
 /// Pushes fence, and so does a worker that becomes sleepy, so its last search misses no job.
 pub(crate) enum PushFence {}
 
-/// Pushes fence, and sleepers scan: no events are needed.
+/// Pushes fence, and sleepers scan, so no events counter is needed.
 pub(crate) enum ScanFence {}
 
 impl Fence for NoFence {
@@ -263,7 +263,7 @@ pub(crate) trait Propagation: Send + Sync + 'static {
 /// The rule of rayon-core.
 pub(crate) enum WakeTwo {}
 
-/// Only the last searching worker wakes up to two.
+/// Only the last searching worker wakes sleepers, at most two.
 pub(crate) enum WakeWhereWorkIs {}
 
 impl Propagation for WakeTwo {

@@ -1,5 +1,5 @@
-//! The code under test with one planted mistake. Mutants exist only in the models, as wrappers of
-//! real counters and of a real slot.
+//! Mutants: the code under test, each with one planted mistake. Mutants exist only in the models,
+//! as wrappers of real counters and of a real slot.
 
 use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
@@ -76,7 +76,8 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     }
 }
 
-/// Planted mistake: only a push on an empty deque fences. For counters with [`NoPushFence`].
+/// Planted mistake: only a push on an empty deque fences. Use this with counters whose fence is
+/// [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
@@ -262,7 +263,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Planted mistake: decides to block, and only then takes the lock.
+    /// Planted mistake: a sleeper decides to block, and only then takes the lock.
     CommitsWithoutTheLock,
     fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
         commit().then(|| self.0.block(self.0.state.lock()))?

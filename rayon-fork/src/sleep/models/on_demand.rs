@@ -187,7 +187,8 @@ fn push<C: SleepCounters>(make: fn() -> OnDemand) {
 }
 
 /// One worker clears the request, another pushes a job and waits for it, and the third falls
-/// asleep. The third is the first thread here, so that it may block before the others begin.
+/// asleep. The third worker is the model's first thread, so that it may block before the others
+/// begin.
 fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({

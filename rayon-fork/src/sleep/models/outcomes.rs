@@ -102,14 +102,14 @@ type SplitUnfenced = Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>;
 type PackedUnfenced = Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>;
 
 holds! {
-    // Injected jobs do not depend on the counter of events.
+    // Injected jobs do not depend on the events counter.
     injected_jobs_do_not_need_events: PAIR, play::inject::<With<OneBitOfEvents, PackedJec>, Slot>;
     injected_jobs_do_not_need_events_after_notification: PAIR, play::inject_after_notification::<With<OneBitOfEvents, PackedJec>, Slot>;
     injected_jobs_that_others_await_do_not_need_events: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec>, Slot>;
     leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<SleepersOnly>>, Slot>;
 }
 
-// Each mutant in a variant in which its mistake matters.
+// Each mutant is tested in a variant in which its mistake matters.
 is_caught! {
     scanning_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
     waking_no_sleeper_for_work_in_sight_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;

@@ -52,7 +52,8 @@ pub(super) struct Setup {
     pub(super) is_owned: bool,
     /// Makes the pushed jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
-    /// Sleepers scan for shared jobs, and pushes fence for that.
+    /// If true, sleepers scan shared jobs before they block, and pushes fence so that the scan
+    /// finds the job.
     pub(super) scans: bool,
     /// Planted mistake: a push notifies without the fence that pairs with the sleepers' scan.
     pub(super) is_push_unfenced: bool,

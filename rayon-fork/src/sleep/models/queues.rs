@@ -4,7 +4,7 @@
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
-/// Jobs of one worker, the oldest stolen first.
+/// The jobs of one worker; thieves steal the oldest first.
 pub(super) struct Deque<J> {
     front: AtomicUsize,
     back: AtomicUsize,

@@ -6,8 +6,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
-/// Runs all workers but an owner in threads of their own, while `meanwhile` happens here. At the
-/// end every job must have run.
+/// Runs each worker, except the owner if there is one, in its own thread, and `meanwhile` in this
+/// thread. At the end every job must have run.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),

@@ -239,7 +239,8 @@ fn pairs_while_the_kernel_refuses<S: Refused>() {
     registration.complete();
     let [of_light, of_first] = [(); 2].map(|()| Arc::clone(&registration));
     let light = move || {
-        // The grace period catches a thread at any point, even before it reads the state.
+        // Models that a grace period orders this thread's stores even before the thread reads the
+        // state.
         light_fence();
         of_light.light();
     };

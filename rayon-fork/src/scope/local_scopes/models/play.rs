@@ -29,7 +29,7 @@ pub(super) trait Steps: Send + Sync + 'static {
 pub(super) enum Job {
     /// Of the scope.
     Leaf(usize),
-    /// A job of the scope, which spawns a leaf into it.
+    /// A job of the scope, which spawns a leaf into the scope.
     Parent(usize, usize),
     /// A job of no scope. It continues until the scope has ended.
     Other,
@@ -59,8 +59,8 @@ pub(super) struct Scope<T> {
     /// The end of the scope opens this gate.
     has_ended: (Mutex<bool>, Condvar),
     has_run: Vec<UnsafeCell<bool>>,
-    /// Each use of the scope reads this, and its end writes it. So loom finds uses that are not
-    /// ordered before the end.
+    /// Each use of the scope reads this cell, and the scope's end writes it. So loom finds uses
+    /// that are not ordered before the end.
     is_freed: UnsafeCell<bool>,
     mutant: PhantomData<T>,
 }
@@ -254,12 +254,12 @@ fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<J
     }
     units.end_job(&*scope);
     scope.work(&units, true);
-    // SAFETY: loom fails if another thread may be here.
+    // SAFETY: loom fails if another thread may access the cell at the same time.
     scope
         .is_freed
         .with_mut(|is_freed| unsafe { *is_freed = true });
     for has_run in &scope.has_run {
-        // SAFETY: loom fails if another thread may be here.
+        // SAFETY: loom fails if another thread may access the cell at the same time.
         assert!(
             has_run.with(|has_run| unsafe { *has_run }),
             "a scope ended before a job of it"
