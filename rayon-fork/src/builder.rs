@@ -47,7 +47,7 @@ pub(crate) struct PoolPlan {
 /// # }
 /// ```
 ///
-/// `S` determines how the pool starts its threads. It is [`std::thread::Builder`] unless
+/// `S` determines how the pool starts its threads. `S` stands for [`std::thread::Builder`] unless
 /// [`spawn_handler`](Self::spawn_handler) changes it.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
@@ -245,7 +245,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The pool starts only `num_threads - 1` threads. The calling thread works for the pool only
     /// while it is inside a call of this crate that waits or yields. Start and exit handlers do not
-    /// run for it. The memory of this worker is never freed.
+    /// run for this worker. The memory of this worker is never freed.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self

@@ -67,7 +67,8 @@ impl crate::deque::TwoWords for JobRef {
 
     #[inline]
     unsafe fn from_words([job, execute]: [*mut (); 2]) -> Self {
-        // SAFETY: the words are from `into_words`, where this one was such a function.
+        // SAFETY: the words are from `into_words`, where the second word was made from a function
+        // of this type.
         let execute = unsafe { std::mem::transmute::<*mut (), unsafe fn(*const ())>(execute) };
         Self {
             job: job.cast_const(),

@@ -37,9 +37,9 @@ impl FnContext {
     /// parallel iterator splits further after a migration, because a migration means that a worker
     /// was idle.
     ///
-    /// This is true for both closures if the caller was no worker. Otherwise it is false for the
-    /// first closure. For the second closure it is true, unless the caller took it back from its
-    /// own queue before it ran.
+    /// The result is true for both closures if the caller was no worker. Otherwise the result is
+    /// false for the first closure. For the second closure the result is true, unless the caller
+    /// took that closure back from its own queue before it ran.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -57,8 +57,9 @@ impl fmt::Debug for FnContext {
 /// Runs two closures, in parallel if another worker is free, and returns both results.
 ///
 /// While the calling worker runs the first closure, it offers the second one to thieves. If no
-/// thief took it, the caller runs it too, so a join that meets no thief costs little more than two
-/// calls. If the caller is no worker, the whole call moves into the global pool.
+/// thief took the second closure, the caller runs it too, so a join that meets no thief costs
+/// little more than two calls. If the caller is no worker, the whole call moves into the global
+/// pool.
 ///
 /// ```
 /// fn sum(numbers: &[u64]) -> u64 {
@@ -75,8 +76,8 @@ impl fmt::Debug for FnContext {
 ///
 /// # Panics
 ///
-/// Resumes the panic of either closure, after both have ended. If both panic, it resumes that of
-/// the first and drops the other payload, whose drop may panic without harm.
+/// Resumes the panic of either closure, after both have ended. If both closures panic, resumes the
+/// panic of the first and drops the other payload, whose drop may panic without harm.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -110,8 +111,8 @@ where
         let job_b = StackJob::new(SpinLatch::new(worker), |migrated| {
             oper_b(FnContext::new(migrated))
         });
-        // SAFETY: every way out of here first sees the latch set or gets the reference back. The
-        // ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
+        // SAFETY: every way out of this function first sees the latch set or gets the reference
+        // back. The ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
         let reference = unsafe { job_b.as_job_ref() };
         let place = worker.push(reference);
 

@@ -76,7 +76,7 @@ impl Latch for SpinLatch<'_> {
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
         // SAFETY: as above; `this` is not accessed after this call.
         if unsafe { CoreLatch::set(ptr::addr_of!((*this).core)) } {
-            // SAFETY: `kept` or the worker that runs this holds the registry.
+            // SAFETY: `kept`, or the worker that runs this code, holds the registry.
             unsafe { (*registry).wake_worker(owner) };
         }
     }

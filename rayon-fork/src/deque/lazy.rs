@@ -79,8 +79,9 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// The owner is about to block: frees memory that only many jobs need. Crossbeam's deque frees
-    /// its memory by itself. Returns `false` if the owner should call this again before it blocks.
+    /// Call this when the owner is about to block. Frees memory that only many jobs need.
+    /// Crossbeam's deque frees its memory by itself. Returns `false` if the owner should call this
+    /// again before it blocks.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),

@@ -118,8 +118,8 @@ const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.
 struct OwnersLine {
-    /// The index of the next job. The owner lowers it before it knows whether the job is its own.
-    /// So the head may be one below the split for a moment.
+    /// The index of the next job. The owner lowers the head before it knows whether the job is its
+    /// own, so the head may be one below the split for a moment.
     head: AtomicU64,
     /// From this index on, the owner takes jobs without reading `public`. It is never below the
     /// split, except while the owner sets it.
@@ -179,8 +179,8 @@ pub(crate) struct Deque<T> {
     fences: Fences,
 }
 
-// SAFETY: the pointer leads into the ring in use. That ring lives until the owner replaces it, or
-// as long as `shared`, which moves with the deque.
+// SAFETY: the pointer leads into the ring in use. The ring in use lives until the owner replaces
+// it, or as long as `shared`, which moves with the deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.
@@ -476,7 +476,8 @@ impl<T: TwoWords> Deque<T> {
         is_unread
     }
 
-    /// The owner is about to block. If no job is left, frees the room beyond the first ring.
+    /// Call this when the owner is about to block. If no job is left, frees all rings except the
+    /// first.
     ///
     /// Returns `false` if a thief still reads a ring that was put out of use: the caller should
     /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because
@@ -521,7 +522,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The owner may begin a long job next. If no job is left, frees a large ring.
+    /// Call this when the owner may begin a long job next. If no job is left, frees a very large
+    /// ring.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         if self.mask.get() >= LARGE {
@@ -530,7 +532,7 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Responds to a request for jobs. If no job is shared, exposes the older half of the private
-    /// ones. If others had to expose jobs lately, exposes all.
+    /// ones. If thieves had to expose this owner's jobs lately, exposes all of its jobs.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
@@ -615,7 +617,7 @@ impl ThievesLine {
         fence_for_loom();
     }
 
-    /// As [`Self::copy_counted`], for a thief that is counted.
+    /// Does the same as [`Self::copy_counted`], for a thief that has counted itself already.
     #[inline]
     fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);

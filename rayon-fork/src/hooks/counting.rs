@@ -81,7 +81,8 @@ pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
     /// Whether only one thread, a worker, writes the record.
     is_of_worker: bool,
-    /// Whether a thread woke this worker, and it has had no job since. Only the worker uses this.
+    /// Whether a thread woke this worker, and it has had no job since. Only the worker itself
+    /// accesses this.
     was_woken: AtomicBool,
 }
 

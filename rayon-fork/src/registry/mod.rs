@@ -29,8 +29,8 @@ pub(crate) use worker::{Worker, run_worker};
 /// counted reference.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. Every steal reads them, so they lie
-    /// apart from everything that is written while the pool runs.
+    /// The stealing ends of the workers' deques, by index. Every steal reads these ends, so they
+    /// lie apart from everything that is written while the pool runs.
     stealers: Box<[JobStealer<JobRef>]>,
     terminate: Box<[CachePadded<CoreLatch>]>,
     /// The pushing ends of the workers' broadcast queues. The lock keeps broadcasts in one order.
@@ -40,7 +40,7 @@ pub(crate) struct Registry {
     injector: Injector<JobRef>,
     records: Records,
     /// The number of reasons not to terminate: the handle, and each detached job that has not
-    /// finished. Each `spawn` writes it twice, so it has its own line.
+    /// finished. Each `spawn` writes this count twice, so it has its own cache line.
     reasons_to_live: CachePadded<AtomicUsize>,
     spin_history: SpinHistory,
 }

@@ -33,8 +33,8 @@ const MOST_THEFTS: u64 = 32;
 /// A pool has at most 2^N workers, N being this number.
 const MOST_DOUBLINGS: u32 = 16;
 
-/// The state of one worker, on its own thread. A join reads the first fields, and is faster if they
-/// lie on few cache lines.
+/// The state of one worker, which only the worker's own thread accesses. A join reads the first
+/// fields, and is faster if they lie on few cache lines.
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,

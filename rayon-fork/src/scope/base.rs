@@ -60,8 +60,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch orders this
-        // after every job, too.
+        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch also orders this
+        // swap after every job.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.

@@ -148,8 +148,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.request.jobs != Jobs::Notified
     }
 
-    /// The calling worker is counted as asleep. The worker scans every deque next, private jobs
-    /// included.
+    /// Call this when the calling worker is counted as asleep, before it scans every deque, private
+    /// jobs included.
     pub(super) fn before_scan(&self) {
         if !self.are_pushes_silent() {
             return;
@@ -177,7 +177,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         request.fences.heavy();
     }
 
-    /// The calling worker is no longer counted as idle, and may push next.
+    /// Call this when the calling worker is no longer counted as idle, and may push next.
     #[inline]
     pub(super) fn after_search(&self) {
         if self.are_pushes_silent() {
@@ -190,7 +190,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker has pushed a job, and notifies the counters next.
+    /// Call this when the calling worker has pushed a job, before it notifies the counters.
     #[inline]
     pub(super) fn after_public_push(&self) {
         if self.request.jobs == Jobs::Public {
@@ -203,7 +203,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker has pushed a job, and a request is set. `answer` is its deque's response.
+    /// Call this when the calling worker has pushed a job, and a request is set. `answer` is the
+    /// response of the worker's deque.
     pub(crate) fn answer(&self, answer: Answer) {
         let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {

@@ -498,7 +498,7 @@ mod tests {
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
         assert!(!history.spinning.has_credit());
-        // In the future, so that no time has passed.
+        // The start is in the future, so that no time has passed.
         history
             .since
             .set(Some(Instant::now() + Duration::from_secs(3600)));

@@ -92,8 +92,8 @@ impl Phase {
 }
 
 impl IdlePeriod<'_> {
-    /// Returns whether an unsuccessful search may scan private jobs. The last search before the
-    /// worker sleeps need not, because the worker scans all jobs after it.
+    /// Returns whether an unsuccessful search may scan private jobs. After its last search before
+    /// it sleeps, a worker need not scan private jobs, because it scans all jobs next.
     #[inline]
     pub(crate) fn may_scan_private_jobs(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
@@ -186,7 +186,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker` ran out of work and starts to search.
+    /// Call this when `worker` has run out of work and starts to search.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,

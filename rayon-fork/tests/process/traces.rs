@@ -140,7 +140,7 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
             println!("{BUILT}");
         }
     };
-    // The interrupted build has made some, but not all of its system calls about files.
+    // Each interrupted build of a pool has made some, but not all, of its system calls about files.
     for calls_before in 0.. {
         let calls = calls_before.to_string();
         let Some(ending) = ending(&[("CALLS", &calls)], build_and_hold) else {

@@ -409,8 +409,8 @@ impl Steps for CopiesAfterTheExchange {
         {
             return Steal::Retry;
         }
-        // SAFETY: the mistake is that the slot need not hold this job any more. Words of two jobs
-        // are detected.
+        // SAFETY: the mistake is that the slot need not hold this job any more. `Numbered` detects
+        // words of two jobs.
         Steal::Success(unsafe { Numbered::from_words(copy(ring, public)) })
     }
 }

@@ -130,7 +130,8 @@ impl LockLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// Returns when the latch was set, if that woke this thread.
+    /// Blocks until the latch is set. If the setter woke this thread, returns the time at which it
+    /// set the latch.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
         // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the

@@ -260,7 +260,7 @@ pub(crate) trait Propagation: Send + Sync + 'static {
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
 }
 
-/// The rule of rayon-core.
+/// The rule of rayon-core: each worker that stops searching wakes up to two sleepers.
 pub(crate) enum WakeTwo {}
 
 /// Only the last searching worker wakes sleepers, at most two.

@@ -222,7 +222,7 @@ fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
 }
 
 /// Two workers search. One finds an injected job, which pushes a private job and waits for it. The
-/// other falls asleep meanwhile, and may see every worker as idle.
+/// other worker falls asleep meanwhile, and may see every worker as idle.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         workers: 2,
@@ -280,7 +280,8 @@ impl<C: SleepCounters> Three<C> {
         })
     }
 
-    /// Worker 0 falls asleep. It does not really block, but the other workers cannot see that.
+    /// Worker 0 falls asleep. Worker 0 does not really block, but the other workers cannot see
+    /// that.
     fn fall_asleep(&self) {
         let Self { pool, sleep } = self;
         sleep.begin_search(0, None);
@@ -311,8 +312,8 @@ impl<C: SleepCounters> Queues for Three<C> {
     }
 }
 
-/// Worker 1 is the last that searches. It takes a job and stops searching, while worker 2 pushes
-/// that job and another one. Worker 2 does not come back for the second job.
+/// Worker 1 is the last that searches. Worker 1 takes a job and stops searching, while worker 2
+/// pushes that job and a second one. Worker 2 does not come back for the second job.
 fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
     let idle = three.sleep.begin_search(1, None);

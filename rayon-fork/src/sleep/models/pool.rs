@@ -144,7 +144,8 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Lets the last job to end set the latch of `caller`, and end no worker.
+    /// Changes the pool so that the end of its last job sets the latch of `caller`, and ends no
+    /// worker.
     pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
             caller: Some(caller),
@@ -289,7 +290,8 @@ struct View<'a, C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> View<'_, C, S> {
-    /// Searches in the real order: own shares, others' deques, the injector.
+    /// Searches the queues in the order of the real pool: own shares, other workers' deques, the
+    /// injector.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {
