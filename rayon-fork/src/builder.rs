@@ -146,7 +146,8 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool. It returns as soon as the threads are started; some of them may not run yet.
+    /// Builds a pool. This function returns as soon as the threads are started; some of them may
+    /// not run yet.
     ///
     /// # Errors
     ///
@@ -192,8 +193,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 impl<S> ThreadPoolBuilder<S> {
     /// Starts threads with `spawn` instead of [`std::thread::Builder`].
     ///
-    /// `spawn` must arrange that a new thread calls [`ThreadBuilder::run`]. It should honour the
-    /// name and the stack size of its argument. The pool never joins such threads.
+    /// `spawn` must arrange that a new thread calls [`ThreadBuilder::run`]. `spawn` should honour
+    /// the name and the stack size of its argument. The pool never joins such threads.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {

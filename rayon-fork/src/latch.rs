@@ -106,7 +106,7 @@ impl Count {
         // that hands a job with its unit to another thread orders this addition before the unit is
         // taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
-        debug_assert_ne!(before, 0, "a latch that was set is counted up");
+        debug_assert_ne!(before, 0, "units are added to a latch that was set");
     }
 
     /// Returns `true` if no unit is left.
@@ -117,7 +117,7 @@ impl Count {
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(
             before >= count,
-            "more is taken off a latch than was counted"
+            "more units are taken off a latch than it has"
         );
         before == count
     }

@@ -70,7 +70,7 @@ impl<T: TwoWords> JobDeque<T> {
     }
 
     /// Takes back the job at `place` without reading it, if it is the newest and no thief may take
-    /// it. The caller knows that no pop has returned it.
+    /// it. The caller knows that no pop has returned the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         match (self, place) {

@@ -37,11 +37,11 @@
 //! thief raises the limit, it sets a bit of `public`, the claim. The thief may expose jobs only if
 //! `public` has not changed since. An owner that takes a job back lowers the head, sets the limit,
 //! and exchanges `public` for a value without the bit. That ends every earlier claim, whose limit
-//! the owner may have overwritten. A later claim reads the value that the owner wrote. So the thief
-//! of the later claim sees the lowered head, and raises the limit that the owner set. A thief whose
-//! claim has ended may leave the limit too high, which only costs the owner time. For the same
-//! reason a thief may raise the limit to *request* jobs. The owner's next pop then reads `public`,
-//! and exposes jobs without a heavy fence.
+//! the owner may have overwritten. A later claim reads the value of `public` that the owner wrote.
+//! So the thief of the later claim sees the lowered head, and raises the limit that the owner set.
+//! A thief whose claim has ended may leave the limit too high, which only costs the owner time. For
+//! the same reason a thief may raise the limit to *request* jobs. The owner's next pop then reads
+//! `public`, and exposes jobs without a heavy fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
 //! compare-exchange. The thief uses the copy only if the exchange succeeds. So while the tail
@@ -92,7 +92,7 @@ mod ring;
 mod tests;
 
 /// The number of jobs for which a deque always has room; they take 4 KiB. A guess: nested joins and
-/// splitting iterators have fewer waiting jobs at a time. So few jobs stay in the first ring, whose
+/// splitting iterators have fewer waiting jobs at a time. These jobs fit into the first ring, whose
 /// thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
@@ -118,8 +118,8 @@ const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.
 struct OwnersLine {
-    /// The index of the next job. The owner lowers the head before it knows whether the job is its
-    /// own, so the head may be one below the split for a moment.
+    /// The index of the next job. For a moment the head may be one below the split, because the
+    /// owner lowers it before it knows whether the job is its own.
     head: AtomicU64,
     /// From this index on, the owner takes jobs without reading `public`. It is never below the
     /// split, except while the owner sets it.
@@ -644,8 +644,8 @@ impl<T> Shared<T> {
         // Relaxed: a caller that relies on the result has fenced before.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
-        // The head may be below the tail, because the two values may be of different moments, or
-        // because the owner has lowered the head for its last job.
+        // The head may be below the tail: the two values may be of different moments, or the owner
+        // may have lowered the head for its last job.
         usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
     }
 

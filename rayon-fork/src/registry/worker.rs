@@ -180,7 +180,7 @@ impl Worker {
     }
 
     /// Takes a job back without reading it, if it is the newest of the worker's own deque and no
-    /// thief may take it. The caller knows that this worker has not run it.
+    /// thief may take it. The caller knows that this worker has not run the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         self.deque.try_take_back(place)

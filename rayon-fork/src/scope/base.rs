@@ -69,9 +69,9 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts. `this` is a pointer, because a reference in
-    /// an argument must be valid until the call returns, and the owner may free the scope while
-    /// this function is still returning.
+    /// Runs one of the jobs that `unfinished` counts. `this` is a pointer, because the owner may
+    /// free the scope while this function is still returning. A reference would have to be valid
+    /// until it has returned.
     ///
     /// # Safety
     ///

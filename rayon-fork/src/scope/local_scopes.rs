@@ -103,7 +103,7 @@ pub(crate) fn end_closure<'s>(
     }
 }
 
-/// Call this when the owner's wait is over. What remains in the count are the owner's units.
+/// Call this when the owner's wait is over. The count now holds only the owner's units.
 #[inline]
 pub(crate) fn assert_ended(_count: &CountLatch) {}
 

@@ -35,8 +35,7 @@ pub(crate) struct StealRequest {
     pub(super) fences: Fences,
     jobs: Jobs,
     /// 1 when a worker has gone to register the process. This flag belongs to a pool, not to the
-    /// process, because a child of `fork` has none of its parent's workers, and builds its own
-    /// pools.
+    /// process: a child of `fork` has none of its parent's workers, and builds its own pools.
     registrar: UnmodelledUsize,
     /// When the pool was built, if the kernel had not registered the process by then.
     pub(super) built: Option<Instant>,

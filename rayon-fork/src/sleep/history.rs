@@ -41,8 +41,8 @@ pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 const SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at
-/// random cost more CPU time and start no sooner. With 0, attempts would end if only one in two
-/// succeeds.
+/// random cost more CPU time and start no sooner. If this number were 0, attempts would end if only
+/// one in two succeeds.
 const A_SUCCESS: usize = 2;
 
 /// The most credit that a worker can have, in failed attempts.
@@ -458,7 +458,10 @@ mod tests {
         history.begin_rests();
         assert!(history.finds_long_jobs());
         history.begin_rests();
-        assert!(history.finds_long_jobs(), "a search more teaches nothing");
+        assert!(
+            history.finds_long_jobs(),
+            "a further search changes nothing"
+        );
         // With a start in the future, the job takes no time, however busy the host is.
         history
             .found

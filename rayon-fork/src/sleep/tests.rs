@@ -119,17 +119,20 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
         assert_eq!(
             queues.scans.get(),
             0,
-            "the notification alone keeps it awake"
+            "the notification alone keeps the worker awake"
         );
         assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), 2);
     } else {
-        assert_eq!(queues.scans.get(), 1, "without events it scans the queues");
+        assert_eq!(
+            queues.scans.get(),
+            1,
+            "without an events counter the worker scans the queues"
+        );
     }
 }
 
-/// Waits until the first `workers` workers are blocked. It is not enough that the workers count as
-/// asleep: a split layout counts a worker first, and lets the worker back out if a producer
-/// notifies.
+/// Waits until the first `workers` workers are blocked. It is not enough that they count as asleep:
+/// a split layout counts a worker first, and lets it back out if a producer notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -159,7 +162,7 @@ fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
     assert_eq!(
         sleep.counters.sleeping(),
         0,
-        "its waker must have uncounted it"
+        "the waker must have taken the worker out of S"
     );
 }
 
@@ -262,13 +265,21 @@ fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_
         });
         until_blocked(&sleep, 1);
         sleep.end_search(sleep.begin_search(1, None), &Scripted::default());
-        assert_eq!(sleep.counters.sleeping(), 1, "woken for nothing");
+        assert_eq!(
+            sleep.counters.sleeping(),
+            1,
+            "a sleeper was woken although no queue has a job"
+        );
         let injected = Scripted {
             injected: true,
             ..Scripted::default()
         };
         sleep.end_search(sleep.begin_search(1, None), &injected);
-        assert_eq!(sleep.counters.sleeping(), 0, "left asleep beside a job");
+        assert_eq!(
+            sleep.counters.sleeping(),
+            0,
+            "no sleeper was woken although a job waits"
+        );
     });
 }
 
@@ -297,9 +308,17 @@ fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
             sleep.end_search(sleep.begin_search(3, Some(history)), &queues);
             sleep.counters.sleeping()
         };
-        assert_eq!(stop(10, &short), 2, "woken for short jobs");
-        assert_eq!(stop(1, &long), 2, "woken for a job that the searcher takes");
-        assert_eq!(stop(10, &long), 0, "left asleep beside long jobs");
+        assert_eq!(stop(10, &short), 2, "a sleeper was woken for short jobs");
+        assert_eq!(
+            stop(1, &long),
+            2,
+            "a sleeper was woken for a job that the searcher takes"
+        );
+        assert_eq!(
+            stop(10, &long),
+            0,
+            "not all sleepers were woken although long jobs wait"
+        );
         sleep.end_search(searcher, &Scripted::default());
     });
 }

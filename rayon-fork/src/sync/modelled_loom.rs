@@ -135,7 +135,7 @@ impl Fences {
 /// Stands in for a `SeqCst` access, which loom treats as acquire and release.
 pub(crate) fn fence_for_loom() {
     // ORDERING: SeqCst fence. On a real machine the first access is a locked one, or both accesses
-    // are loads. So on a real machine this fence would order nothing more.
+    // are loads. So on a real machine this fence would add no order.
     fence(Ordering::SeqCst);
 }
 

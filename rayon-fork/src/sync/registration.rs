@@ -17,14 +17,12 @@
 //!
 //! Several threads may take all steps at once. There is no lock, because a child of `fork` would
 //! wait for ever for a thread that it does not have. A thread that finds the state between steps 2
-//! and 4, set by another thread or copied from a parent, makes a fence of its own, and takes step
-//! 4. The fence of this thread is enough, because a heavy side that reads an earlier state has
-//! fenced before.
+//! and 4 (also one copied from a parent process) makes its own fence, and takes step 4. The fence
+//! of this thread is enough, because a heavy side that reads an earlier state has fenced before.
 //!
 //! A child of `fork` inherits the state and the kernel's registration. If the child was copied
-//! while another thread registered, the child may read that light sides are free, although the
-//! kernel has not registered the child. In that case the kernel refuses the child's first heavy
-//! side.
+//! while another thread registered, it may read that light sides are free, although the kernel has
+//! not registered the child. In that case the kernel refuses the child's first heavy side.
 //!
 //! A kernel may also refuse later, for example in a sandbox. Then the state goes back:
 //!

@@ -14,7 +14,7 @@ use super::modelled::{AtomicUsize, Ordering};
 /// thread may have lost its CPU. A guess: about the cost of blocking and being woken.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// The same limit in a model, which has no clock.
+/// The limit in a model, which has no clock: the number of times that the thread reads the round.
 const LOOKS: u32 = 2;
 
 /// The rounds of a process.
@@ -139,13 +139,13 @@ mod tests {
     fn a_refusal_is_reported_and_is_no_round() {
         let rounds = Rounds::new();
         assert!(!rounds.join(|| false));
-        assert!(rounds.join(|| true), "the next one calls the kernel again");
+        assert!(rounds.join(|| true), "the next call asks the kernel again");
     }
 
     #[test]
     fn a_thread_that_waits_for_an_abandoned_round_fences_by_itself() {
         let rounds = Rounds::new();
-        assert!(rounds.try_begin(0), "no thread ends this one");
+        assert!(rounds.try_begin(0), "no thread ends this round");
         let has_fenced = Cell::new(false);
         assert!(rounds.join(|| {
             has_fenced.set(true);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(
             rounds.number.load(Ordering::Relaxed) & 1,
             0,
-            "the next one would wait, too"
+            "the next thread would wait, too"
         );
     }
 

@@ -102,7 +102,10 @@ fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_panics_in_drop() 
                         pool.scope(body);
                     }
                 });
-                assert!(has_ended.load(Ordering::Acquire), "left while a job ran");
+                assert!(
+                    has_ended.load(Ordering::Acquire),
+                    "the scope was left while a job ran"
+                );
                 assert_eq!(text, "first");
             }
         }

@@ -114,7 +114,7 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     assert!(kept.contains("probe:"), "no code of the probe was compiled");
     assert!(
         !kept.contains("instrument"),
-        "something of the instrument is named"
+        "the assembly names a part of `instrument`"
     );
     if let Some((kept, deleted)) = kept.lines().zip(deleted.lines()).find(|(a, b)| a != b) {
         panic!("a hook left code. With hooks: `{kept}`; with the lines deleted: `{deleted}`");
@@ -125,6 +125,6 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
         [Hooks::Kept, Hooks::Deleted].map(|hooks| assembly(&scratch, hooks, "instrument"));
     assert_ne!(
         kept, deleted,
-        "the comparison sees no difference where there is one"
+        "the comparison does not see the code that hooks leave with `instrument`"
     );
 }

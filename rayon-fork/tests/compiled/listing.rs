@@ -17,7 +17,10 @@ pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     for item in krate.children(&krate.item(&document["root"])["inner"]["module"]["items"]) {
         match item["inner"].get("use") {
             Some(reexport) => {
-                assert_eq!(reexport["is_glob"], false, "a glob hides what is public");
+                assert_eq!(
+                    reexport["is_glob"], false,
+                    "a glob re-export hides which items are public"
+                );
                 krate.describe(
                     krate.item(&reexport["id"]),
                     &text(&reexport["name"]),

@@ -109,7 +109,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
             while left.load(Ordering::Acquire) > 0 || allocated() > before + SLACK {
                 assert!(
                     begun.elapsed() < TIME_LIMIT,
-                    "{name}, {workers} workers: {} bytes are allocated, {before} were before",
+                    "{name}, {workers} workers: {} bytes are allocated; before the burst, {before}",
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
@@ -163,7 +163,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something
             let now = allocated();
             assert!(
                 now <= before + SLACK,
-                "{name}, {who}: {now} bytes are allocated, {before} were before"
+                "{name}, {who}: {now} bytes are allocated; before the burst, {before}"
             );
         }
     };

@@ -36,7 +36,7 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_exposed
     (0..3).for_each(|job| {
         deque.push(Numbered(job));
     });
-    assert!(stealer.has_stirred(), "no thief has exposed any");
+    assert!(stealer.has_stirred(), "no thief has exposed jobs yet");
     assert!(stealer.expose_for_owner() && !stealer.has_stirred());
     assert_eq!(
         ([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()),
@@ -332,7 +332,7 @@ fn under_thieves_every_job_comes_out_once() {
         });
         assert!(
             times.iter().all(|times| times.load(Ordering::Relaxed) == 1),
-            "a job never came out, with {exposers} that expose"
+            "a job never came out, with {exposers} thieves that expose jobs"
         );
         deque.give_back();
         assert_eq!(slots(&deque), 1);

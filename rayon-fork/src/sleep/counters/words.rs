@@ -94,7 +94,7 @@ impl<N: WordName> CountedWord<N> {
 }
 
 /// Adds `one_event` to the events counter in `word` while `is_due` returns true for the word.
-/// Returns a value for which it returns false.
+/// Returns a value for which `is_due` returns false.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,

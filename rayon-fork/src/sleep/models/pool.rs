@@ -78,7 +78,7 @@ impl Setup {
     }
 }
 
-/// Worker 0 of another pool. It injected this pool's jobs, and sleeps until they have ended.
+/// Worker 0 of another pool, which injected this pool's jobs, and sleeps until they have ended.
 pub(super) struct Caller<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
     /// Planted mistake: the setter of the latch wakes a worker of its own pool.

@@ -236,9 +236,9 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
     });
 }
 
-/// Worker 0 built the pool and has no main loop. It pushes a job and waits for it as a scope does.
-/// An external thread injects a second job, for which the first one waits. The other worker must
-/// take the second job, even if it is asleep.
+/// Worker 0 built the pool and has no main loop. Worker 0 pushes a job and waits for it as a scope
+/// does. An external thread injects a second job, for which the first one waits. The other worker
+/// must take the second job, even if it is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],
