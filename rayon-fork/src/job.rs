@@ -119,7 +119,8 @@ where
         unsafe { JobRef::new(self) }
     }
 
-    /// Moves the work out of its slot and runs it. A panic passes through.
+    /// Moves the work out of its slot and runs it. A panic of the work passes through to the
+    /// caller.
     ///
     /// # Safety
     ///

@@ -136,7 +136,8 @@ impl Worker {
     }
 
     /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
-    /// idle, that is the only step. Otherwise thieves see the job, and the push may wake a sleeper.
+    /// idle, there is no further step. Otherwise thieves see the job, and the push may wake a
+    /// sleeper.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -204,8 +205,9 @@ impl Worker {
             .or_else(|| self.take_injected())
     }
 
-    /// Takes a job from anywhere, even another worker's private job. For a worker that is not
-    /// counted as idle and searches once. Not inlined, for the reason given at `find_job`.
+    /// Takes a job from anywhere, even another worker's private job. Only a worker that is not
+    /// counted as idle, and searches once, calls this. Not inlined, for the reason given at
+    /// `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
         let private = || {

@@ -67,8 +67,8 @@ const PAUSES: usize = 16;
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The number of searches in an idle period in which the worker does not yield. A guess: some ten
-/// microseconds.
+/// The number of searches in an idle period in which the worker does not yield. A guess: these
+/// searches take some ten microseconds.
 const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.

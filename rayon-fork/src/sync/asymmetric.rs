@@ -111,6 +111,6 @@ pub(crate) fn wait_for_grace_period() {
     let _ = never.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
-/// Some ten thousand times as long as a store stays in a store buffer. A guess, longer than
+/// About ten thousand times as long as a store stays in a store buffer. A guess that is longer than
 /// necessary.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

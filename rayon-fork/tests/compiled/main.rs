@@ -1,4 +1,4 @@
-//! Tests that compile code. Their results do not depend on the variant.
+//! Tests that compile code, and whose results do not depend on the variant.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod hooks;

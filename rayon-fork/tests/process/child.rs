@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::common;
 
-/// A variable that is set in a child, to the name of its test.
+/// In a child process, this environment variable holds the name of the child's test.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
 
 pub(crate) struct Ending {

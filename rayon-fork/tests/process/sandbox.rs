@@ -37,7 +37,7 @@ pub(crate) fn meet(pool: &ThreadPool) {
         let is_there = AtomicBool::new(false);
         pool.scope(|scope| {
             scope.spawn(|_| is_there.store(true, Ordering::Release));
-            // A long job: another worker must take the spawned job.
+            // This job is long, so another worker must take the spawned job.
             while !is_there.load(Ordering::Acquire) {
                 spin_loop();
             }

@@ -1,5 +1,5 @@
-//! Random and repeated work with idle gaps, in which workers fall asleep. No job may be lost, run
-//! twice or hang.
+//! Tests with random and repeated work, and idle gaps in which workers fall asleep. No job may be
+//! lost, run twice or hang.
 //!
 //! `FORK_STRESS_SECONDS` sets the time of the random test, and `FORK_STRESS_FACTOR` multiplies the
 //! rounds of the others. `FORK_STRESS_SEED` repeats the random choices of a run, but not its

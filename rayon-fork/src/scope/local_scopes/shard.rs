@@ -114,7 +114,7 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// Returns the worker's units to the count. Returns whether it had any.
+    /// Returns the worker's units to the count, and whether the worker had any units.
     #[inline]
     pub(crate) fn return_units(&self) -> bool {
         let scope = self.scope.replace(ptr::null());

@@ -112,8 +112,8 @@ impl Events for NoJec {
 /// Sections 5, 7 and 9 of the sleep README argue why each pair is enough.
 pub(crate) trait Fence: Send + Sync + 'static {
     const NAME_PART: &'static str;
-    /// Whether a worker scans every queue after it registered as a sleeper. Otherwise it scans only
-    /// the queues for injected jobs and broadcast shares.
+    /// Whether a worker scans every queue after it registered as a sleeper. If false, the worker
+    /// scans only the queues for injected jobs and broadcast shares.
     const SCANS_BEFORE_SLEEP: bool;
 
     /// The producer's fence: after the push of an internal job, before the producer reads the

@@ -59,8 +59,8 @@ pub(super) struct Scope<T> {
     /// The end of the scope opens this gate.
     has_ended: (Mutex<bool>, Condvar),
     has_run: Vec<UnsafeCell<bool>>,
-    /// Each use of the scope reads this cell, and the scope's end writes it. So loom finds uses
-    /// that are not ordered before the end.
+    /// Each use of the scope reads this cell, and the scope's end writes it. So loom finds uses of
+    /// the scope that are not ordered before its end.
     is_freed: UnsafeCell<bool>,
     mutant: PhantomData<T>,
 }
