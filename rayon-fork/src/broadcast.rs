@@ -70,8 +70,8 @@ where
 
 /// Runs `op` once on every worker of the current pool at some later time, and returns at once.
 ///
-/// The panic of a share goes to the pool's panic handler, or aborts the process. If the last
-/// share's drop of `op` panics, the pool treats that panic in the same way.
+/// The panic of a share goes to the pool's panic handler, or aborts the process. A panic of the
+/// last share's drop of `op` also goes to the panic handler, or aborts the process.
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

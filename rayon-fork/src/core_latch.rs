@@ -31,7 +31,8 @@ impl CoreLatch {
         }
     }
 
-    /// Returns whether the latch is set. If so, everything that its setter did before is visible.
+    /// Returns whether the latch is set. If the latch is set, everything that its setter did before
+    /// is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
         // ORDERING: Acquire, pairs with the swap in `set`: the result that the latch stands for is

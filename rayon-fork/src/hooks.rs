@@ -1,8 +1,8 @@
 //! The hooks by which the scheduler reports what it does, one line each.
 //!
-//! With the feature `instrument` these lines count events. Without it, functions of the same names
-//! leave no compiled code. The test `hooks_leave_no_code` deletes these lines and compares the
-//! compiled code.
+//! With the feature `instrument` these lines count events. Without `instrument`, functions of the
+//! same names leave no compiled code. The test `hooks_leave_no_code` deletes these lines and
+//! compares the compiled code.
 
 #[cfg_attr(not(feature = "instrument"), path = "hooks/counting_off.rs")]
 mod counting;

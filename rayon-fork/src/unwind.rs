@@ -8,8 +8,9 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `body`, and returns its result or the payload of its panic.
 ///
-/// The caller resumes, stores or hands over the payload. So a thread that sees state broken by the
-/// panic also sees the panic. That is why this function may assert unwind safety.
+/// The caller resumes the panic, stores the payload, or hands it to another thread. So a thread
+/// that sees state broken by the panic also sees the panic. That is why this function may assert
+/// unwind safety.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))

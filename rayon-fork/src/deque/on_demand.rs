@@ -45,11 +45,11 @@
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
 //! compare-exchange. The thief uses the copy only if the exchange succeeds. So while the tail
-//! stays, the slot at the tail must not change. Two rules ensure this. First, the owner may reuse a
-//! slot only after the tail has passed it. Second, the owner takes back shared jobs by lowering the
-//! count, but the last one by stepping the tail, as a thief would. The tail has 40 bits, so it
-//! repeats only if a thief sleeps through 10¹² thefts from one deque. A thief must not copy *after*
-//! the exchange, because the owner may reuse the slot at once.
+//! stays, the slot at the tail must not change. Two rules keep this slot unchanged. First, the
+//! owner may reuse a slot only after the tail has passed it. Second, the owner takes back shared
+//! jobs by lowering the count, but the last one by stepping the tail, as a thief would. The tail
+//! has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts from one deque. A thief
+//! must not copy *after* the exchange, because the owner may reuse the slot at once.
 //!
 //! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
 //! The owner frees a larger ring when a still larger one replaces it. The owner also frees a larger

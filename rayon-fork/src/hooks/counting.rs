@@ -131,8 +131,8 @@ impl Records {
     }
 }
 
-/// Until it is dropped, the calling thread counts its events to one record. A `Here` may be leaked
-/// only if the records are never freed.
+/// Until this value is dropped, the thread that created it counts its events to one record. A
+/// `Here` may be leaked only if the records are never freed.
 pub(crate) struct Here<'r> {
     before: *const Record,
     records: PhantomData<&'r Records>,

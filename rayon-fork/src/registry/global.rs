@@ -28,7 +28,7 @@ pub(crate) fn global() -> &'static Arc<Registry> {
             "the global thread pool could not be started: {}",
             match outcome {
                 Err(error) => error.to_string(),
-                Ok(_) => unreachable!("a pool that was built is there"),
+                Ok(_) => unreachable!("`build_global` returned `Ok`, so the pool exists"),
             }
         ),
     }

@@ -368,8 +368,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Sets the latch to "sleeping", and counts the worker as asleep. Returns `false` and counts
-    /// nothing if the latch is set or a producer has notified. Call it in the critical section that
-    /// ends in blocking or arming.
+    /// nothing if the latch is set or a producer has notified. Call this in the critical section
+    /// that ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,

@@ -76,7 +76,7 @@ mod fences {
 
     /// The side of a pair that threads execute seldom: interrupts every CPU on which a thread of
     /// this process runs. Returns `false` if the kernel refuses, as it does without
-    /// [`prepare_heavy_fences`]. In that case only the calling thread has fenced.
+    /// [`prepare_heavy_fences`]. If the kernel refuses, only the calling thread has fenced.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with every other fence as usual.
         fence(Ordering::SeqCst);

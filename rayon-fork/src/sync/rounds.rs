@@ -41,9 +41,10 @@ impl Rounds {
     /// Returns after a heavy fence that began after the call, by `fence` or by another thread.
     /// Returns `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
-        // ORDERING: AcqRel, and a read-modify-write that changes nothing. The thread that begins a
-        // later round acquires it, and so fences for what the caller did before. If the caller only
-        // loaded the number, the thread that begins a later round would have nothing to acquire.
+        // ORDERING: AcqRel, and a read-modify-write, although the number does not change. The
+        // thread that begins a later round acquires it, and so fences for what the caller did
+        // before. If the caller only loaded the number, the thread that begins a later round would
+        // have nothing to acquire.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }

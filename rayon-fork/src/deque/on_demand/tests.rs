@@ -247,7 +247,7 @@ fn an_owner_that_never_blocks_gives_rings_back_when_it_has_found_no_job_many_tim
     assert_eq!(
         until_small(),
         Some(empties - 1),
-        "counted from the last job"
+        "empty pops are counted from the last job on"
     );
     assert_eq!(until_small(), Some(empties - 1));
 }

@@ -221,8 +221,8 @@ fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
     }
 }
 
-/// Two workers search. One finds an injected job, which pushes a private job and waits for it. The
-/// other worker falls asleep meanwhile, and may see every worker as idle.
+/// Two workers search. One worker finds an injected job, which pushes a private job and waits for
+/// it. The other worker falls asleep meanwhile, and may see every worker as idle.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         workers: 2,
