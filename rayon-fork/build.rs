@@ -23,7 +23,7 @@ fn main() {
             refuse(row[0], row[1], row[2]);
         }
     }
-    // For a test: the parts of the variant's name.
+    // A test reads the parts of the variant's name from this variable.
     let other: Vec<_> = strings(&manifest, "other")
         .into_iter()
         .map(variable)
@@ -54,8 +54,8 @@ fn refuse(one: &str, other: &str, reason: &str) -> ! {
     process::exit(1)
 }
 
-/// Returns all strings in the list `key` of the manifest. A list of lists ends where its last list
-/// does.
+/// Returns all strings in the list `key` of the manifest. A list of lists ends after its last inner
+/// list.
 pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let (_, list) = manifest
         .split_once(&format!("\n{key} = ["))

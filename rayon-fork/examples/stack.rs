@@ -57,7 +57,7 @@ nested! {
     spawn_yield(level, inner) { spawn(inner); yield_now(); }
 }
 
-/// As [`nested`], with [`Large`] values that go in and out.
+/// Does the same as [`nested`], with [`Large`] arguments and results.
 macro_rules! nested_large {
     ($($name:ident($level:ident, $inner:ident) $body:block)*) => {$(
         #[inline(never)]

@@ -17,7 +17,7 @@ pub struct BroadcastContext<'a> {
 
 impl BroadcastContext<'_> {
     pub(crate) fn with<R>(body: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
-        // SAFETY: used until `body` returns, which cannot keep it.
+        // SAFETY: only `body` uses the reference, and cannot keep it after it returns.
         let worker = unsafe { Worker::running() };
         body(BroadcastContext { worker })
     }
@@ -70,8 +70,8 @@ where
 
 /// Runs `op` once on every worker of the current pool at some later time, and returns at once.
 ///
-/// The panic of a share goes to the pool's panic handler, or aborts the process. So does a panic of
-/// the drop of `op` by the last share.
+/// The panic of a share goes to the pool's panic handler, or aborts the process. A panic of the
+/// last share's drop of `op` also goes to the panic handler, or aborts the process.
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -94,7 +94,8 @@ where
         .collect();
     let may_be_soon = registry.may_respond_soon();
     registry.submit_to_each(jobs.iter().map(|job| {
-        // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
+        // SAFETY: we wait until every job has set the latch, so the jobs and their borrows stay
+        // alive until then.
         unsafe { job.as_job_ref() }
     }));
     latch.wait(caller, Awaited::NONE, may_be_soon);

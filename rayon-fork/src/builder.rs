@@ -47,7 +47,7 @@ pub(crate) struct PoolPlan {
 /// # }
 /// ```
 ///
-/// `S` determines how the pool starts its threads. It is [`std::thread::Builder`] unless
+/// `S` determines how the pool starts its threads. `S` stands for [`std::thread::Builder`] unless
 /// [`spawn_handler`](Self::spawn_handler) changes it.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
@@ -83,8 +83,8 @@ impl ThreadPoolBuilder {
     /// Builds a pool whose threads may borrow from the caller, and ends the pool before it returns.
     ///
     /// Each new thread calls `wrapper`, which must call [`ThreadBuilder::run`]. The calling thread
-    /// calls `with_pool`. When that returns, the pool ends. This function joins all threads, with
-    /// their thread-locals, and then returns the result of `with_pool`.
+    /// calls `with_pool`. When `with_pool` returns, the pool ends. This function joins all threads,
+    /// with their thread-locals, and then returns the result of `with_pool`.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -127,8 +127,9 @@ impl ThreadPoolBuilder {
                 // The threads end because the pool is dropped here, also when `with_pool` panics.
                 Ok(with_pool(&pool))
             });
-            // The scope waits only for the closures of the threads. Their thread-locals would still
-            // exist, and the threads would still count against a limit.
+            // The scope waits only for the closures of the threads. Without these joins, the
+            // threads' thread-locals could still exist, and the threads could still count against a
+            // limit.
             let mut has_panicked = false;
             for thread in started {
                 if let Err(payload) = thread.join() {
@@ -137,7 +138,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // The message of the standard library for such panics.
+            // The standard library's message if a scoped thread has panicked.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })
@@ -145,7 +146,8 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool. It returns as soon as the threads are started; some of them may not run yet.
+    /// Builds a pool. This function returns as soon as the threads are started; some of them may
+    /// not run yet.
     ///
     /// # Errors
     ///
@@ -191,8 +193,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 impl<S> ThreadPoolBuilder<S> {
     /// Starts threads with `spawn` instead of [`std::thread::Builder`].
     ///
-    /// `spawn` must arrange that a new thread calls [`ThreadBuilder::run`]. It should honour the
-    /// name and the stack size of its argument. The pool never joins such threads.
+    /// `spawn` must arrange that a new thread calls [`ThreadBuilder::run`]. `spawn` should honour
+    /// the name and the stack size of its argument. The pool never joins such threads.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -244,7 +246,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// The pool starts only `num_threads - 1` threads. The calling thread works for the pool only
     /// while it is inside a call of this crate that waits or yields. Start and exit handlers do not
-    /// run for it. The memory of this worker is never freed.
+    /// run for this worker. The memory of this worker is never freed.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self

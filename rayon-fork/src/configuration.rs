@@ -1,4 +1,4 @@
-//! The options under their former name, for programs that still use it.
+//! The options of a pool under their former name, `Configuration`, for programs that still use it.
 
 use std::error::Error;
 use std::fmt;

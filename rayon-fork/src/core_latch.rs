@@ -1,5 +1,6 @@
 //! One word that says whether something has happened, and whether the one thread that waits for it
-//! must be woken. That owner is a worker. Any thread may set the latch, once.
+//! must be woken. The thread that waits is a worker, the latch's owner. Any thread may set the
+//! latch, once.
 //!
 //! | word | state    | meaning                                            | left by               |
 //! |------|----------|----------------------------------------------------|-----------------------|
@@ -30,7 +31,8 @@ impl CoreLatch {
         }
     }
 
-    /// Returns whether the latch is set. If so, everything that its setter did before is visible.
+    /// Returns whether the latch is set. If the latch is set, everything that its setter did before
+    /// is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
         // ORDERING: Acquire, pairs with the swap in `set`: the result that the latch stands for is
@@ -38,7 +40,8 @@ impl CoreLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// The owner is about to block on this latch. Returns `false` only if the latch is set.
+    /// Call this when the owner is about to block on this latch. Returns `false` only if the latch
+    /// is set.
     pub(crate) fn try_get_sleepy(&self) -> bool {
         self.try_step(UNSET, SLEEPY)
     }
@@ -49,10 +52,10 @@ impl CoreLatch {
         self.try_step(SLEEPY, SLEEPING)
     }
 
-    /// The owner is awake again. Does nothing to a latch that is set.
+    /// Call this when the owner is awake again. Does nothing to a latch that is set.
     pub(crate) fn wake_up(&self) {
         if !self.probe() {
-            // May fail only because the latch was set meanwhile.
+            // This step may fail only because the latch was set meanwhile.
             self.try_step(SLEEPING, UNSET);
         }
     }
@@ -62,8 +65,9 @@ impl CoreLatch {
     ///
     /// # Safety
     ///
-    /// `this` is valid until the swap, after which the owner may free the latch. The caller reads
-    /// nothing through it any more, and has taken before what it needs to find the owner.
+    /// `this` is valid until the swap, after which the owner may free the latch. After the swap the
+    /// caller reads nothing through `this`; before it, the caller has read what it needs to find
+    /// the owner.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
         // SAFETY: this reference's only use is the swap, until which the latch lives.
@@ -74,8 +78,8 @@ impl CoreLatch {
     }
 
     fn try_step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set, and the owner
-        // calls `probe`, which acquires, before it relies on that.
+        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set; before the owner
+        // relies on that, it calls `probe`, which acquires.
         self.state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()

@@ -43,7 +43,8 @@ pub fn yield_now() -> Option<Yield> {
     Some(Yield::from_executed(worker.run_one(Worker::find_any_job)))
 }
 
-/// As [`yield_now`], but runs only a job that waits in the calling worker's own queues.
+/// Does the same as [`yield_now`], but runs only a job that waits in the calling worker's own
+/// queues.
 pub fn yield_local() -> Option<Yield> {
     // SAFETY: the reference is not used after this returns.
     let worker = unsafe { Worker::current() }?;

@@ -6,7 +6,8 @@
     path = "deque/lazy_off.rs"
 )]
 mod lazy;
-// Every build that can compiles it, but only builds that share jobs lazily use it.
+// Every build for a target with 64-bit atomics compiles this module, but only builds that share
+// jobs lazily use it.
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 pub(crate) mod on_demand;

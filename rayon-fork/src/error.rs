@@ -73,7 +73,7 @@ impl Error for ThreadPoolBuildError {
         }
     }
 
-    // Callers of the old method get the same text as from Display.
+    // The old method `description` returns the same text as `Display`.
     #[allow(deprecated)]
     fn description(&self) -> &str {
         match &self.kind {

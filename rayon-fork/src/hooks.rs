@@ -1,7 +1,8 @@
 //! The hooks by which the scheduler reports what it does, one line each.
 //!
-//! With the feature `instrument` these lines count events. Without it, functions of the same names
-//! leave no compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
+//! With the feature `instrument` these lines count events. Without `instrument`, functions of the
+//! same names leave no compiled code. The test `hooks_leave_no_code` deletes these lines and
+//! compares the compiled code.
 
 #[cfg_attr(not(feature = "instrument"), path = "hooks/counting_off.rs")]
 mod counting;
@@ -16,12 +17,13 @@ pub(crate) use counting::{
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// Something that a thread did. The order is that of the reported counts.
-        /// `instrument/README.md` says which thread counts each event.
+        /// Something that a thread did. The events have the order in which their counts are
+        /// reported. `instrument/README.md` says which thread counts each event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
-            // Some are counted by hooks with names of their own.
+            // Without the feature, some events are not constructed, because hooks with their own
+            // names count them.
             allow(dead_code)
         )]
         pub(crate) enum Event {
@@ -30,7 +32,7 @@ macro_rules! events {
 
         #[cfg(feature = "instrument")]
         impl Event {
-            /// The reported names, by number.
+            /// The names under which events are reported, by the number of the event.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
         }
     };
@@ -43,7 +45,7 @@ events! {
     JobExecuted = "jobs_executed",
     /// A worker tried to steal from one other worker.
     StealTried = "steals_tried",
-    /// The worker got one.
+    /// A worker stole a job.
     StealWon = "steals_won",
     /// A worker began to search.
     Search = "searches",
@@ -68,7 +70,8 @@ macro_rules! words {
         impl Word {
             /// All words, by number.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$word),*];
-            /// Names of the accesses to each: loads, read-modify-writes, failed exchanges.
+            /// For each word, the names of its accesses: loads, read-modify-writes, failed
+            /// exchanges.
             pub(crate) const NAMES: &'static [[&'static str; 3]] = &[$([
                 concat!($name, "_loads"),
                 concat!($name, "_rmws"),
@@ -79,7 +82,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Everything in one word.
+    /// All three counters in one word.
     Packed = "packed_word",
     /// Sleepers alone.
     Sleeping = "sleeping",

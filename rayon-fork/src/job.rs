@@ -45,7 +45,7 @@ impl JobRef {
     }
 
     /// Returns whether this is the reference to the job at `job`. Two live jobs never share an
-    /// address, because no such job has size zero.
+    /// address, because no job has size zero.
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
@@ -54,7 +54,7 @@ impl JobRef {
 
     #[inline]
     pub(crate) fn execute(self) {
-        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed.
+        // SAFETY: the caller of `new` keeps the job alive until now, and `self` is consumed.
         unsafe { (self.execute)(self.job) }
     }
 }
@@ -67,7 +67,8 @@ impl crate::deque::TwoWords for JobRef {
 
     #[inline]
     unsafe fn from_words([job, execute]: [*mut (); 2]) -> Self {
-        // SAFETY: the words are from `into_words`, where this one was such a function.
+        // SAFETY: the words are from `into_words`, where the second word was made from a function
+        // of this type.
         let execute = unsafe { std::mem::transmute::<*mut (), unsafe fn(*const ())>(execute) };
         Self {
             job: job.cast_const(),
@@ -118,7 +119,8 @@ where
         unsafe { JobRef::new(self) }
     }
 
-    /// Moves the work out of its slot and runs it. A panic passes through.
+    /// Moves the work out of its slot and runs it. A panic of the work passes through to the
+    /// caller.
     ///
     /// # Safety
     ///
@@ -131,7 +133,7 @@ where
             .expect("a job taken back was not run")(migrated)
     }
 
-    /// As [`Self::run_inline`], but runs the work where it lies.
+    /// As [`Self::run_inline`], but runs the work in its slot, without moving it out.
     ///
     /// # Safety
     ///
@@ -144,7 +146,7 @@ where
         work(migrated)
     }
 
-    /// Returns the result after the latch was seen set, or resumes the panic of the job.
+    /// Call this after the latch was seen set. Returns the result, or resumes the panic of the job.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -153,7 +155,7 @@ where
         }
     }
 
-    /// Returns the result or the panic, after the latch was seen set.
+    /// Call this after the latch was seen set. Returns the result or the panic.
     #[inline]
     pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {
@@ -188,7 +190,7 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // If this unwound past the latch, the owner would wait for ever.
+        // If a panic unwound from here without setting the latch, the owner would wait for ever.
         let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
         local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the thread that executes it looks into
@@ -199,7 +201,7 @@ where
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
-        // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
+        // SAFETY: as for `work`; the owner reads `progress` only after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the owner waits for the latch, so it is alive. From here on the owner may free
         // the frame, and nothing is read through `this`.
@@ -269,7 +271,8 @@ impl JobFifo {
 impl Job for JobFifo {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. The borrow
-        // ends before the job below runs, which may end the scope that holds the FIFO.
+        // of the FIFO ends before the stolen job runs, because that job may end the scope that
+        // holds the FIFO.
         let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
         job.expect("every token stands for one job").execute();
     }

@@ -1,4 +1,4 @@
-//! Two closures, perhaps in parallel.
+//! `join` runs two closures, perhaps in parallel.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,9 +10,9 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that no thief stole is called where it lies. Otherwise it is first
-/// moved out of its slot, as in the published crate. Then wide loads stall, because they follow the
-/// narrow stores that wrote the slot.
+/// Whether a second closure that no thief stole is called in its slot. If false, the closure is
+/// first moved out of the slot, as in the published crate. The move's wide loads stall, because
+/// they follow the narrow stores that wrote the slot.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
@@ -20,7 +20,7 @@ pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { 
 /// The context of a closure of [`join_context`].
 pub struct FnContext {
     migrated: bool,
-    /// It describes this thread, so it must not be sent to another.
+    /// The context describes one thread, so it must not be sent to another.
     _not_send: PhantomData<*mut ()>,
 }
 
@@ -37,9 +37,9 @@ impl FnContext {
     /// parallel iterator splits further after a migration, because a migration means that a worker
     /// was idle.
     ///
-    /// This is true for both closures if the caller was no worker. Otherwise it is false for the
-    /// first closure. For the second closure it is true, unless the caller took it back from its
-    /// own queue before it ran.
+    /// The result is true for both closures if the caller was no worker. Otherwise the result is
+    /// false for the first closure. For the second closure the result is true, unless the caller
+    /// took that closure back from its own queue before it ran.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -57,8 +57,9 @@ impl fmt::Debug for FnContext {
 /// Runs two closures, in parallel if another worker is free, and returns both results.
 ///
 /// While the calling worker runs the first closure, it offers the second one to thieves. If no
-/// thief took it, the caller runs it too, so a join that meets no thief costs little more than two
-/// calls. If the caller is no worker, the whole call moves into the global pool.
+/// thief took the second closure, the caller runs it too, so a join that meets no thief costs
+/// little more than two calls. If the caller is no worker, the whole call moves into the global
+/// pool.
 ///
 /// ```
 /// fn sum(numbers: &[u64]) -> u64 {
@@ -75,8 +76,8 @@ impl fmt::Debug for FnContext {
 ///
 /// # Panics
 ///
-/// Resumes the panic of either closure, after both have ended. If both panic, it resumes that of
-/// the first and drops the other payload, whose drop may panic without harm.
+/// Resumes the panic of either closure, after both have ended. If both closures panic, resumes the
+/// panic of the first and drops the other payload, whose drop may panic without harm.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -110,8 +111,8 @@ where
         let job_b = StackJob::new(SpinLatch::new(worker), |migrated| {
             oper_b(FnContext::new(migrated))
         });
-        // SAFETY: every way out of here first sees the latch set or gets the reference back. The
-        // ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
+        // SAFETY: every way out of this function first sees the latch set or gets the reference
+        // back. The ways are the loop below, `into_result` after it, and `wait_before_unwinding`.
         let reference = unsafe { job_b.as_job_ref() };
         let place = worker.push(reference);
 
@@ -120,8 +121,9 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
-        // Mostly the second job is still where this worker put it. Above it may lie jobs that the
-        // first closure left behind, such as those spawned into an outer scope.
+        // Mostly the second job is still the newest in the deque. Otherwise it was stolen, or newer
+        // jobs lie above it: those that the first closure left behind, for example in an outer
+        // scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
@@ -162,8 +164,8 @@ where
     R: Send,
 {
     worker.wait_until(&job_b.latch, Awaited::NONE);
-    // SAFETY: the latch is set. Dropped here, because a panic of this drop during unwinding would
-    // abort.
+    // SAFETY: the latch is set. The second payload is dropped here, because a panic of its drop
+    // during unwinding would abort.
     unsafe { job_b.discard_panic() };
     unwind::resume(payload)
 }

@@ -14,12 +14,12 @@ use crate::sync::modelled::{AtomicUsize, Ordering};
 pub(crate) use outside::{LockLatch, NAME_PART, SpinHistory};
 
 pub(crate) trait Latch {
-    /// Sets the latch and wakes its waiter if that is blocked.
+    /// Sets the latch, and wakes the waiting thread if it is blocked.
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiting thread may free it as soon as it is set.
-    /// So implementations first take what they need through a raw pointer, and read nothing
+    /// `this` is alive when the call begins. The waiting thread may free the latch as soon as it is
+    /// set. So implementations first take what they need through a raw pointer, and read nothing
     /// afterwards.
     unsafe fn set(this: *const Self);
 }
@@ -74,9 +74,9 @@ impl Latch for SpinLatch<'_> {
         // a worker.
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
-        // SAFETY: as above; `this` is not touched again.
+        // SAFETY: as above; `this` is not accessed after this call.
         if unsafe { CoreLatch::set(ptr::addr_of!((*this).core)) } {
-            // SAFETY: `kept` or the worker that runs this holds the registry.
+            // SAFETY: `kept`, or the worker that runs this code, holds the registry.
             unsafe { (*registry).wake_worker(owner) };
         }
     }
@@ -102,21 +102,22 @@ impl Count {
 
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: the adding thread holds a unit itself, so the count cannot be zero. A queue
-        // hands the new units on, and orders this before they are taken off.
+        // Relaxed: the adding thread holds a unit itself, so the count cannot be zero. The queue
+        // that hands a job with its unit to another thread orders this addition before the unit is
+        // taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
-        debug_assert_ne!(before, 0, "a latch that was set is counted up");
+        debug_assert_ne!(before, 0, "units are added to a latch that was set");
     }
 
-    /// Returns `true` if nothing is left.
+    /// Returns `true` if no unit is left.
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
         // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off. Acquire
-        // makes the thread that reaches zero see those of all other jobs.
+        // makes the thread that reaches zero see the effects of all other jobs.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(
             before >= count,
-            "more is taken off a latch than was counted"
+            "more units are taken off a latch than it has"
         );
         before == count
     }
@@ -124,8 +125,8 @@ impl Count {
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
-        // its own units goes on as after a set latch. So it must see the effects of the jobs that
-        // were taken off.
+        // its own units left continues as if the latch were set. So it must see the effects of the
+        // jobs that were taken off.
         self.0.load(Ordering::Acquire) == count
     }
 }
@@ -159,8 +160,8 @@ impl CountLatch {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or until the owner holds all that is left. A thread that is
-    /// no worker may spin first if `spin_history` is given.
+    /// Waits until the count is zero, or until the owner holds all units that are left. A thread
+    /// that is no worker may spin first if `spin_history` is given.
     pub(crate) fn wait(
         &self,
         owner: Option<&Worker>,
@@ -186,8 +187,8 @@ impl CountLatch {
         }
     }
 
-    /// Returns whether exactly `count` units are left. If so, the effects of all others are
-    /// visible.
+    /// Returns whether exactly `count` units are left. If so, the effects of all jobs whose units
+    /// were taken off are visible.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         self.count.is(count)
@@ -197,15 +198,15 @@ impl CountLatch {
     ///
     /// # Safety
     ///
-    /// As there. `count` units are counted for the caller.
+    /// As for [`Latch::set`], and `count` of the counted units are the caller's.
     #[inline]
     pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
         // SAFETY: the count is not zero yet, so the latch is alive (contract).
         if !unsafe { (*this).count.take_off(count) } {
             return;
         }
-        // SAFETY: only the waiting thread frees the latch, and not before it is set below. Hence
-        // the clones before.
+        // SAFETY: only the waiting thread frees the latch, and not before the latch is set below.
+        // So what is needed later is cloned before.
         match unsafe { &(*this).waiter } {
             Waiter::Worker {
                 core,
@@ -213,7 +214,7 @@ impl CountLatch {
                 index,
             } => {
                 let (registry, index) = (Arc::clone(registry), *index);
-                // SAFETY: as above; not touched again.
+                // SAFETY: as above; the latch is not accessed after this call.
                 if unsafe { CoreLatch::set(core) } {
                     registry.wake_worker(index);
                 }
@@ -229,7 +230,7 @@ impl CountLatch {
 impl Latch for CountLatch {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the caller's promise; one unit is counted for the caller.
+        // SAFETY: the caller's promise; one of the counted units is the caller's.
         unsafe { Self::take_off(this, 1) };
     }
 }

@@ -33,11 +33,11 @@
 //! [`ThreadPool::install`] runs work in them. A worker that must wait runs other jobs meanwhile.
 //! `src/sleep/README.md` explains how a worker without work goes to sleep.
 
-// As in the published crate, so that programs compile alike on both.
+// The published crate does the same, so programs compile alike on both.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
-/// Asserts the size of a type in bytes, on 64-bit targets. Jobs and latches lie in users' frames,
-/// and many threads read a pool's shared state.
+/// Asserts the size of a type in bytes, on 64-bit targets. Sizes matter because jobs and latches
+/// lie in users' stack frames, and many threads read a pool's shared state.
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(

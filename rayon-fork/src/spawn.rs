@@ -1,4 +1,4 @@
-//! Jobs that no thread waits for.
+//! `spawn` and `spawn_fifo`: jobs that no thread waits for.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::registry::{self, Registry, Worker};
 /// Puts a job into the current pool and returns at once.
 ///
 /// On a worker, the newest spawned job runs first. The job may outlive the caller; use
-/// [`scope`](crate::scope()) for jobs that borrow. A pool that is dropped first runs all spawned
-/// jobs.
+/// [`scope`](crate::scope()) for jobs that borrow. After its handle is dropped, a pool first runs
+/// all spawned jobs, and then ends.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -57,7 +57,7 @@ where
 }
 
 /// Creates a job that keeps its pool alive until it has run and `func` is dropped. A panic of
-/// either goes to the panic handler.
+/// `func`, or of its drop, goes to the panic handler.
 pub(crate) fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
 where
     F: FnOnce() + Send + 'static,

@@ -1,6 +1,6 @@
-//! The interface to the machine. Only the files here name the standard library's atomics, locks,
-//! condition variables, yielding and thread parking. Only `asymmetric.rs` names the kernel's
-//! fences.
+//! The crate's interface to atomics, locks, fences and threads. Only the files here name the
+//! standard library's atomics, locks, condition variables, yielding and thread parking. Only
+//! `asymmetric.rs` names the kernel's fences.
 //!
 //! `sleep/` and `core_latch.rs` use [`modelled`], which a build with `--cfg fork_loom` takes from
 //! loom. So the models run the very code that the pool runs. The other files cannot use loom, whose
@@ -16,7 +16,7 @@ mod locks;
 #[cfg(not(fork_loom))]
 mod asymmetric;
 
-// As `deque::on_demand`: only builds that share jobs lazily use them.
+// Only builds that share jobs lazily use these modules.
 #[cfg(not(fork_loom))]
 #[allow(dead_code)]
 mod fences;

@@ -12,7 +12,7 @@ use crate::sync::thread;
 /// A thread that is about to become a worker. A [spawn
 /// handler](crate::ThreadPoolBuilder::spawn_handler) receives it, and so does the wrapper of
 /// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped). The receiver must call
-/// [`run`](Self::run) on a thread of its own. Otherwise jobs may wait for ever.
+/// [`run`](Self::run) on a thread of its own. If the receiver does not, jobs may wait for ever.
 ///
 /// ```
 /// use rayon_core::{ThreadBuilder, ThreadPoolBuilder};

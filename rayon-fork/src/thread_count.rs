@@ -18,9 +18,10 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Returns the number of threads that could run at once when this was first called, because each
-/// call of the system takes some file accesses. There is no lock, for which a child of `fork` could
-/// wait for ever. So threads that call this at the same time all ask the system.
+/// Returns the number of threads that could run at once when this was first called. The number is
+/// kept, because asking the system takes some file accesses. There is no lock, for which a child of
+/// `fork` could wait for ever. Several threads that call this for the first time at once all ask
+/// the system.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
@@ -39,7 +40,7 @@ pub(crate) fn cpus_at_first() -> usize {
 fn num_threads_from(environment: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let number = |name| environment(name)?.parse::<usize>().ok();
     match number("RAYON_NUM_THREADS") {
-        // An explicit "default" also silences the old variable.
+        // A value of 0, which asks for the default, also overrides the old variable.
         Some(0) => None,
         Some(workers) => Some(workers),
         None => number("RAYON_RS_NUM_CPUS").filter(|&workers| workers > 0),

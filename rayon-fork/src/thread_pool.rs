@@ -12,7 +12,7 @@ use crate::spawn;
 /// A pool with its own workers, separate from the global pool.
 ///
 /// Dropping this handle ends the pool after all spawned jobs have run. The drop does not wait for
-/// that.
+/// the jobs.
 pub struct ThreadPool {
     registry: Arc<Registry>,
 }
@@ -24,7 +24,7 @@ impl ThreadPool {
         Self { registry }
     }
 
-    /// Builds a pool with options of the former type.
+    /// Builds a pool with options of the former type `Configuration`.
     ///
     /// # Errors
     ///

@@ -8,8 +8,9 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `body`, and returns its result or the payload of its panic.
 ///
-/// The caller resumes, stores or hands over the payload. So a thread that sees state broken by the
-/// panic also sees the panic, and unwind safety may be asserted.
+/// The caller resumes the panic, stores the payload, or hands it to another thread. So a thread
+/// that sees state broken by the panic also sees the panic. That is why this function may assert
+/// unwind safety.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
@@ -22,9 +23,9 @@ pub(crate) fn resume(payload: Payload) -> ! {
 
 /// Drops the payload of a panic that is not reported to the caller.
 ///
-/// The payload belongs to the user, so its drop may panic, too. That second panic ends here,
-/// because it may not replace the first one, or end the caller's wait. Its payload is leaked, since
-/// its drop may panic in turn.
+/// The payload's type is the user's, so its drop may panic, too. The second panic is caught here,
+/// because it must not replace the first panic, or end the caller's wait. The payload of the second
+/// panic is leaked, because its drop may panic in turn.
 #[cold]
 #[inline(never)]
 pub(crate) fn discard(payload: Payload) {
@@ -34,8 +35,8 @@ pub(crate) fn discard(payload: Payload) {
 }
 
 /// Aborts the process if it is dropped by unwinding out of a place that must not unwind, because
-/// other threads hold pointers into its frames. Call [`Fatal::disarm`] at the end of the place. It
-/// has no size, because jobs nest: its type says which of [`PLACES`] it guards.
+/// other threads hold pointers into its frames. Call [`Fatal::disarm`] where unwinding is safe
+/// again. It has no size, because jobs nest: its type says which of [`PLACES`] it guards.
 pub(crate) struct Fatal<const PLACE: usize>;
 
 const PLACES: [&str; 4] = [

@@ -41,7 +41,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Returns whether other workers see its jobs only after a [response](Self::answer).
+    /// Returns whether other workers see this deque's jobs only after a [response](Self::answer).
     #[inline]
     pub(crate) fn is_private(&self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl<T: TwoWords> JobDeque<T> {
     }
 
     /// Takes back the job at `place` without reading it, if it is the newest and no thief may take
-    /// it. The caller knows that no pop has returned it.
+    /// it. The caller knows that no pop has returned the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         match (self, place) {
@@ -79,8 +79,9 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// The owner is about to block: frees memory that only many jobs need. Crossbeam's deque does
-    /// so by itself. Returns `false` if the owner should call this again before it blocks.
+    /// Call this when the owner is about to block. Frees memory that only many jobs need.
+    /// Crossbeam's deque frees its memory by itself. Returns `false` if the owner should call this
+    /// again before it blocks.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
@@ -139,7 +140,7 @@ impl<T: TwoWords> JobStealer<T> {
     }
 
     /// Returns whether the owner has pushed or popped since others last exposed jobs for it. Only
-    /// then may it respond.
+    /// an owner that pushes or pops can respond to a request.
     pub(crate) fn has_stirred(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.has_stirred(),

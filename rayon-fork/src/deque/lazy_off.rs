@@ -18,7 +18,7 @@ pub(crate) struct JobStealer<T>(Stealer<T>);
 
 pub(crate) struct Place;
 
-// The counterpart with private jobs uses `self` in each of these.
+// The same functions in `lazy.rs` use `self`.
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobDeque<T> {
     pub(crate) fn new_lifo(_fences: Fences) -> Self {

@@ -23,50 +23,51 @@
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
 //! No step of the owner waits for another thread. One thief at a time exposes jobs, and the other
-//! thieves do not wait for it. `models.rs` checks the four arguments below.
+//! thieves do not wait for it. `models.rs` checks the arguments of the four sections below.
 //!
 //! **Exposing for a busy owner.** An owner in a long job exposes nothing. So a thief that finds
 //! only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The
 //! owner lowers the head to pop, makes a light fence, and reads `limit`. If the thief's fence is
 //! first, the owner sees the limit above its job, and takes the job back by `public`. If the
 //! owner's fence is first, the thief sees the lowered head, and leaves the job alone. `limit` is
-//! never below the split while the owner pops. So one load of it also shows whether the job is
+//! never below the split while the owner pops. So one load of `limit` also shows whether the job is
 //! private.
 //!
 //! **Claims.** A heavy fence is a system call, in which the thief may lose its CPU. So before the
 //! thief raises the limit, it sets a bit of `public`, the claim. The thief may expose jobs only if
 //! `public` has not changed since. An owner that takes a job back lowers the head, sets the limit,
 //! and exchanges `public` for a value without the bit. That ends every earlier claim, whose limit
-//! the owner may have overwritten. A later claim reads the value that the owner wrote. So its thief
-//! sees the lowered head, and raises the limit that the owner set. A thief whose claim has ended
-//! may leave the limit too high, which only costs the owner time. So a thief may also raise the
-//! limit to *request* jobs. The owner's next pop then reads `public`, and exposes jobs without a
-//! heavy fence.
+//! the owner may have overwritten. A later claim reads the value of `public` that the owner wrote.
+//! So the thief of the later claim sees the lowered head, and raises the limit that the owner set.
+//! A thief whose claim has ended may leave the limit too high, which only costs the owner time. For
+//! the same reason a thief may raise the limit to *request* jobs. The owner's next pop then reads
+//! `public`, and exposes jobs without a heavy fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
-//! compare-exchange. It uses the copy only if that succeeds. So while the tail stays, the slot at
-//! the tail must not change. There are two rules for this. A ring counts as full from the tail on.
-//! The owner takes back shared jobs by lowering the count, but the last one by stepping the tail,
-//! as a thief would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts
-//! from one deque. A thief must not copy *after* the exchange, because the owner may reuse the slot
-//! at once.
+//! compare-exchange. The thief uses the copy only if the exchange succeeds. So while the tail
+//! stays, the slot at the tail must not change. Two rules keep this slot unchanged. First, the
+//! owner may reuse a slot only after the tail has passed it. Second, the owner takes back shared
+//! jobs by lowering the count, but the last one by stepping the tail, as a thief would. The tail
+//! has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts from one deque. A thief
+//! must not copy *after* the exchange, because the owner may reuse the slot at once.
 //!
 //! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
-//! The owner frees a larger ring when a still larger one replaces it. It also frees the ring if the
-//! deque is empty when the owner is about to block. The owner frees a very large ring as soon as it
-//! sees that no job is left.
+//! The owner frees a larger ring when a still larger one replaces it. The owner also frees a larger
+//! ring if the deque is empty when the owner is about to block. The owner frees a very large ring
+//! as soon as it sees that no job is left.
 //!
-//! A thief reads the first ring without further steps. It reads any other ring only while it is
+//! A thief may read the first ring at any time. A thief reads any other ring only while it is
 //! counted in `readers`: it counts itself, then reads which ring is in use. The owner puts another
-//! ring into use, then reads the count. If the thief is first, the owner sees it in the count, and
-//! keeps the old ring until its next attempt. If the owner is first, the thief reads the new ring.
-//! A thief of several jobs is counted once. For each job it reads which ring is in use, because
-//! jobs that became shared later are only in later rings.
+//! ring into use, then reads the count. If the thief counts itself first, the owner sees the thief
+//! in the count, and keeps the old ring until its next attempt. If the owner changes the ring
+//! first, the thief reads the new ring. A thief that takes several jobs counts itself once. For
+//! each job this thief reads which ring is in use, because jobs that became shared later are only
+//! in later rings.
 //!
-//! While the owner keeps earlier rings, it does not give back the ring in use. So a thief without a
-//! CPU keeps the rings of one burst or two, not of all later bursts. The first ring is in use again
-//! only when the deque is empty. At that moment no job is shared of which that ring has an old
-//! copy.
+//! While the owner keeps earlier rings because of a thief, it does not put the first ring back into
+//! use. For this reason a thief without a CPU keeps the rings of one burst or two, not of all later
+//! bursts. The first ring is in use again only when the deque is empty. At that moment no job is
+//! shared, so an old copy of a job in the first ring does no harm.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -90,15 +91,16 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// The jobs for which a deque always has room: 4 KiB. A guess: nested joins and splitting iterators
-/// have fewer waiting jobs at a time, so their thieves need not be counted.
+/// The number of jobs for which a deque always has room; they take 4 KiB. A guess: nested joins and
+/// splitting iterators have fewer waiting jobs at a time. These jobs fit into the first ring, whose
+/// thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
 /// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
 /// empty. A guess: for more jobs, a new ring costs less than the jobs in it.
 const LARGE: usize = 1 << 17;
 
-/// An owner that never blocks frees the larger ring after it found its deque empty this often. A
+/// An owner that never blocks frees a larger ring after it found its deque empty this often. A
 /// guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
@@ -106,8 +108,8 @@ const EMPTY_UNTIL_SMALL: u32 = 1024;
 /// After this many, it assumes that no worker needs jobs. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
-/// After others exposed jobs for an owner, this many responses of it expose all of its jobs. A
-/// guess.
+/// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
+/// its jobs. A guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
 /// If a thief reads the memory to be freed, an owner about to block searches again, at most this
@@ -116,8 +118,8 @@ const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.
 struct OwnersLine {
-    /// The index of the next job. The owner lowers it before it knows whether the job is its own.
-    /// So the head may be one below the split for a moment.
+    /// The index of the next job. For a moment the head may be one below the split, because the
+    /// owner lowers it before it knows whether the job is its own.
     head: AtomicU64,
     /// From this index on, the owner takes jobs without reading `public`. It is never below the
     /// split, except while the owner sets it.
@@ -146,8 +148,9 @@ struct Shared<T> {
     jobs: PhantomData<T>,
 }
 
-// SAFETY: a job goes from one thread to one other. The rest is atomics, a lock, and rings, which
-// are freed when no thread reads them. Only the owner writes the other parts of rings.
+// SAFETY: a job moves from one thread to one other thread, and `T` is `Send`. The other fields are
+// atomics, a lock, and rings. Rings are freed when no thread reads them. Only the owner uses the
+// parts of rings that are not atomic.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -161,13 +164,13 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// The number of attempts in a row to free memory that a thief was reading.
+    /// The number of unsuccessful attempts in a row to free memory, because a thief was reading it.
     tries: Cell<u32>,
     /// The head at which the ring may be full; the tail may have moved since.
     full_at: Cell<u64>,
     /// The last tail that the owner saw or wrote.
     seen_tail: Cell<u64>,
-    /// The pushes since `seen_tail` changed at which a request was set.
+    /// The number of pushes since `seen_tail` changed at which the owner found a request set.
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
@@ -176,8 +179,8 @@ pub(crate) struct Deque<T> {
     fences: Fences,
 }
 
-// SAFETY: the pointer leads into the ring in use. That ring lives until the owner replaces it, or
-// as long as `shared`, which moves with the deque.
+// SAFETY: the pointer leads into the ring in use. The ring in use lives until the owner replaces
+// it, or as long as `shared`, which moves with the deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.
@@ -240,8 +243,9 @@ impl<T: TwoWords> Deque<T> {
     #[inline]
     fn set_head(&self, head: u64) {
         // ORDERING: Release, pairs with the loads of the head by thieves. A thief that sees this
-        // head may expose every job below it, so it must see the contents of their slots. A lower
-        // head hides an earlier one, so it is released too.
+        // head may expose every job below it, so it must see the contents of their slots. A store
+        // that lowers the head is a release too, because a thief may read it instead of an earlier,
+        // higher head.
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
@@ -305,13 +309,13 @@ impl<T: TwoWords> Deque<T> {
         // lowered before the fence, and the limit is read after it. If a thief raises the limit too
         // late for that read, the thief finds the lowered head.
         self.fences.light();
-        // Relaxed: the fence says which limits this load may miss.
+        // Relaxed: the comment on the fence says which limits this load may miss.
         let limit = self.shared.owners.limit.load(Ordering::Relaxed);
         if newest < limit {
             return self.take_back(newest);
         }
         let job = self.take(newest);
-        // This job may have been the last one.
+        // The job that was taken may have been the deque's last one.
         if newest == limit {
             self.give_back_if_large();
         }
@@ -341,7 +345,8 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // A thief has requested jobs, or is about to expose some. Expose the older half.
+                // A thief has raised the limit, to request jobs or to expose some. Expose the older
+                // half.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
@@ -351,7 +356,8 @@ impl<T: TwoWords> Deque<T> {
                 // "Indices that repeat").
                 public.without_oldest()
             } else {
-                // Take back half, so that not every pop comes here.
+                // Take back half of the shared jobs, so that the next pops need not access
+                // `public`.
                 Public(public.0 - count / 2)
             };
             self.set_limit(next.split(head));
@@ -370,13 +376,14 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Sets the limit. The caller exchanges `public` next, and repeats both if that fails.
+    /// Sets the limit. The caller exchanges `public` next; if the exchange fails, the caller sets
+    /// the limit and exchanges again.
     fn set_limit(&self, limit: u64) {
         let word = &self.shared.owners.limit;
         // Relaxed: thieves only raise the limit. A thief that begins a claim after the exchange has
         // acquired this store.
         if cfg!(fork_loom) {
-            // Loom lets a thief's read-modify-write miss a simultaneous store, which real ones
+            // Loom lets a thief's read-modify-write miss a simultaneous store; on a real machine it
             // cannot.
             word.swap(limit, Ordering::Relaxed);
         } else {
@@ -393,8 +400,8 @@ impl<T: TwoWords> Deque<T> {
             return;
         }
         // ORDERING: Acquire, pairs with the exchanges of `public`. The owner will write the slots
-        // below this tail again. Thieves that have stepped the tail must have read those slots
-        // before.
+        // below this tail again. The thieves that stepped the tail must have read those slots
+        // before these writes.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         let tail = public.tail(head);
         let mut capacity = self.mask.get() + 1;
@@ -408,7 +415,7 @@ impl<T: TwoWords> Deque<T> {
             }
             self.empties.set(0);
             self.use_ring(new);
-            // If this fails, a later call frees the rings.
+            // If a thief still reads a ring, a later call frees the rings.
             let _is_freed = self.try_free_outgrown();
         }
         self.full_at.set(tail + capacity as u64);
@@ -419,7 +426,7 @@ impl<T: TwoWords> Deque<T> {
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
-        // Relaxed: thieves read both after a head that the owner stored later.
+        // Relaxed: thieves read both pointers after they read a head that the owner stores later.
         thieves.first.store(first, Ordering::Relaxed);
         thieves.ring.store(first, Ordering::Relaxed);
         // SAFETY: the ring has just been made, and is not freed before `shared`.
@@ -430,7 +437,7 @@ impl<T: TwoWords> Deque<T> {
     /// Puts `new`, which has all jobs, in place of the ring in use.
     fn use_ring(&self, new: *mut Ring) {
         let thieves = &*self.shared.thieves;
-        // Relaxed: only the owner writes them.
+        // Relaxed: only the owner writes `ring` and `first`.
         let old = thieves.ring.load(Ordering::Relaxed);
         let is_old_kept = ptr::eq(old, thieves.first.load(Ordering::Relaxed));
         // SAFETY: neither ring has been freed, and only the owner touches `outgrown`.
@@ -441,14 +448,14 @@ impl<T: TwoWords> Deque<T> {
             old
         });
         // ORDERING: SeqCst. Release pairs with the loads in `steal`: a thief finds the copies of
-        // the jobs. `try_free_outgrown` argues the rest.
+        // the jobs. `try_free_outgrown` says why SeqCst is needed.
         thieves.ring.store(new, Ordering::SeqCst);
         self.slots.set(ring.slots.as_ptr());
         self.mask.set(ring.slots.len() - 1);
     }
 
     /// Frees the rings that are no longer in use. If a thief may read one of them, keeps them until
-    /// the next call and returns `false`. A thief is counted for some ten instructions.
+    /// the next call and returns `false`. A thief remains counted for only about ten instructions.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use is alive.
@@ -462,13 +469,15 @@ impl<T: TwoWords> Deque<T> {
         fence_for_loom();
         let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
         if is_unread {
-            // SAFETY: they came from `leak` and are not in use, and no thief reads them.
+            // SAFETY: the outgrown rings came from `leak` and are not in use, and no thief reads
+            // them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
         is_unread
     }
 
-    /// The owner is about to block. If no job is left, frees the room beyond the first ring.
+    /// Call this when the owner is about to block. If no job is left, frees all rings except the
+    /// first.
     ///
     /// Returns `false` if a thief still reads a ring that was put out of use: the caller should
     /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because
@@ -513,7 +522,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The owner may begin a long job next. If no job is left, frees a large ring.
+    /// Call this when the owner may begin a long job next. If no job is left, frees a very large
+    /// ring.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         if self.mask.get() >= LARGE {
@@ -522,11 +532,11 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Responds to a request for jobs. If no job is shared, exposes the older half of the private
-    /// ones. If others had to expose jobs lately, exposes all.
+    /// ones. If thieves had to expose this owner's jobs lately, exposes all of its jobs.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
-        // Relaxed: the light fence of the push says what a sleeper may rely on.
+        // Relaxed: the comment on the light fence in `push` says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let shows_all = self.was_helped_lately();
         if public.count() > 0 && !shows_all {
@@ -543,7 +553,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // Otherwise there was a shared job already, or no job.
+                    // If this is false, there was a shared job already, or no job.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
                         Answer::Exposed
@@ -557,7 +567,7 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Returns whether others exposed jobs for the owner lately, because its jobs are long. Each
-    /// call counts as a response.
+    /// call of this counts as one response.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -569,7 +579,7 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// There are shared jobs. Returns whether a thief has come for one lately.
+    /// Call this if jobs are shared. Returns whether a thief has taken a shared job lately.
     fn count_unanswered(&self, tail: u64) -> Answer {
         if self.seen_tail.replace(tail) != tail {
             self.unanswered.set(0);
@@ -607,7 +617,7 @@ impl ThievesLine {
         fence_for_loom();
     }
 
-    /// As [`Self::copy_counted`], for a thief that is counted.
+    /// Does the same as [`Self::copy_counted`], for a thief that has counted itself already.
     #[inline]
     fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);
@@ -631,11 +641,11 @@ impl<T> Shared<T> {
     /// meanwhile.
     #[allow(clippy::cast_possible_wrap)]
     fn len(&self) -> usize {
-        // Relaxed: a caller that relies on the result has fenced.
+        // Relaxed: a caller that relies on the result has fenced before.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
-        // The two values may be of different moments, or the owner may have lowered the head for
-        // its last job. Then the head may be below the tail.
+        // The head may be below the tail: the two values may be of different moments, or the owner
+        // may have lowered the head for its last job.
         usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
     }
 
@@ -702,7 +712,8 @@ impl<T: TwoWords> Stealer<T> {
         if public.count() == 0 {
             return Steal::Empty;
         }
-        // While the tail stays, every ring in use since the job became shared has it at the tail.
+        // While the tail stays, every ring in use since the job became shared holds the job at the
+        // tail.
         let words = copy(public.0 >> TAIL_SHIFT);
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
@@ -752,7 +763,7 @@ impl<T: TwoWords> Stealer<T> {
         let Some(_exposing) = thieves.exposing.try_lock() else {
             return self.has_public();
         };
-        // Relaxed: the exchange acquires.
+        // Relaxed: the exchange below acquires.
         let mut public = Public(thieves.public.load(Ordering::Relaxed));
         loop {
             if public.count() > 0 {
@@ -768,8 +779,8 @@ impl<T: TwoWords> Stealer<T> {
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the fence orders it. `fetch_max`, because the owner may have ended the
-            // claim, and exposed more.
+            // Relaxed: the heavy fence below orders this change before the read of the head.
+            // `fetch_max`, because the owner may have ended the claim, and exposed more.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
             // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised before
             // the fence, and the head is read after it. If the owner's read of the limit misses the
@@ -813,11 +824,12 @@ impl<T> Stealer<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // A failed model has no locks any more.
+        // After a failed model, loom's locks no longer exist.
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }
-        // Relaxed: no other thread is left. Jobs are not dropped; a pool ends after its last job.
+        // Relaxed: no other thread has a reference to the deque. Jobs are not dropped; a pool ends
+        // after its last job.
         let (ring, first) = (
             self.thieves.ring.load(Ordering::Relaxed),
             self.thieves.first.load(Ordering::Relaxed),

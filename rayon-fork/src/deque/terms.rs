@@ -1,7 +1,7 @@
 //! The terms by which the owner of a deque and its thieves communicate.
 
-/// A value of two words, which threads may read while others write them. Only both words together,
-/// and unchanged, are a value.
+/// A value of two words, which threads may read while others write them. The two words are a value
+/// only together, and unchanged.
 // Only the deque of lazily shared jobs stores jobs as words.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 pub(crate) trait TwoWords {

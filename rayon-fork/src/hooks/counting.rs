@@ -81,7 +81,8 @@ pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
     /// Whether only one thread, a worker, writes the record.
     is_of_worker: bool,
-    /// Whether a thread woke this worker, and it has had no job since. Only the worker uses this.
+    /// Whether a thread woke this worker, and it has had no job since. Only the worker itself
+    /// accesses this.
     was_woken: AtomicBool,
 }
 
@@ -130,8 +131,8 @@ impl Records {
     }
 }
 
-/// Says to which record the calling thread's events belong, until it is dropped. It is never
-/// leaked, unless the records are never freed.
+/// Until this value is dropped, the thread that created it counts its events to one record. A
+/// `Here` may be leaked only if the records are never freed.
 pub(crate) struct Here<'r> {
     before: *const Record,
     records: PhantomData<&'r Records>,
@@ -157,9 +158,9 @@ impl Drop for Here<'_> {
 /// Calls `body` with the record to which this thread counts now, if there is one.
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
-    // SAFETY: the pointer is null, or a `Here` has set it. That borrows the records into which the
-    // pointer leads, and removes it when dropped. An adopted thread leaks its `Here`, and its pool
-    // is leaked too. The reference does not leave `body`.
+    // SAFETY: the pointer is null, or a `Here` has set it. A `Here` borrows the records into which
+    // the pointer leads, and removes the pointer when it is dropped. An adopted thread leaks its
+    // `Here`, and its pool is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }

@@ -30,7 +30,7 @@ impl EventCounts {
             .map(|(_, named)| named)
     }
 
-    /// Returns the count of that name, or `None` if this build's variant does not have it.
+    /// Returns the count called `name`, or `None` if this build's variant does not have it.
     pub fn get(&self, name: &str) -> Option<u64> {
         self.named()
             .find(|&(known, _)| known == name)
@@ -90,8 +90,8 @@ impl Sum for EventCounts {
 pub struct Snapshot {
     /// The counts of each worker.
     pub workers: Vec<EventCounts>,
-    /// The counts of all threads that are no workers of this pool, added up. Workers of other pools
-    /// are among them.
+    /// The counts of all threads that are no workers of this pool, added up. These threads include
+    /// workers of other pools.
     pub outside: EventCounts,
 }
 
@@ -123,8 +123,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the events of `pool` so far. No thread is stopped for it, so while the pool works,
-/// counts are of slightly different moments. Workers without a job still search, and then sleep.
+/// Returns the events of `pool` so far. This stops no thread, so while the pool works, the counts
+/// are of slightly different moments. Workers without a job still search, and then sleep.
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     let counts = |record: &Record| EventCounts {

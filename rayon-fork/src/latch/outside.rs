@@ -14,7 +14,8 @@ pub(crate) use warm_install::{LockLatch, NAME_PART, SpinHistory};
 
 impl Latch for Arc<LockLatch> {
     unsafe fn set(this: *const Self) {
-        // SAFETY: the latch is alive at the beginning (contract). The clone outlives it.
+        // SAFETY: the latch is alive at the beginning (contract). After that, the clone keeps the
+        // latch alive.
         let latch = unsafe { Arc::clone(&*this) };
         latch.set_and_notify();
     }

@@ -9,7 +9,7 @@ use crate::sync::Ordering;
 
 /// Shows the counts of the variant, and how many jobs wait in each queue. It says whether each
 /// worker is awake, armed (about to block) or parked (blocked). It never blocks, so that it can
-/// examine a pool that hangs. The values may be of slightly different moments.
+/// examine a pool that hangs. The printed values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");

@@ -28,14 +28,14 @@ pub(crate) fn global() -> &'static Arc<Registry> {
             "the global thread pool could not be started: {}",
             match outcome {
                 Err(error) => error.to_string(),
-                Ok(_) => unreachable!("a pool that was made is there"),
+                Ok(_) => unreachable!("`build_global` returned `Ok`, so the pool exists"),
             }
         ),
     }
 }
 
-/// Builds the global pool with `start`. Returns "already initialized" if that was tried before,
-/// whether or not it succeeded.
+/// Builds the global pool with `start`. Returns the error "already initialized" if a build was
+/// attempted before, whether or not it succeeded.
 pub(crate) fn build_global(
     start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {

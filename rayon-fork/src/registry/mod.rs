@@ -29,8 +29,8 @@ pub(crate) use worker::{Worker, run_worker};
 /// counted reference.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. Every steal reads them, so they lie
-    /// apart from everything that is written while the pool runs.
+    /// The stealing ends of the workers' deques, by index. Every steal reads these ends, so they
+    /// lie apart from everything that is written while the pool runs.
     stealers: Box<[JobStealer<JobRef>]>,
     terminate: Box<[CachePadded<CoreLatch>]>,
     /// The pushing ends of the workers' broadcast queues. The lock keeps broadcasts in one order.
@@ -40,7 +40,7 @@ pub(crate) struct Registry {
     injector: Injector<JobRef>,
     records: Records,
     /// The number of reasons not to terminate: the handle, and each detached job that has not
-    /// finished. Each `spawn` writes it twice, so it has its own line.
+    /// finished. Each `spawn` writes this count twice, so it has its own cache line.
     reasons_to_live: CachePadded<AtomicUsize>,
     spin_history: SpinHistory,
 }
@@ -110,7 +110,8 @@ impl Registry {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
-        // The captures of these may panic when they are dropped. Then the pool must still end.
+        // The captures of `name` and `spawn` may panic when they are dropped. The pool must end
+        // even then.
         drop((name, spawn));
         // The thread stays a worker for the rest of its life, so this comes after every step that
         // may fail.
@@ -176,8 +177,8 @@ impl Registry {
     }
 
     /// Runs `op` on a worker of this pool. A worker of the pool calls it at once; any other thread
-    /// injects it. The second argument of `op` says whether the thread that injected it is no
-    /// worker at all.
+    /// injects it. The second argument of `op` says whether `op` was injected by a thread that is
+    /// no worker of any pool.
     pub(crate) fn in_worker<R: Send>(
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
@@ -197,7 +198,7 @@ impl Registry {
     ) -> R {
         let latch = LockLatch::new_shared();
         let job = StackJob::new(Arc::clone(&latch), |_| {
-            // SAFETY: used until `op` returns.
+            // SAFETY: the reference is used only until `op` returns.
             op(unsafe { Worker::running() }, true)
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
@@ -221,7 +222,7 @@ impl Registry {
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         let job = StackJob::new(SpinLatch::cross(caller), |_| {
-            // SAFETY: used until `op` returns.
+            // SAFETY: the reference is used only until `op` returns.
             op(unsafe { Worker::running() }, false)
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
@@ -255,8 +256,9 @@ impl Registry {
 
     /// Adds reasons not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero. A queue hands the
-        // new reasons on, and orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero. The queue that hands
+        // a job with its reason to another thread orders this addition before the reason is
+        // removed.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(
             before, 0,
@@ -265,10 +267,10 @@ impl Registry {
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
-    /// Removes one reason not to terminate. After the last one the workers end.
+    /// Removes one reason not to terminate. When no reason is left, the workers terminate.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes the effects of the job. The last caller acquires
-        // those of all other jobs, before the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
+        // see the effects of all other jobs, before the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -318,5 +320,5 @@ impl Drop for TerminateOnDrop<'_> {
     }
 }
 
-// Words that every steal reads must not share a line with one that is written often.
+// Words that every steal reads must not share a cache line with a word that is written often.
 const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

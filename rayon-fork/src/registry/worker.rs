@@ -30,11 +30,11 @@ const SHARED_PER_THEFT: u64 = 16;
 /// The most further jobs that a thief takes at once. A guess.
 const MOST_THEFTS: u64 = 32;
 
-/// A pool has at most 2 to this power workers.
+/// A pool has at most 2^N workers, N being this number.
 const MOST_DOUBLINGS: u32 = 16;
 
-/// The state of one worker, on its own thread. A join reads the first fields, and is faster if they
-/// lie on few cache lines.
+/// The state of one worker, which only the worker's own thread accesses. A join reads the first
+/// fields, and is faster if they lie on few cache lines.
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,
@@ -44,7 +44,8 @@ pub(crate) struct Worker {
     /// The jobs that only this worker may run.
     broadcasts: Stealer<JobRef>,
     pub(super) rng: XorShift64Star,
-    /// The worker from which this search stole its job, or before that this worker.
+    /// The index of the worker from which the current search stole its job; until then, this
+    /// worker's own index.
     victim: Cell<usize>,
     pub(super) history: SearchHistory,
     /// The jobs that belong to the tokens of `spawn_fifo`.
@@ -95,11 +96,11 @@ impl Worker {
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the pointer is null or leads to a `Worker`. This thread's `Occupied` guard, which
         // ends further down the stack than the caller's function, keeps that worker alive. For an
-        // adopted thread the leaked box does.
+        // adopted thread, the leaked box keeps the worker alive.
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// As [`Worker::current`], from inside a job, where the thread is always a worker.
+    /// Does the same as [`Worker::current`] from inside a job, where the thread is always a worker.
     ///
     /// # Safety
     ///
@@ -135,7 +136,8 @@ impl Worker {
     }
 
     /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
-    /// idle, that is the only step. Otherwise thieves see the job, and the push may wake a sleeper.
+    /// idle, there is no further step. Otherwise thieves see the job, and the push may wake a
+    /// sleeper.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -179,7 +181,7 @@ impl Worker {
     }
 
     /// Takes a job back without reading it, if it is the newest of the worker's own deque and no
-    /// thief may take it. The caller knows that this worker has not run it.
+    /// thief may take it. The caller knows that this worker has not run the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         self.deque.try_take_back(place)
@@ -203,8 +205,9 @@ impl Worker {
             .or_else(|| self.take_injected())
     }
 
-    /// Takes a job from anywhere, even a private one, for a worker that is not counted as idle and
-    /// does not search again. Not inlined, as `find_job`.
+    /// Takes a job from anywhere, even another worker's private job. Only a worker that is not
+    /// counted as idle, and searches once, calls this. Not inlined, for the reason given at
+    /// `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
         let private = || {
@@ -235,7 +238,7 @@ impl Worker {
 
     /// Tries to steal from every other worker, and repeats this while an attempt was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
-        // This read touches the cache line of counters that are not padded.
+        // If the sleep counters are not padded, this read accesses their cache line.
         if self.registry.num_threads() <= 1 {
             return None;
         }
@@ -265,9 +268,9 @@ impl Worker {
         stolen
     }
 
-    /// The worker found a job, and is no longer counted as idle. If its last victim has many shared
-    /// jobs, takes some of them along. Otherwise an owner that pushes small jobs outruns its
-    /// thieves, and the jobs fill the memory.
+    /// Call this after the worker found a job, when it is no longer counted as idle. If its last
+    /// victim has many shared jobs, takes some of them too. Without this, an owner that pushes
+    /// small jobs outruns its thieves, and the jobs fill the memory.
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];
@@ -308,8 +311,8 @@ impl Worker {
         } else {
             0
         };
-        // A victim first gets a moment in which it may expose jobs by itself. It gets a second one,
-        // unless that costs a time slice or the victim has not pushed or popped.
+        // A victim first gets a moment in which it may expose jobs by itself. The victim gets a
+        // second moment, unless that costs a time slice or the victim has not pushed or popped.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
@@ -337,7 +340,7 @@ impl Worker {
         job
     }
 
-    /// Runs one job that `find` returns. Returns `false` if there was none.
+    /// Runs one job that `find` returns. Returns `false` if `find` returns none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
@@ -367,7 +370,8 @@ impl Worker {
     fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
         let fatal = Fatal::<A_WAIT>::unless_done();
         while !scope.is_over(self) && !latch.probe() {
-            // Local jobs first: to take them, the worker need not notify others.
+            // Take local jobs first: they need no search, at whose end the worker may have to wake
+            // others.
             let mut job = self.take_local();
             if job.is_none() {
                 if local_scopes::return_units(self) {
@@ -380,13 +384,13 @@ impl Worker {
             }
         }
         local_scopes::end_wait(self, scope);
-        // Thieves may have taken the last jobs.
+        // Thieves may have emptied the deque.
         self.deque.give_back_if_large();
         fatal.disarm();
     }
 
     /// Returns a job from anywhere, or `None` if `latch` is set first. Sleeps while there is no
-    /// job. Not inlined, as `find_job`.
+    /// job. Not inlined, for the reason given at `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -410,8 +414,8 @@ impl Worker {
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // Also if the latch ended the search: a producer may have relied on this worker to find its
-        // job (sleep/README.md, "Coverage").
+        // This also applies if the latch ended the search: a producer may have relied on this
+        // worker to find its job (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
             self.steal_more();
@@ -423,7 +427,7 @@ impl Worker {
         job
     }
 
-    /// Returns whether no job below on the stack waits to continue.
+    /// Returns whether the worker's stack holds no unfinished job.
     fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
         ptr::eq(latch, &*self.registry.terminate[self.index])
     }
@@ -469,7 +473,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     let worker = Worker::new(thread);
     let registry = Arc::clone(&worker.registry);
     let _occupied = Occupied::begin(&worker);
-    // SAFETY: `all_up` is in the registry, which we hold.
+    // SAFETY: `all_up` is in the registry, to which this function holds a reference.
     unsafe { CountLatch::set(ptr::addr_of!(registry.all_up)) };
 
     // Jobs of this pool hold pointers to this frame, so it must not be unwound.

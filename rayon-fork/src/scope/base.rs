@@ -41,7 +41,8 @@ impl<'scope> ScopeBase<'scope> {
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // Jobs may use data in this frame and its callers' frames, so nothing unwinds from here to
         // the end of the wait. User code is captured, later payloads are discarded, and a panic
-        // inside the wait aborts the process. A guard would take stack on each level.
+        // inside the wait aborts the process. There is no guard against unwinding here, because it
+        // would take stack on each level of nesting.
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -59,8 +60,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch orders this
-        // after every job, too.
+        // ORDERING: Acquire, pairs with the exchange in `keep_if_first`. The latch also orders this
+        // swap after every job.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
@@ -68,16 +69,16 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts. It takes a pointer, because a reference in an
-    /// argument must be valid until the call returns. The owner may free the scope while this is
-    /// still returning.
+    /// Runs one of the jobs that `unfinished` counts. `this` is a pointer, because the owner may
+    /// free the scope while this function is still returning. A reference would have to be valid
+    /// until it has returned.
     ///
     /// # Safety
     ///
-    /// The scope is alive, and `body` is among what it counts.
+    /// The scope is alive, and its count includes `body`.
     #[inline]
     unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
-        // SAFETY: the caller's promise, until the last line.
+        // SAFETY: by the caller's promise the scope is alive until the last line.
         unsafe {
             local_scopes::begin_job(ptr::addr_of!((*this).unfinished));
             if let Err(payload) = unwind::capture(body) {
@@ -87,12 +88,12 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Does not unwind, because jobs still run. Not inlined: scopes and their jobs nest, and their
-    /// frames should hold nothing of a panic.
+    /// Must not unwind, because jobs of the scope still run. Not inlined: scopes and their jobs
+    /// nest, and their frames should hold nothing of a panic.
     #[cold]
     #[inline(never)]
     fn keep_if_first(&self, payload: Payload) {
-        // Relaxed: a stale null is corrected by the exchange.
+        // Relaxed: if this load returns a stale null, the exchange below fails.
         if !self.panic.load(Ordering::Relaxed).is_null() {
             return unwind::discard(payload);
         }
@@ -105,7 +106,7 @@ impl<'scope> ScopeBase<'scope> {
             Ordering::Relaxed,
         );
         if won.is_err() {
-            // SAFETY: leaked two lines above and not stored.
+            // SAFETY: this function leaked the box above, and has not stored it.
             unwind::discard(*unsafe { Box::from_raw(boxed) });
         }
     }
@@ -119,9 +120,9 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
         local_scopes::count_job(&base.unfinished, &base.registry);
-        // `run_counted` may return after the owner has used what `body` borrowed. A captured
-        // mutable reference would promise that no other thread uses its target until then, and
-        // `MaybeUninit` makes no such promise.
+        // `run_counted` may return after the owner has used what `body` borrowed. A mutable
+        // reference among the captures would promise that no other thread uses its target until
+        // `run_counted` returns. `MaybeUninit` makes no such promise.
         let body = MaybeUninit::new(body);
         // SAFETY: the scope waits for this job, and so is alive here and while `body` runs. `body`
         // was put in above, and is taken out once, because this closure is called once.
@@ -162,7 +163,7 @@ impl<'scope> ScopeBase<'scope> {
 }
 
 pub(super) trait HasBase<'scope>: Sync {
-    /// Returns the address of its base. Reads nothing, because the scope may be ending.
+    /// Returns the address of the scope's base, without reading the scope, which may be ending.
     ///
     /// # Safety
     ///
@@ -170,8 +171,8 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-/// A scope as its jobs know it. It is no reference: the scope may be freed while the job that ended
-/// it is still returning.
+/// A job's pointer to its scope. It is no reference, because the scope may be freed while the job
+/// that ended it is still returning.
 struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.

@@ -75,14 +75,15 @@ pub(crate) fn begin_other_job() {
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. It may be freed when this returns.
+/// The scope is open, as the job is counted. The scope may be freed when this returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
     // SAFETY: the reference is not used after this returns.
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 
-/// The closure of the scope has ended. Returns the scope that its thread waits for now.
+/// Call this when the closure of the scope has ended. Returns the scope that the closure's thread
+/// waits for now.
 #[inline]
 pub(crate) fn end_closure<'s>(
     count: &'s CountLatch,
@@ -102,12 +103,12 @@ pub(crate) fn end_closure<'s>(
     }
 }
 
-/// The wait is over. The rest of the count is the owner's units.
+/// Call this when the owner's wait is over. The count now holds only the owner's units.
 #[inline]
 pub(crate) fn assert_ended(_count: &CountLatch) {}
 
-/// The worker has no local job and is about to search. Returns `true` if it should first check once
-/// more whether its wait is over.
+/// Call this when the worker has no local job and is about to search. Returns `true` if the worker
+/// should first check once more whether its wait is over.
 #[inline]
 pub(crate) fn return_units(worker: &Worker) -> bool {
     worker.scope_units().return_units()
@@ -124,7 +125,8 @@ pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
-/// A job is about to run inside another one: code on the worker's stack waits for its return.
+/// Call this before a job runs inside another one, when code on the worker's stack waits for it to
+/// return.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
     Place(worker.scope_units().scope())

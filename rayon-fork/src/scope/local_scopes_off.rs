@@ -1,7 +1,7 @@
 //! The counterpart of `local_scopes.rs` in a build without the feature. The spawn and the end of
 //! each job change the count, as in the published crate.
 
-// Models run the units in every build.
+// The models compile `shard.rs` in every build.
 #[cfg(all(test, fork_loom))]
 #[path = "local_scopes/models/mod.rs"]
 mod models;
@@ -50,7 +50,7 @@ pub(crate) fn begin_other_job() {}
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. It may be freed when this returns.
+/// The scope is open, as the job is counted. The scope may be freed when this returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
     // SAFETY: the caller's promise.

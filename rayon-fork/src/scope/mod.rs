@@ -21,7 +21,7 @@ pub struct Scope<'scope> {
 /// As [`Scope`], but its jobs run oldest first; [`scope_fifo`] creates it.
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
-    /// One per worker of the scope's pool.
+    /// One FIFO queue for each worker of the scope's pool.
     fifos: Box<[JobFifo]>,
 }
 
@@ -44,7 +44,8 @@ pub struct ScopeFifo<'scope> {
 /// # Panics
 ///
 /// Resumes the first panic among `op` and its jobs, after all have ended. The payloads of other
-/// panics are dropped. A payload that panics when it is dropped changes nothing for the scope.
+/// panics are dropped. If a payload panics when it is dropped, the scope still waits for its jobs,
+/// and resumes the first panic.
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -75,8 +76,8 @@ where
 /// As [`scope()`], but `op` runs on the calling thread, which may be any thread. So `op` need not
 /// be `Send`.
 ///
-/// The jobs run in the current pool. At the end, a caller that is a worker runs other jobs until
-/// they have ended. Any other caller blocks.
+/// The jobs run in the current pool. When `op` has ended, a caller that is a worker runs other jobs
+/// until the scope's jobs have ended; any other caller blocks.
 ///
 /// # Panics
 ///
@@ -156,8 +157,8 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// The captures of `body` are dropped before that, too. rayon-core 1.13 may drop them later, so
-    /// a program that runs on both must not rely on either.
+    /// The captures of `body` are dropped before the scope returns, too. The published rayon-core
+    /// 1.13 may drop them later, so a program that may run on either crate must not rely on this.
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -188,7 +189,8 @@ impl<'scope> ScopeFifo<'scope> {
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
                 // SAFETY: the scope, and the FIFO in it, lives until the job has run. The token is
-                // executed no later: when the last job runs, as many tokens as jobs were executed.
+                // executed by then: each token runs one job, so when the last job runs, every token
+                // has been executed.
                 worker.push(unsafe { self.fifos[worker.index()].push(job) });
             }
             _ => registry.inject(job),
@@ -219,7 +221,7 @@ impl fmt::Debug for ScopeFifo<'_> {
     }
 }
 
-/// A scope that took jobs for a shorter or a longer time than it waits would be unsound.
+/// A scope must be invariant in `'scope`: it waits for jobs that borrow for exactly this lifetime.
 ///
 /// ```
 /// fn same<'r, 's>(it: &'r rayon_core::Scope<'s>) -> &'r rayon_core::Scope<'s> { it }

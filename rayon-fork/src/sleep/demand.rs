@@ -12,14 +12,15 @@ use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
 
-/// How old a pool is before one of its workers [registers](Sleep::register) the process, which may
-/// take the kernel a hundredth of this. So a program that ends sooner keeps its worker. A guess.
+/// How old a pool is before one of its workers [registers](Sleep::register) the process. A program
+/// that ends sooner never loses a worker to this call, which may take the kernel some 10 ms. A
+/// guess.
 pub(super) const REGISTERS_AFTER: Duration = Duration::from_secs(1);
 
 /// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jobs {
-    /// The word is not used: every push notifies, or the pool has one worker.
+    /// The steal request is not used: every push notifies, or the pool has one worker.
     Notified,
     /// Jobs are shared at once. Pushes fence, and sleepers scan.
     Public,
@@ -27,14 +28,14 @@ pub(crate) enum Jobs {
     Private,
 }
 
-/// The steal request of a pool, for cache lines of its own, which seldom change.
+/// The steal request of a pool. It has cache lines of its own, because it seldom changes.
 pub(crate) struct StealRequest {
-    /// 1 if a worker is idle, or was lately.
+    /// 1 if a worker is idle or was idle lately, else 0.
     pub(super) word: AtomicUsize,
     pub(super) fences: Fences,
     jobs: Jobs,
-    /// 1 when a worker has gone to register the process. It belongs to the pool: a child of `fork`
-    /// has none of its parent's workers, and builds its own pools.
+    /// 1 when a worker has gone to register the process. This flag belongs to a pool, not to the
+    /// process: a child of `fork` has none of its parent's workers, and builds its own pools.
     registrar: UnmodelledUsize,
     /// When the pool was built, if the kernel had not registered the process by then.
     pub(super) built: Option<Instant>,
@@ -63,7 +64,8 @@ impl StealRequest {
             fences,
             jobs,
             registrar: UnmodelledUsize::new(0),
-            // A browser's `Instant` panics, but there no thread registers.
+            // In a browser `Instant` panics, but this call is not reached there, because no thread
+            // registers.
             built: fences.is_register_called_for().then(Instant::now),
             #[cfg(all(test, fork_loom))]
             before_scan: None,
@@ -77,12 +79,12 @@ impl StealRequest {
 
     #[inline]
     fn is_there(&self) -> bool {
-        // Relaxed: the light fence in `Deque::push` says what this may miss.
+        // Relaxed: the comment on the light fence in `Deque::push` says what this load may miss.
         self.word.load(Ordering::Relaxed) != 0
     }
 
-    /// A worker requests jobs. It repeats this after each unsuccessful search, because another
-    /// worker may have cleared the request.
+    /// Requests jobs for a worker. The worker repeats this call after each unsuccessful search,
+    /// because another worker may have cleared the request.
     #[inline]
     pub(super) fn set(&self) {
         if !self.is_there() {
@@ -112,7 +114,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         matches!(idle.phase, Phase::Sleepy(_))
             && request.fences.is_register_called_for()
             && request.built.is_some_and(|it| it.elapsed() >= REGISTERS_AFTER)
-            // Relaxed: only the system call depends on it.
+            // Relaxed: no data depends on this word; it only chooses the thread that makes the
+            // system call.
             && request.registrar.swap(1, Ordering::Relaxed) == 0
     }
 
@@ -144,7 +147,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.request.jobs != Jobs::Notified
     }
 
-    /// The calling worker is counted as asleep. It scans every deque next, private jobs included.
+    /// Call this when the calling worker is counted as asleep, before it scans every deque, private
+    /// jobs included.
     pub(super) fn before_scan(&self) {
         if !self.are_pushes_silent() {
             return;
@@ -166,37 +170,40 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if self.everybody_is_idle() {
             return;
         }
-        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The sleeper and the
+        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The change of S and the
         // request are visible before the fence, and the scan reads the jobs after it. A pushing
         // worker whose job the scan misses finds the request, and then the sleeper.
         request.fences.heavy();
     }
 
-    /// The calling worker is no longer counted as idle, and may push next.
+    /// Call this when the calling worker is no longer counted as idle, and may push next.
     #[inline]
     pub(super) fn after_search(&self) {
         if self.are_pushes_silent() {
             // ORDERING: SeqCst fence, pairs with the second one in `before_scan`. A worker about to
             // block that still saw this worker as idle has set the request, and this worker's next
             // push must find it. No model fails without this fence. A failure would need a third
-            // worker that clears the request just before, and an early read by this worker.
+            // worker that clears the request just before that, and an early read of the request by
+            // this worker.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The calling worker has pushed a job, and notifies the counters next.
+    /// Call this when the calling worker has pushed a job, before it notifies the counters.
     #[inline]
     pub(super) fn after_public_push(&self) {
         if self.request.jobs == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
             // before a sleeper's scan. The job is stored before the fence, and the counts are read
-            // after it. If the counts still show the last searching worker, it leaves later. If
-            // they miss a sleeper, it registers later. Both then scan every deque, and see the job.
+            // after it. If the counts still show the last searching worker, that worker stops
+            // searching later. If the counts miss a sleeper, the sleeper registers later. Both
+            // workers then scan every deque, and see the job.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The calling worker has pushed a job, and a request is set. `answer` is its deque's response.
+    /// Call this when the calling worker has pushed a job, and a request is set. `answer` is the
+    /// response of the worker's deque.
     pub(crate) fn answer(&self, answer: Answer) {
         let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {
@@ -217,8 +224,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // sets the request later.
         fence(Ordering::SeqCst);
         if self.somebody_is_idle() {
-            // Relaxed: the lock of a woken worker's slot orders this store before its search. Other
-            // threads do not rely on it.
+            // Relaxed: the lock of a woken worker's slot orders this store before its search.
+            // Threads that are not woken do not rely on this store.
             request.word.swap(1, Ordering::Relaxed);
             // Another worker may have pushed a job without a request, and so without a check for
             // sleepers.
@@ -239,15 +246,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// The caller has pushed a job, a request is set, and a worker may sleep. Wakes a worker,
-    /// unless one searches already and `is_news`.
+    /// unless `is_news` and a worker searches already.
     fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the fences that
         // the README names for split counters. The job is stored before the fence, and the
         // searching workers are read after it. If that count still shows the last searching worker,
-        // it stops later, fences, scans, and sees the job. Without this fence, the job might be
-        // left to a worker that took another shared job.
+        // that worker stops later, fences, scans, and sees the job. Without this fence, the job
+        // might be left to a worker that took another shared job.
         fence(Ordering::SeqCst);
-        // Thieves may have taken the shared jobs, and found the queue empty.
+        // `is_news` stands for an empty queue even if jobs were shared before, because thieves may
+        // have taken them.
         self.notify_job(is_news);
     }
 

@@ -32,7 +32,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         false
     }
 
-    /// No deque uses them.
+    /// In this build no deque uses these fences.
     pub(crate) fn fences(&self) -> Fences {
         Fences::full()
     }

@@ -7,8 +7,9 @@
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
 //! job. If there are more runnable threads than CPUs, a yield may cost time slices. So a worker
 //! whose yield takes as long as a time slice stops spinning, and pauses instead of yielding in its
-//! next searches. An oversubscribed pool, with more workers than CPUs, always yields. There, a long
-//! yield mostly went to another worker, or to the thread that waits for the pool.
+//! next searches. An oversubscribed pool, with more workers than CPUs, always yields. In an
+//! oversubscribed pool, a long yield mostly gave the CPU to another worker, or to the thread that
+//! waits for the pool.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -19,51 +20,55 @@ use super::counters::{PropagationOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// How long it takes to wake a thread, until that was measured: from a virtual machine of two CPUs.
+/// The assumed cost of waking a thread, until the worker has measured it: the value from a virtual
+/// machine of two CPUs.
 const A_WAKE_UP: Duration = Duration::from_micros(25);
 
-/// Bounds of the wake-ups that count. A guess: after a shorter one the thread had hardly blocked,
-/// and in a longer one other threads had the CPU.
+/// A measured wake-up outside these bounds is limited to them. A guess: after a shorter wake-up the
+/// thread had hardly blocked, and in a longer one other threads had the CPU.
 const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
-/// A longer yield gave the CPU to a thread that kept it for its time slice: on Linux with several
-/// CPUs, some milliseconds.
+/// A yield that takes longer than this gave the CPU to a thread that kept it for its time slice. On
+/// Linux with several CPUs, a time slice takes some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
-/// Workers spin while at most this many search. From simulations: if only one worker may spin, the
-/// others sleep between short fork-join regions. If all may, tiny jobs on many cores take up to
-/// twice as long.
+/// Workers spin while at most this many search. The number is from simulations: if only one worker
+/// may spin, the others sleep between short fork-join regions. If all workers may spin, tiny jobs
+/// on many cores take up to twice as long.
 const SPINNERS: usize = 3;
 
-/// The failures that one success pays for. With more, jobs that come at random cost more CPU time
-/// and come no sooner. With 0, attempts end where one in two succeeds.
+/// The failed attempts for which one success earns credit. With a higher number, jobs that come at
+/// random cost more CPU time and start no sooner. If this number were 0, attempts would end if only
+/// one in two succeeds.
 const A_SUCCESS: usize = 2;
 
-/// The most failures that are paid for.
+/// The most credit that a worker can have, in failed attempts.
 const MOST_CREDIT: usize = 16;
 
-/// In an oversubscribed pool, workers with credit spin this many times as long. There the kernel
-/// often puts a woken thread behind a running one, while a spinning worker yields its CPU. A job
-/// that comes later than a wake-up earns no credit: otherwise workers would wait for timers.
+/// In an oversubscribed pool, workers with credit spin this many times as long. In such a pool the
+/// kernel often makes a woken thread wait for a running one, while a spinning worker yields its
+/// CPU. A job that comes later than a wake-up earns no credit: otherwise workers would wait for
+/// timers.
 const WIDE_POOLS_SPIN: u32 = 4;
 
 /// The credit with which a worker of an oversubscribed pool begins.
 const FIRST_CREDIT: usize = 4;
 
-/// The longest back-off skips 2^N − 1 attempts.
+/// The longest back-off skips 2^N − 1 attempts, N being this number.
 const MOST_UNSUCCESSFUL: usize = 8;
 
-/// The pauses in which a pushing worker can respond to a steal request. A guess: some hundred
-/// nanoseconds.
+/// After an unsuccessful search, this many pauses give a pushing worker time to respond to a steal
+/// request. A guess: some hundred nanoseconds.
 const PAUSES: usize = 16;
 
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The searches of a worker that does not yield. A guess: some ten microseconds.
+/// The number of searches in an idle period in which the worker does not yield. A guess: these
+/// searches take some ten microseconds.
 const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.
@@ -121,12 +126,13 @@ impl LeftOut {
     }
 }
 
-/// Decides whether to attempt something that often fails. A success pays for some failures. Without
-/// credit, each failure doubles the number of attempts that are skipped. So attempts go on while
-/// one in three succeeds.
+/// Decides whether to attempt something that often fails. A success earns credit for some failures.
+/// Without credit, each failure doubles the number of attempts that are skipped. So attempts
+/// continue as long as one in three succeeds.
 #[derive(Default)]
 pub(crate) struct Backoff {
-    /// The failures that earlier successes pay for, up to [`MOST_CREDIT`].
+    /// The number of failures for which earlier successes have earned credit, up to
+    /// [`MOST_CREDIT`].
     credit: AtomicUsize,
     /// The failures since credit ran out, up to [`MOST_UNSUCCESSFUL`].
     unsuccessful: AtomicUsize,
@@ -134,7 +140,8 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Returns whether to attempt it now. If not, this call is one of the skipped attempts.
+    /// Returns whether to make the attempt now. If not, this call counts as one of the skipped
+    /// attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.left_out.are_over()
     }
@@ -171,12 +178,13 @@ impl Backoff {
 const CHEAP_AGAIN: usize = 8;
 
 /// Decides whether to yield. After an expensive yield some searches do not yield, and each further
-/// one doubles their number. The CPU may have gone to another worker, so the worker tries again.
+/// expensive yield doubles their number. Later the worker tries to yield again, because the CPU may
+/// have gone to another worker of the pool.
 #[derive(Default)]
 pub(crate) struct Yielding {
     expensive: Backoff,
     cheap_in_a_row: AtomicUsize,
-    /// Yields go on however long they take.
+    /// If true, the worker always yields, however long its yields take.
     is_free: bool,
 }
 
@@ -213,17 +221,17 @@ pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
     since: Cell<Option<Instant>>,
-    /// When the worker found its last job. The next search takes this out.
+    /// When the worker found its last job. The worker takes this value out in its next search.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
     yielding: Yielding,
-    /// If this search does not yield: the number of rounds that remain.
+    /// If the worker does not yield in this idle period, the number of searches that remain.
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
     wake_up: WakeUpCost,
-    /// While it has credit, the worker spins this many times the cost of a wake-up.
+    /// While it has credit, the worker spins for this many times the cost of a wake-up.
     spins_for: u32,
 }
 
@@ -291,7 +299,8 @@ impl SearchHistory {
         self.finds_long_jobs.get()
     }
 
-    /// The first round found nothing. Pauses, so that a pushing worker may expose a job.
+    /// Call this after the first search of an idle period found nothing. Pauses, so that a pushing
+    /// worker may expose a job.
     pub(super) fn begin_rests(&self) {
         self.job_ended();
         self.without_yields
@@ -299,8 +308,8 @@ impl SearchHistory {
         pause();
     }
 
-    /// A later round found nothing: yields or pauses. Returns `false` if the worker should become
-    /// sleepy after the next round.
+    /// Call this after a later search found nothing. Yields or pauses. Returns `false` if the
+    /// worker should become sleepy after the next round.
     pub(super) fn rest(&self) -> bool {
         if let Some(left) = self.without_yields.get() {
             self.without_yields.set(Some(left.saturating_sub(1)));
@@ -332,11 +341,11 @@ impl SearchHistory {
         begins
     }
 
-    /// Returns whether the worker goes on spinning while `searching` workers search. Records a
-    /// failure if its time is over.
+    /// Returns whether the worker goes on spinning while `searching` workers search. If the worker
+    /// has spun for its full time, records a failure and returns `false`.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
         if searching > SPINNERS {
-            // Enough others search. That says nothing about whether spinning is worth it.
+            // Enough other workers search. This is neither a success nor a failure of spinning.
             return false;
         }
         let goes_on = self.has_spun_less_than(self.wake_ups() * self.wake_up.get());
@@ -354,8 +363,8 @@ impl SearchHistory {
         }
     }
 
-    /// The search ended while the worker was spinning. That was worth it if a wake-up would have
-    /// cost more.
+    /// Call this when the search ended while the worker was spinning. Records a success if a
+    /// wake-up would have cost more.
     pub(super) fn was_worth_it(&self) {
         if self.has_spun_less_than(self.wake_up.get()) {
             self.spinning.was_worth_it();
@@ -449,8 +458,11 @@ mod tests {
         history.begin_rests();
         assert!(history.finds_long_jobs());
         history.begin_rests();
-        assert!(history.finds_long_jobs(), "a search more teaches nothing");
-        // This makes the job take no time, however busy the host is.
+        assert!(
+            history.finds_long_jobs(),
+            "a further search changes nothing"
+        );
+        // With a start in the future, the job takes no time, however busy the host is.
         history
             .found
             .set(Some(Instant::now() + Duration::from_secs(3600)));
@@ -489,7 +501,7 @@ mod tests {
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
         assert!(!history.spinning.has_credit());
-        // In the future, so that no time has passed.
+        // The start is in the future, so that no time has passed.
         history
             .since
             .set(Some(Instant::now() + Duration::from_secs(3600)));

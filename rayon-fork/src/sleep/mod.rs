@@ -36,7 +36,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The unsuccessful searches before a worker becomes sleepy. Inherited from rayon-core. A model
-/// needs none, because an early search that finds nothing changes nothing.
+/// needs no such searches, because an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 /// The counters' part of the variant's name.
@@ -51,12 +51,12 @@ pub(crate) fn uses_word(word: hooks::Word) -> bool {
 pub(crate) trait Queues {
     fn has_broadcasts(&self) -> bool;
     fn has_injected(&self) -> bool;
-    /// Returns how many other workers have a job on their deques. If jobs are long, returns how
-    /// many jobs there are. Returns at most `at_most`.
+    /// Returns how many other workers have a job on their deques, or, if jobs are long, the number
+    /// of these jobs; at most `at_most`.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// The worker is about to block: frees memory that only many jobs need. Returns `false` if the
-    /// worker should search once more before it blocks.
+    /// Called when the worker is about to block. Frees memory that only many jobs need. Returns
+    /// `false` if the worker should search once more before it blocks.
     fn give_back(&self) -> bool {
         true
     }
@@ -79,7 +79,7 @@ assert_size!(IdlePeriod<'_>: 32);
 enum Phase {
     /// The worker becomes sleepy after `rounds_left` more unsuccessful rounds.
     Searching { rounds_left: u32 },
-    /// The worker is among the last that search, and spins beyond its rounds.
+    /// The worker has used up its rounds, and spins because few other workers search.
     Spinning,
     /// The worker sleeps next, unless a producer notifies the counters.
     Sleepy(SleepyTicket),
@@ -92,8 +92,8 @@ impl Phase {
 }
 
 impl IdlePeriod<'_> {
-    /// Returns whether an unsuccessful search may scan private jobs. The last search before a sleep
-    /// need not, because the worker then scans all jobs.
+    /// Returns whether an unsuccessful search may scan private jobs. After its last search before
+    /// it sleeps, a worker need not scan private jobs, because it scans all jobs next.
     #[inline]
     pub(crate) fn may_scan_private_jobs(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
@@ -111,7 +111,8 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// Lets the worker search once instead of all rounds again: a producer notified.
+    /// Call this when a producer has notified: the worker becomes sleepy again after one more
+    /// search, not after all rounds.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -136,14 +137,15 @@ impl Sleep {
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
-        // Reads the number of CPUs once. Otherwise each worker would read it when it starts.
+        // Reads the number of CPUs once for all workers; otherwise each worker would read it when
+        // it starts.
         thread_count::cpus_at_first();
         Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
 }
 
 impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
-    /// Describes the pool to people: the values are not of one moment.
+    /// Adds the state of the pool to its debug output. The values may be of different moments.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME)
             .field("sleeping", &self.counters.sleeping());
@@ -184,7 +186,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker` ran out of work and starts to search.
+    /// Call this when `worker` has run out of work and starts to search.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
@@ -201,10 +203,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker found work, or its latch was set. It wakes sleepers in its place, because
-    /// producers may have relied on its search (README, section 6).
+    /// Call this when the worker found work, or its latch was set. Wakes sleepers that search in
+    /// its place, because producers may have relied on the worker's search (README, section 6).
     #[inline]
-    // The period is over, and must not be used again.
+    // Takes `idle` by value, because it must not be used again.
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
@@ -223,9 +225,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.after_search();
     }
 
-    /// Returns how many sleepers should help the workers that still search, at most two. If jobs
-    /// are long, workers that wake up one after the other would come late. Short jobs end before a
-    /// woken worker comes.
+    /// Returns how many sleepers should help the workers that still search, at most two. Returns 0
+    /// if jobs are short, because they end before a woken worker runs. If jobs are long, workers
+    /// that are woken one after the other would run late.
     #[inline]
     fn wanted_beside_searchers(&self, history: &SearchHistory, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !history.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -235,8 +237,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// One whole search was unsuccessful. The worker yields, becomes sleepy, or sleeps until there
-    /// is a reason not to. The caller probes `latch` and searches again after every return.
+    /// Call this after an unsuccessful search of all queues. The worker yields, becomes sleepy, or
+    /// sleeps until there is a reason not to. The caller probes `latch` and searches again after
+    /// every return.
     #[inline]
     pub(crate) fn found_nothing(
         &self,
@@ -273,7 +276,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The calling worker pushed one job on its own deque.
+    /// Call this after the calling worker pushed one job on its own deque.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
@@ -281,7 +284,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.notify_job(queue_was_empty);
     }
 
-    /// An external thread injected one job.
+    /// Call this after an external thread injected one job.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
@@ -292,7 +295,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.notify_job(queue_was_empty);
     }
 
-    /// Returns whether any worker sleeps or, if that is counted, searches.
+    /// Returns whether any worker sleeps or, if searching workers are counted, searches.
     pub(crate) fn somebody_is_idle(&self) -> bool {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
@@ -365,8 +368,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Sets the latch to "sleeping", and counts the worker as asleep. Returns `false` and counts
-    /// nothing if the latch is set or a producer has notified. Call it in the critical section that
-    /// ends in blocking or arming.
+    /// nothing if the latch is set or a producer has notified. Call this in the critical section
+    /// that ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -420,8 +423,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // A thread that sets the latch after it says "sleeping" must find the slot armed. So both
-        // change in one critical section.
+        // A thread that sets the latch after this worker set it to "sleeping" must find the slot
+        // armed. So latch and slot change in one critical section.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return None;
         }
@@ -462,13 +465,13 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
     }
 }
 
-/// The calling worker has stopped searching, and is no longer counted. Returns how many queues have
-/// work for others, at most `at_most`.
+/// Call this when the calling worker has stopped searching, and is no longer counted. Returns how
+/// many queues have work for other workers, at most `at_most`.
 // Not inlined: the found job runs in its caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // As a sleeper's fence before its scan: a producer that relied on this worker fenced before it
-    // read the counters.
+    // The same fence as a sleeper's before its scan. It pairs with a producer that relied on this
+    // worker and fenced before reading the counters.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

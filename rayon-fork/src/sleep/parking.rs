@@ -22,7 +22,7 @@ pub(crate) enum State {
     Awake,
     Armed,
     Parked,
-    /// A waker found it parked at that moment.
+    /// A waker found the slot parked, at this time.
     Woken(Instant),
 }
 
@@ -41,7 +41,7 @@ pub(crate) trait ParkingSlot: Send + Sync {
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
     /// Ends a successful [`try_arm`](Self::try_arm): blocks, unless a waker claimed the worker.
-    /// Returns as [`park_if`](Self::park_if).
+    /// Returns the same value as [`park_if`](Self::park_if).
     fn park_unless_claimed(&self) -> Option<Duration>;
 
     /// Ends a successful [`try_arm`](Self::try_arm) without blocking. Under the lock: runs
@@ -133,15 +133,15 @@ impl ParkingSlot for Slot {
                 self.unparked.notify_all();
             }
         }
-        // The waker unregisters the worker, because the sleeper's thread may take long to run. It
-        // does so under the lock: otherwise the worker could continue while it still counts as
-        // asleep.
+        // The waker unregisters the worker, because the sleeper's thread may take long to run. The
+        // waker does this under the lock: otherwise the worker could continue while it still counts
+        // as asleep.
         unregister();
         true
     }
 }
 
-/// Shows the state, or `Locked`. It never blocks.
+/// Shows the state, or `Locked` if another thread holds the lock, so it never blocks.
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state.try_lock() {

@@ -1,4 +1,4 @@
-//! The policy and the slots.
+//! Tests of `Sleep` and of the parking slots.
 
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
@@ -45,7 +45,7 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    /// Called while the worker scans the queues.
+    /// If set, this is called while the worker scans the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
 
@@ -119,11 +119,15 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
         assert_eq!(
             queues.scans.get(),
             0,
-            "the notification alone keeps it awake"
+            "the notification alone keeps the worker awake"
         );
         assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), 2);
     } else {
-        assert_eq!(queues.scans.get(), 1, "without events it scans the queues");
+        assert_eq!(
+            queues.scans.get(),
+            1,
+            "without an events counter the worker scans the queues"
+        );
     }
 }
 
@@ -144,7 +148,7 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
 
 /// Lets `wake` wake a worker that sleeps on an unset latch, and waits for it.
 fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
-    // The second worker is there for `wake`.
+    // Worker 0 sleeps; worker 1 exists so that `wake` can act as a second worker.
     let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -158,7 +162,7 @@ fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
     assert_eq!(
         sleep.counters.sleeping(),
         0,
-        "its waker must have uncounted it"
+        "the waker must have taken the worker out of S"
     );
 }
 
@@ -209,10 +213,11 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Returns worker 0 of `sleep` after all rounds.
+/// Returns the idle period of worker 0 of `sleep` after all rounds of searching.
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // Sets the phase: on a busy host yields may be expensive, and then no worker spins.
+    // Sets the phase directly, because on a busy host yields may be expensive, and the worker would
+    // not spin.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle
@@ -260,13 +265,21 @@ fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_
         });
         until_blocked(&sleep, 1);
         sleep.end_search(sleep.begin_search(1, None), &Scripted::default());
-        assert_eq!(sleep.counters.sleeping(), 1, "woken for nothing");
+        assert_eq!(
+            sleep.counters.sleeping(),
+            1,
+            "a sleeper was woken although no queue has a job"
+        );
         let injected = Scripted {
             injected: true,
             ..Scripted::default()
         };
         sleep.end_search(sleep.begin_search(1, None), &injected);
-        assert_eq!(sleep.counters.sleeping(), 0, "left asleep beside a job");
+        assert_eq!(
+            sleep.counters.sleeping(),
+            0,
+            "no sleeper was woken although a job waits"
+        );
     });
 }
 
@@ -295,9 +308,17 @@ fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
             sleep.end_search(sleep.begin_search(3, Some(history)), &queues);
             sleep.counters.sleeping()
         };
-        assert_eq!(stop(10, &short), 2, "woken for short jobs");
-        assert_eq!(stop(1, &long), 2, "woken for a job that the searcher takes");
-        assert_eq!(stop(10, &long), 0, "left asleep beside long jobs");
+        assert_eq!(stop(10, &short), 2, "a sleeper was woken for short jobs");
+        assert_eq!(
+            stop(1, &long),
+            2,
+            "a sleeper was woken for a job that the searcher takes"
+        );
+        assert_eq!(
+            stop(10, &long),
+            0,
+            "not all sleepers were woken although long jobs wait"
+        );
         sleep.end_search(searcher, &Scripted::default());
     });
 }

@@ -1,17 +1,18 @@
 //! Asymmetric fences: a pair of fences of which one side is free, as in the C++ proposal P1202.
 //!
 //! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
-//! calls comes first. All stores of its thread before that call are visible to the other thread
-//! after the other call, as between two `SeqCst` fences. Two light fences do not order each other.
+//! calls comes first. All stores that its thread made before this first call are visible to the
+//! other thread after the second call, as between two `SeqCst` fences. Two light fences do not
+//! order each other.
 //!
 //! On Linux, with the feature `demand`, a light fence only keeps the compiler from moving accesses
 //! over it. A heavy fence calls `membarrier(2)`, which makes every CPU that runs a thread of this
-//! process execute a full fence. A thread that does not run executed one when it lost its CPU. If
-//! the forced fence is before the light one, the loads after the light one see the earlier stores
-//! of the caller of `try_heavy_fence`. If it is after the light one, the stores before the light
-//! one are visible when `try_heavy_fence` returns.
+//! process execute a full fence. A thread that does not run has executed a full fence when it lost
+//! its CPU. If the forced fence is before the light one, the loads after the light one see the
+//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light one,
+//! the stores before the light one are visible when `try_heavy_fence` returns.
 //!
-//! Elsewhere, under Miri, and without the feature, both are full fences.
+//! On other systems, under Miri, and without the feature, both kinds are full fences.
 
 #[cfg(not(all(feature = "demand", target_os = "linux", not(miri))))]
 mod fences {
@@ -61,11 +62,12 @@ mod fences {
     /// several threads it takes milliseconds: the kernel waits until every CPU has passed through
     /// it.
     pub(crate) fn registers_at_once() -> bool {
-        // The folder has one subfolder for each thread, and two links more than subfolders.
+        // The folder has one subfolder for each thread; its number of links is the number of
+        // subfolders plus two.
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
-    /// The side of a pair that threads execute often: no instruction.
+    /// The side of a pair that threads execute often. Compiles to no instruction.
     #[inline]
     pub(crate) fn light_fence() {
         // ORDERING: SeqCst for the compiler alone; the processor's part is done by `try_heavy_fence`.
@@ -74,7 +76,7 @@ mod fences {
 
     /// The side of a pair that threads execute seldom: interrupts every CPU on which a thread of
     /// this process runs. Returns `false` if the kernel refuses, as it does without
-    /// [`prepare_heavy_fences`]. Then this was a fence for the caller alone.
+    /// [`prepare_heavy_fences`]. If the kernel refuses, only the calling thread has fenced.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with every other fence as usual.
         fence(Ordering::SeqCst);
@@ -99,8 +101,9 @@ mod tests {
 
 pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 
-/// Waits until every store that any thread has executed is visible to all threads. A condition
-/// variable waits, because a sandbox may forbid the system call of a sleep, but not futexes.
+/// Waits until every store that any thread has executed is visible to all threads. Waits on a
+/// condition variable, not by a sleep: a sandbox may forbid the system call of a sleep, but not
+/// futexes.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
     let (lock, never) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
@@ -108,6 +111,6 @@ pub(crate) fn wait_for_grace_period() {
     let _ = never.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
-/// Some ten thousand times as long as a store stays in a store buffer. A guess, longer than
+/// About ten thousand times as long as a store stays in a store buffer. A guess that is longer than
 /// necessary.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

@@ -8,8 +8,8 @@ static PROCESS: Registration = Registration::new();
 
 static ROUNDS: Rounds = Rounds::new();
 
-/// Whether the kernel makes heavy fences. Elsewhere a heavy fence is an instruction, and cheaper
-/// than waiting for another thread's fence.
+/// Whether the kernel makes heavy fences. If not, a heavy fence is an instruction, and cheaper than
+/// waiting for another thread's fence.
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
 /// A pair of fences. Both sides are full fences until the kernel has registered the process, and
@@ -31,7 +31,7 @@ impl Fences {
     }
 
     /// Returns the cheapest pair that needs no wait. If registering would take milliseconds, a
-    /// thread that has the time calls [`register`](Self::register) later.
+    /// worker that is about to block calls [`register`](Self::register) later.
     pub(crate) fn cheapest_in_time() -> Self {
         let fences = Self {
             registration: &PROCESS,
@@ -82,7 +82,7 @@ impl Fences {
         }
     }
 
-    /// Returns, for people, what frees the light side of its fence, or `full`.
+    /// Returns a name for debug output: `membarrier` if the light side is free, else `full`.
     pub(crate) fn name(self) -> &'static str {
         if BY_KERNEL && self.registration.are_light_ones_free() {
             "membarrier"

@@ -1,4 +1,5 @@
-//! The primitives of the sleep protocol. A model takes `modelled_loom.rs` instead.
+//! The atomics, locks and fences of the sleep protocol. Models use `modelled_loom.rs` instead of
+//! this file.
 
 #[allow(unused_imports)]
 pub(crate) use super::fences::Fences;

@@ -4,7 +4,7 @@
 #[cfg(test)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
 pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
-/// For hints, which must not add schedules.
+/// An atomic that loom does not see, for hints, which must not add schedules.
 #[cfg(test)]
 pub(crate) use std::sync::atomic::AtomicU64 as Unmodelled;
 
@@ -22,14 +22,15 @@ std::thread_local! {
 ///
 /// By default loom runs a fence in one piece with the access before it, and misses failures that
 /// need another thread in between. With `are_fences_events`, each fence touches one common word,
-/// relaxed. That finds those failures, but adds so many schedules that loom misses others. So
-/// models run both ways.
+/// relaxed. The common word makes loom find those failures, but adds so many schedules that loom
+/// misses others. So models run once without and once with `are_fences_events`.
 #[cfg(test)]
 pub(crate) fn begin_execution(are_fences_events: bool) {
-    // All threads of a model take turns on one thread of the system.
+    // A thread-local value serves the whole model, because loom runs all its threads on one thread
+    // of the system.
     ARE_FENCES_EVENTS.set(are_fences_events);
-    // The first touch creates the word. Another thread's first touch would order that thread before
-    // all others.
+    // The first access creates the common word. If a model's thread made the first access, loom
+    // would order that thread before all others.
     fence(Ordering::SeqCst);
 }
 
@@ -40,19 +41,19 @@ pub(crate) fn fence(ordering: Ordering) {
     loom::sync::atomic::fence(ordering);
 }
 
-/// Creates the word of asymmetric fences, as [`begin_execution`] does. In models without them, that
-/// word would change loom's bounded search.
+/// Creates the word of asymmetric fences, as [`begin_execution`] does. Models without asymmetric
+/// fences do not create the word, which would change loom's bounded search.
 #[allow(clippy::unnecessary_wraps)]
 pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
     light_fence();
     Ok(())
 }
 
-/// One side of an ordered pair: a step on a word that only such pairs use. Unlike the real one, it
-/// also orders other light fences.
+/// One side of an ordered pair: a step on a word that only such pairs use. Unlike a real light
+/// fence, it also orders other light fences.
 pub(crate) fn light_fence() {
-    // ORDERING: AcqRel. One of two steps is first, and the thread of the other sees what came
-    // before it, as `sync/asymmetric.rs` promises.
+    // ORDERING: AcqRel. One of two steps is first, and the thread of the second step sees what came
+    // before the first, as `sync/asymmetric.rs` promises.
     ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
 }
 
@@ -80,13 +81,14 @@ pub(crate) struct Fences {
 
 #[cfg(test)]
 impl Fences {
-    /// Creates the word before the threads of a model start, as [`begin_execution`] does.
+    /// Returns fences with a real heavy side. Creates their common word before the threads of a
+    /// model start.
     pub(crate) fn cheapest() -> Self {
         light_fence();
         Self { is_heavy: true }
     }
 
-    /// For pools that do not use them.
+    /// Returns fences for pools that do not use asymmetric fences.
     pub(crate) fn full() -> Self {
         Self { is_heavy: false }
     }
@@ -133,7 +135,7 @@ impl Fences {
 /// Stands in for a `SeqCst` access, which loom treats as acquire and release.
 pub(crate) fn fence_for_loom() {
     // ORDERING: SeqCst fence. On a real machine the first access is a locked one, or both accesses
-    // are loads. So there this fence would order nothing more.
+    // are loads. So on a real machine this fence would add no order.
     fence(Ordering::SeqCst);
 }
 

@@ -1,12 +1,14 @@
-//! Registers a process for heavy fences while it works: the kernel may take milliseconds for that.
+//! Registers a process for heavy fences while its threads work, because the kernel may take
+//! milliseconds to register it.
 //!
-//! Until the process is registered, both sides of a pair are full fences. The change is safe at any
-//! moment, and no other thread waits for it:
+//! Until the process is registered, both sides of a pair are full fences. The change from full
+//! fences to asymmetric ones is safe at any moment, and no other thread waits for it:
 //!
 //! 1. The kernel registers the process.
-//! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
+//! 2. [`Registration`] says that it is registered. After this step a heavy side asks the kernel.
 //! 3. A fence.
-//! 4. [`Registration`] says that light sides are free. From here on a light side is no instruction.
+//! 4. [`Registration`] says that light sides are free. After this step a light side is no
+//! instruction.
 //!
 //! A heavy side first fences for itself, then reads the state. If it reads that nothing is
 //! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
@@ -14,24 +16,27 @@
 //! else, the kernel fences for every thread.
 //!
 //! Several threads may take all steps at once. There is no lock, because a child of `fork` would
-//! wait for ever for a thread that it does not have. A thread that finds another one, or a copied
-//! state, between steps 2 and 4 makes a fence of its own, and takes step 4. That is safe, because a
-//! heavy side that reads an earlier state has fenced before.
+//! wait for ever for a thread that it does not have. A thread that finds the state between steps 2
+//! and 4 (also one copied from a parent process) makes its own fence, and takes step 4. The fence
+//! of this thread is enough, because a heavy side that reads an earlier state has fenced before.
 //!
-//! A child of `fork` inherits the state and the kernel's registration. Suppose the child was copied
-//! while another thread registered. Then it may read that light sides are free, although the kernel
-//! does not know it. In that case the kernel refuses the child's first heavy side.
+//! A child of `fork` inherits the state and the kernel's registration. If the child was copied
+//! while another thread registered, it may read that light sides are free, although the kernel has
+//! not registered the child. In that case the kernel refuses the child's first heavy side.
 //!
 //! A kernel may also refuse later, for example in a sandbox. Then the state goes back:
 //!
 //! 1. [`Registration`] says that light sides fence again.
-//! 2. A grace period. A light side that read the old state did so before step 1, so its stores left
-//!    its processor's buffer long ago. A thread that loses its CPU leaves no store behind.
-//! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
+//! 2. The refused thread waits for a grace period. A light side that read the old state did so
+//! before step 1, so its stores left its processor's buffer long ago. A thread that loses its CPU
+//! leaves no store behind.
+//! 3. [`Registration`] says that the grace period is over. After this step a heavy side only
+//! fences.
 //!
-//! Each refused thread, and each thread that finds the state between these steps, waits for a grace
-//! period of its own. This argument is about time, not about the memory model. It rests on the same
-//! property of processors as the kernel's fence for threads that do not run.
+//! Each refused thread, and each thread that finds the state between steps 1 and 3, waits for its
+//! own grace period. This argument is about time, not about the memory model. The argument rests on
+//! the same property as `membarrier` does for threads that do not run: a thread that loses its CPU
+//! has fenced.
 
 use super::modelled::{
     AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
@@ -90,16 +95,16 @@ impl Registration {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }
 
-    /// The kernel does not register the process.
+    /// Call this when the kernel does not register the process.
     pub(crate) fn decline(&self) {
-        // Relaxed: no light side is free before this, and none is free after it. If the kernel has
-        // registered the process for another thread, the state stays.
+        // Relaxed: no light side is free before this exchange, and none is free after it. If the
+        // kernel has registered the process for another thread, the state stays.
         let _ = self
             .state
             .compare_exchange(NONE, REFUSED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The kernel has registered the process. Several threads may call this.
+    /// Call this when the kernel has registered the process. Several threads may call this.
     pub(crate) fn complete(&self) {
         // ORDERING: Release, pairs with the load in `heavy_by`: a thread that asks the kernel does
         // so after it registered the process.

@@ -1,8 +1,9 @@
 //! Heavy fences in rounds, which many threads may share.
 //!
 //! The kernel serves one heavy fence at a time for the whole system, and each interrupts every CPU
-//! of the process. When a wide pool falls asleep, all of its workers fence, and the last would wait
-//! for all others. But one fence is enough for every thread that came before it began.
+//! of the process. When a wide pool falls asleep, all of its workers fence, and the last worker
+//! would wait for all other fences. But one fence is enough for all threads that came before the
+//! fence began.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::modelled::{AtomicUsize, Ordering};
 /// thread may have lost its CPU. A guess: about the cost of blocking and being woken.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// The same limit in a model, which has no clock.
+/// The limit in a model, which has no clock: the number of times that the thread reads the round.
 const LOOKS: u32 = 2;
 
 /// The rounds of a process.
@@ -40,9 +41,10 @@ impl Rounds {
     /// Returns after a heavy fence that began after the call, by `fence` or by another thread.
     /// Returns `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
-        // ORDERING: AcqRel, and a read-modify-write that changes nothing. The thread that begins a
-        // later round acquires it, and so fences for what the caller did before. It could not
-        // acquire a load.
+        // ORDERING: AcqRel, and a read-modify-write, although the number does not change. The
+        // thread that begins a later round acquires it, and so fences for what the caller did
+        // before. If the caller only loaded the number, the thread that begins a later round would
+        // have nothing to acquire.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }
@@ -70,9 +72,9 @@ impl Rounds {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                // This fence began after the round did, so it may end the round. Perhaps no other
-                // thread would: a child of `fork` has the number, but not the thread that began the
-                // round.
+                // This thread's fence began after the round did, so it may end the round. Perhaps
+                // no other thread would end it: a child of `fork` has the number, but not the
+                // thread that began the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
                     self.end(number, is_served);
@@ -86,14 +88,14 @@ impl Rounds {
     fn try_begin(&self, number: usize) -> bool {
         let next = number.wrapping_add(1);
         // ORDERING: AcqRel. Acquire pairs with `join`: the next fence is for its callers. Release:
-        // every change is a read-modify-write, and passes on what came before earlier ones.
+        // every change is a read-modify-write, and passes on what came before earlier changes.
         self.number
             .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Ends round `number`, after a fence that began after it did. A refused fence does not count.
-    /// Does nothing if another thread has ended the round.
+    /// Ends round `number`. The caller's fence began after that round did. A refused fence does not
+    /// count. Does nothing if another thread has ended the round.
     fn end(&self, number: usize, is_served: bool) {
         let next = if is_served {
             number.wrapping_add(1)
@@ -108,7 +110,7 @@ impl Rounds {
     }
 }
 
-/// Returns the number of the end of the first round that begins after `number` was read.
+/// Returns the value of the word at the end of the first round that begins after `number` was read.
 fn after(number: usize) -> usize {
     (number.wrapping_add(3)) & !1
 }
@@ -138,13 +140,13 @@ mod tests {
     fn a_refusal_is_reported_and_is_no_round() {
         let rounds = Rounds::new();
         assert!(!rounds.join(|| false));
-        assert!(rounds.join(|| true), "the next one calls the kernel again");
+        assert!(rounds.join(|| true), "the next call asks the kernel again");
     }
 
     #[test]
     fn a_thread_that_waits_for_an_abandoned_round_fences_by_itself() {
         let rounds = Rounds::new();
-        assert!(rounds.try_begin(0), "no thread ends this one");
+        assert!(rounds.try_begin(0), "no thread ends this round");
         let has_fenced = Cell::new(false);
         assert!(rounds.join(|| {
             has_fenced.set(true);
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(
             rounds.number.load(Ordering::Relaxed) & 1,
             0,
-            "the next one would wait, too"
+            "the next thread would wait, too"
         );
     }
 

@@ -1,4 +1,4 @@
-//! `broadcast` and `spawn_broadcast`: once on every worker.
+//! `broadcast` and `spawn_broadcast` run a closure once on every worker.
 
 use std::sync::Barrier;
 
@@ -63,7 +63,7 @@ fn a_share_comes_before_a_theft() {
                     second.wait();
                 } else {
                     first.wait();
-                    // This worker can now steal a job, or run a share of its own.
+                    // From here on, this worker can steal a job, or run its own share.
                     scope.spawn_broadcast(|_, context| {
                         if context.index() == 1 {
                             log.add("share");

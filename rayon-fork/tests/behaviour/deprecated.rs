@@ -1,4 +1,4 @@
-//! The old names still work.
+//! The deprecated names of the published crate still work.
 #![expect(deprecated, reason = "the deprecated items are what is tested")]
 
 use std::thread;

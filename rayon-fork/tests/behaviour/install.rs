@@ -17,7 +17,8 @@ fn jobs_of_the_waiting_workers_pool_run_inside_its_install() {
                 log_job.add("interleaved");
                 ran.add_one();
             });
-            // Does not return before the spawned job has run, which only this thread can run.
+            // `install` does not return before the spawned job has run, which only this thread can
+            // run.
             other.install(|| has_run.wait_for(1));
             log.add("after");
         });

@@ -100,7 +100,8 @@ fn a_join_whose_second_half_was_stolen_runs_other_jobs_meanwhile() {
             },
             || {
                 started.add_one();
-                // This worker blocks here, so only the one that waits for it can run the closure.
+                // This worker blocks here, so only the worker that waits for it can run the
+                // closure.
                 thread::scope(|threads| {
                     let install = || pool.install(|| thread::current().id());
                     threads.spawn(install).join().unwrap()

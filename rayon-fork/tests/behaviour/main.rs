@@ -1,8 +1,8 @@
 //! The behaviour of this crate that programs can observe, by subject, in one process. The published
 //! crate's own unit tests are not repeated here; `cargo xtask conformance` runs those.
 //!
-//! Facts about the global pool's start, the environment and aborts need processes of their own: see
-//! `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since the global pool never ends.
+//! Tests of the global pool's start, of the environment and of aborts need processes of their own:
+//! see `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since the global pool never ends.
 
 #[path = "../common/mod.rs"]
 mod common;

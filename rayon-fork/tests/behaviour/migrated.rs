@@ -1,6 +1,6 @@
 //! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from
-//! threads that are no workers go to the global pool: their rows are in
-//! `tests/process/migrated_from_external_threads.rs`.
+//! external threads go to the global pool, so `tests/process/migrated_from_external_threads.rs`
+//! tests those.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,7 +9,8 @@ use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now}
 
 use crate::common::{Log, in_time, panic_text, pool};
 
-/// Returns what both halves learn when the first half does `during` before it returns.
+/// Returns the value of `migrated` in both halves of a join whose first half calls `during` before
+/// it returns.
 fn migrations(
     pool: &ThreadPool,
     during: impl Fn() + Sync,
@@ -43,7 +44,8 @@ fn a_second_half_that_a_yield_ran_on_the_same_thread_migrated() {
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrated() {
     in_time(|| {
         let pool = pool(1);
-        // The job comes from outside, so the waiting worker finds the second half first.
+        // An external thread injects the job, so the waiting worker finds the second half of its
+        // own join first.
         let waits = || {
             scope(|scope| {
                 thread::scope(|threads| {

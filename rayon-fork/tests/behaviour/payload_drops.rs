@@ -12,7 +12,8 @@ use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, yiel
 
 use crate::common::{Count, Tally, in_time, panic_text, pool, rounds};
 
-/// Its drop panics with a payload of the same kind, `drops_left` times.
+/// A payload whose drop panics. The new payload is of the same kind, and its drop panics in turn,
+/// `drops_left` times in all.
 struct Bomb {
     drops_left: usize,
     is_dropped: Arc<AtomicBool>,
@@ -61,7 +62,7 @@ fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
     (job, has_ended)
 }
 
-/// Whether some job of the scope has panicked, and its payload was kept.
+/// Returns whether some job of the scope has panicked, and the scope keeps its payload.
 fn has_kept_one(scope: &impl std::fmt::Debug) -> bool {
     format!("{scope:?}").contains("has_panicked: true")
 }
@@ -101,7 +102,10 @@ fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_panics_in_drop() 
                         pool.scope(body);
                     }
                 });
-                assert!(has_ended.load(Ordering::Acquire), "left while a job ran");
+                assert!(
+                    has_ended.load(Ordering::Acquire),
+                    "the scope was left while a job ran"
+                );
                 assert_eq!(text, "first");
             }
         }

@@ -69,7 +69,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
         let pool = ThreadPoolBuilder::new()
             .num_threads(usize::MAX)
             .spawn_handler(|thread| {
-                // Never run, so that the test needs no thread at all.
+                // The workers are never run, so the test needs no thread at all.
                 kept.push(thread);
                 Ok(())
             })
@@ -82,7 +82,7 @@ fn more_threads_than_there_may_be_are_silently_fewer() {
     });
 }
 
-/// Log files contain these texts.
+/// The texts of errors must not change, because users' log files contain them.
 #[test]
 fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
     let refuse = |error: fn() -> io::Error| {

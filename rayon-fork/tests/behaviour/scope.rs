@@ -26,7 +26,8 @@ fn idle_workers_run_the_jobs_behind_a_long_one() {
                     thread::yield_now();
                 }
                 (0..100).for_each(|_| scope.spawn(|_| count.add(1)));
-                // A long job that neither pushes nor pops, and ends when the others have.
+                // This worker runs a long job, which neither pushes nor pops, and ends after all
+                // other jobs have ended.
                 while count.get() < 100 {
                     thread::yield_now();
                 }

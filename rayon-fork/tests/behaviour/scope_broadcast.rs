@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::common::{Count, UNTIL_ASLEEP, in_time, pool};
 
-/// Counts its end, which takes a while.
+/// Its drop waits for a while, and then counts that it has ended.
 struct SlowEnd<'a>(&'a Count);
 
 impl SlowEnd<'_> {

@@ -1,6 +1,6 @@
 //! A scope ends with its last job, even if the workers that ran its jobs go on with other jobs.
-//! Here each worker continues until the scope has ended. If it kept the scope open, it would wait
-//! for itself.
+//! In these tests each worker continues with other jobs until the scope has ended. A worker that
+//! kept the scope open would wait for itself.
 
 use std::sync::mpsc;
 use std::thread;
@@ -9,7 +9,7 @@ use rayon_core::{Scope, ThreadPool, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
-/// Wakes all waiting threads once when a scope has ended.
+/// Returns two tallies: one to count to when a scope has ended, one to wait for.
 fn end() -> (Tally, Tally) {
     let ended = Tally::new();
     (ended.clone(), ended)
@@ -94,7 +94,7 @@ fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
             let ran = &ran;
             scope.spawn(move |_| {
                 ran.add_one();
-                // When this job ends, the wait for the other pool is over, too.
+                // When this job ends, the wait for `other` is over, too.
                 thread::sleep(UNTIL_ASLEEP);
             });
         });
@@ -112,15 +112,15 @@ unsafe impl Sync for Lent {}
 
 impl Lent {
     fn spawn_leaf(&self) {
-        // SAFETY: `lend` says when. A reference exists only here, since the borrower continues
-        // after the scope's end.
+        // SAFETY: `lend` says when. A reference exists only inside this function, because the
+        // borrower continues after the scope's end.
         unsafe { &*self.0 }.spawn(|_| ());
     }
 }
 
-/// Runs `borrower` as a detached job of a pool of one worker, and lends it a scope. Its first
-/// argument spawns a job into the scope and gives the scope back. `borrower` continues until its
-/// second argument says that the scope has ended.
+/// Runs `borrower` as a detached job of a pool of one worker, and lends it a scope. The first
+/// argument of `borrower` spawns a job into the scope and gives the scope back. `borrower`
+/// continues until its second argument says that the scope has ended.
 fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let pool = pool(1);
     let (ended, until_ended) = end();

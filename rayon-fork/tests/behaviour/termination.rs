@@ -60,11 +60,11 @@ fn a_worker_may_drop_the_handle_of_its_own_pool() {
                 pool.spawn(move || {
                     at_meeting.wait();
                     drop(handle);
-                    // Still a worker, of a pool that lives until this job has ended.
+                    // This thread is still a worker, of a pool that lives until this job has ended.
                     assert_eq!(join(|| 1, || 2), (1, 2));
                 });
                 drop(pool);
-                // From here the job has the only handle.
+                // From here on, only the job holds a handle of the pool.
                 meeting.wait();
                 exits.wait_for(workers);
             }

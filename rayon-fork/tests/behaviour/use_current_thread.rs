@@ -82,7 +82,7 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
         assert_eq!(
             ran.get(),
             3,
-            "a broadcast runs behind the jobs of the own deque"
+            "a worker runs its broadcast share after the jobs of its own deque"
         );
     });
 }

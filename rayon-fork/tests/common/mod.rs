@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long anything may take before it counts as hung. The machine may be busy, and a variant with
-/// an events counter may notice an internal job late.
+/// How long a step of a test may take before it counts as hung. The machine may be busy, and a
+/// variant with an events counter may notice an internal job late.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Waits until `child` ends, or ends it after [`TIME_LIMIT`] and returns nothing.
@@ -42,7 +42,7 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
 }
 
 /// Runs `body`. If it takes longer than `limit`, the process ends with a message that names the
-/// step and has the result of `state`. A hung thread cannot be ended otherwise.
+/// step and has the result of `state`. A hung thread cannot be ended without ending the process.
 pub(crate) fn within_or<R>(
     limit: Duration,
     what: &str,

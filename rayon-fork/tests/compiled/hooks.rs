@@ -18,7 +18,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Appended to the crate, so that its generic code is compiled too.
+/// This code is appended to the crate, so that the crate's generic functions are compiled too.
 const PROBE: &str = "
     #[unsafe(no_mangle)]
     pub fn probe(n: u64) -> u64 {
@@ -42,11 +42,11 @@ fn is_hook(line: &str) -> bool {
     let line = line.trim();
     (line.starts_with("hooks::") && line.ends_with(");"))
         || line.starts_with("let _here = self.records.visit()")
-        // The feature `local-scopes` is never on here.
+        // This test never selects `local-scopes`; without that feature, these calls do nothing.
         || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
 }
 
-/// Writes the crate's source to the scratch package. Returns how many hooks it has.
+/// Writes the crate's source to the scratch package. Returns the number of hooks in the source.
 fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     let mut found = 0;
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -56,7 +56,8 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
         if !path.starts_with("src/instrument") && !path.starts_with("src/hooks") {
             found += text.lines().filter(|line| is_hook(line)).count();
             if hooks == Hooks::Deleted {
-                // The line stays, because panic messages contain line numbers.
+                // An empty line stays in place of the hook, because panic messages contain line
+                // numbers.
                 let lines = text
                     .lines()
                     .map(|line| if is_hook(line) { "" } else { line });
@@ -113,7 +114,7 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     assert!(kept.contains("probe:"), "no code of the probe was compiled");
     assert!(
         !kept.contains("instrument"),
-        "something of the instrument is named"
+        "the assembly names a part of `instrument`"
     );
     if let Some((kept, deleted)) = kept.lines().zip(deleted.lines()).find(|(a, b)| a != b) {
         panic!("a hook left code. With hooks: `{kept}`; with the lines deleted: `{deleted}`");
@@ -124,6 +125,6 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
         [Hooks::Kept, Hooks::Deleted].map(|hooks| assembly(&scratch, hooks, "instrument"));
     assert_ne!(
         kept, deleted,
-        "the comparison sees no difference where there is one"
+        "the comparison does not see the code that hooks leave with `instrument`"
     );
 }

@@ -1,4 +1,4 @@
-//! The public interface is that of the published crate.
+//! Tests that the public interface is the same as the published crate's.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +41,7 @@ fn public_items_their_signatures_and_their_traits_are_those_of_the_published_cra
         [Source::Fork, Source::Published].map(|source| listing(&rayon_core_of(source)));
     assert!(
         published.len() > 100,
-        "a listing of {} lines has not seen the crate",
+        "a listing of only {} lines cannot be complete",
         published.len()
     );
     let show = |ours: &BTreeSet<String>, theirs| -> String {
@@ -75,7 +75,7 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
     assert!(changed.contains(&"Item"), "{changed:?}");
 }
 
-/// Two rayon-cores would mean two global pools.
+/// Cargo must refuse two rayon-cores in one program, because there would be two global pools.
 #[test]
 fn cargo_refuses_a_program_with_two_rayon_cores() {
     assert!(include_str!("../../Cargo.toml").contains("\nlinks = \"rayon-core\"\n"));

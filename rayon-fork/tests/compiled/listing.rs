@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// One line per public function, method, variant and trait implementation. It leaves out what makes
-/// no difference to programs: names of arguments, documentation, and whether a bound is inline or
-/// in a where clause.
+/// Returns one line for each public function, method, variant and trait implementation. The lines
+/// leave out what makes no difference to programs: names of arguments, documentation, and whether a
+/// bound is inline or in a where clause.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     let krate = Crate {
         index: document["index"]
@@ -17,7 +17,10 @@ pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     for item in krate.children(&krate.item(&document["root"])["inner"]["module"]["items"]) {
         match item["inner"].get("use") {
             Some(reexport) => {
-                assert_eq!(reexport["is_glob"], false, "a glob hides what is public");
+                assert_eq!(
+                    reexport["is_glob"], false,
+                    "a glob re-export hides which items are public"
+                );
                 krate.describe(
                     krate.item(&reexport["id"]),
                     &text(&reexport["name"]),

@@ -1,4 +1,4 @@
-//! Tests that compile code. No variant changes these.
+//! Tests that compile code, and whose results do not depend on the variant.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod hooks;

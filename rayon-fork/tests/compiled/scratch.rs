@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Fork,
-    /// The version whose interface the fork has.
+    /// The published version whose interface the fork must have.
     Published,
 }
 
@@ -42,7 +42,7 @@ impl Scratch {
                  [dependencies]\nrayon-core = {requirement}\n"
             ),
         );
-        // All versions are those of the workspace.
+        // The package uses the versions of the workspace's lock file.
         let versions = fs::read_to_string(fork.join("../Cargo.lock")).unwrap();
         this.write("Cargo.lock", &versions);
         this
@@ -71,7 +71,8 @@ impl Scratch {
                 .args(network)
                 .args(arguments)
                 .current_dir(&self.folder);
-            // Flags of this test run, such as a sanitizer's, are not the scratch package's.
+            // The scratch package is built without the flags of this test run, such as a
+            // sanitizer's.
             for flags in [
                 "RUSTFLAGS",
                 "CARGO_ENCODED_RUSTFLAGS",
@@ -81,7 +82,8 @@ impl Scratch {
                 cargo.env_remove(flags);
             }
             cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
-            // Rustdoc's JSON is unstable. The pinned compiler writes both texts.
+            // Rustdoc's JSON is an unstable feature. The pinned compiler writes both crates' JSON,
+            // so the two can be compared.
             cargo.env("RUSTC_BOOTSTRAP", "1");
             cargo.output().unwrap()
         };

@@ -200,7 +200,7 @@ fn a_push_without_a_waiting_worker_loads_and_changes_nothing() {
         snapshot(&pool).since(&before).total()
     });
     for word in words() {
-        // With `demand`, no worker of a pool of one requests jobs.
+        // Even with `demand`, the worker of a pool of one worker requests no jobs.
         let is_read = (word != "inactive" || variant_has("reads-both")) && !variant_has("demand");
         let (loads, rmws) = (format!("{word}_loads"), format!("{word}_rmws"));
         assert_eq!(count(&counts, &loads), 100 * u64::from(is_read), "{loads}");
@@ -220,7 +220,7 @@ fn sleepers_are_counted_up_and_down_in_the_word_that_has_them() {
     let rmws = format!("{}_rmws", words()[0]);
     assert!(count(&counts, &rmws) >= registered, "{rmws} in {counts:?}");
     for word in words() {
-        // An exchange that failed is a change, too.
+        // An exchange that failed also counts as a read-modify-write.
         let (rmws, failures) = (format!("{word}_rmws"), format!("{word}_cas_failures"));
         assert!(
             count(&counts, &failures) <= count(&counts, &rmws),

@@ -1,5 +1,5 @@
-//! The memory that a pool holds after a burst of jobs. A process of its own counts every
-//! allocation.
+//! The memory that a pool holds after a burst of jobs. This test is a separate program, because it
+//! counts every allocation of its process.
 #![cfg(not(miri))] // Bursts, of which Miri would take minutes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 
-/// Their queue takes sixteen times as many bytes.
+/// The number of jobs in a burst. Their queue takes sixteen bytes a job.
 const JOBS: usize = 1 << 17;
 
 /// If more than this remains allocated, a queue was not freed.
@@ -84,8 +84,8 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-/// Begins a measurement; no other test measures meanwhile. Returns `None` without private jobs:
-/// then crossbeam frees queues at an unknown time.
+/// Begins a measurement; no other test measures meanwhile. Returns `None` in builds without private
+/// jobs, because crossbeam frees queues at an unknown time.
 fn begin() -> Option<MutexGuard<'static, ()>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     rayon_core::rayon_fork_variant()
@@ -109,7 +109,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
             while left.load(Ordering::Acquire) > 0 || allocated() > before + SLACK {
                 assert!(
                     begun.elapsed() < TIME_LIMIT,
-                    "{name}, {workers} workers: {} bytes are allocated, {before} were before",
+                    "{name}, {workers} workers: {} bytes are allocated; before the burst, {before}",
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
@@ -122,10 +122,10 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
     }
 }
 
-/// So many jobs that the worker frees their queue at once.
+/// A burst of so many jobs that the worker frees their queue as soon as it is empty.
 const VERY_MANY: usize = 2 * JOBS;
 
-/// Makes all jobs of a burst on the calling worker, and runs them there.
+/// A function that creates all jobs of a burst on the calling worker, and runs them there.
 type OwnBurst = fn(&AtomicUsize, Arc<AtomicUsize>);
 
 fn spawn_all(left: &Arc<AtomicUsize>) {
@@ -150,7 +150,7 @@ const OWN_BURSTS: [(&str, OwnBurst); 3] = [
     }),
 ];
 
-/// One worker, because a thief could be reading the queue.
+/// The pool has one worker, because a thief could be reading the queue at the moment of the test.
 #[test]
 fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something_else() {
     let Some(_measuring) = begin() else { return };
@@ -163,7 +163,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something
             let now = allocated();
             assert!(
                 now <= before + SLACK,
-                "{name}, {who}: {now} bytes are allocated, {before} were before"
+                "{name}, {who}: {now} bytes are allocated; before the burst, {before}"
             );
         }
     };

@@ -1,4 +1,4 @@
-//! A panic with nowhere to go ends the process.
+//! A panic that no thread and no panic handler can take ends the process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -43,7 +43,7 @@ const DEATHS: [(&str, fn()); 8] = [
         let pool = pool_of_one(|it| it.panic_handler(|_| panic!("the handler too")));
         pool.spawn(|| panic!("the job"));
     }),
-    // Before the payload of the handler is dropped.
+    // The process must die before the payload of the handler's panic is dropped.
     ("nowhere to go in the panic handler", || {
         let pool = pool_of_one(|it| it.panic_handler(|_| std::panic::panic_any(PanicsInDrop)));
         pool.spawn(|| panic!("the job"));
@@ -114,7 +114,7 @@ fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
     let Some(ending) = ending(&[], action) else {
         return;
     };
-    // A panic that comes out of `run` would do as well.
+    // It would also be right if `run` panicked instead of aborting the process.
     let has_aborted = ending.status.signal() == Some(SIGABRT);
     assert!(has_aborted || ending.status.success(), "{}", ending.stderr);
 }

@@ -1,5 +1,5 @@
-//! Tests whose subject is a whole process. Such a test starts this binary again, which then runs
-//! only that test and its action.
+//! Tests whose subject is a whole process. Each of these tests starts this binary again, and the
+//! new process runs only that test and its action.
 
 use std::env;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::common;
 
-/// A variable that is set in a child, to the name of its test.
+/// In a child process, this environment variable holds the name of the child's test.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
 
 pub(crate) struct Ending {
@@ -39,7 +39,8 @@ pub(crate) fn alone(variables: &[(&str, &str)], action: impl FnOnce()) {
     );
 }
 
-/// Does the same, and returns how the process ended, or nothing if this is that process.
+/// Runs `action` in a separate process, and returns how that process ended. In the separate process
+/// itself, returns `None`.
 pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Option<Ending> {
     let name = name_of(&action);
     if env::var_os(MARK).is_some_and(|mark| mark == name) {
@@ -50,7 +51,7 @@ pub(crate) fn ending(variables: &[(&str, &str)], action: impl FnOnce()) -> Optio
 }
 
 fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
-    // Files, not pipes: no thread has to read while the child runs.
+    // The output goes to files, not pipes, so no thread has to read while the child runs.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])

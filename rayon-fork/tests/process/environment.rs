@@ -1,4 +1,4 @@
-//! The default number of threads: by the environment, then by the machine.
+//! The default number of threads comes from the environment, or else from the machine.
 
 use std::thread::available_parallelism;
 

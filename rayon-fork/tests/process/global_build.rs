@@ -121,8 +121,8 @@ fn this_thread_may_become_worker_zero_of_the_global_pool() {
 
 #[test]
 fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
-    // With the standard library's variable, no thread can be started unless the program requests a
-    // smaller stack.
+    // With this value of the standard library's `RUST_MIN_STACK`, no thread can be started unless
+    // the program requests a smaller stack.
     let absurd = (usize::MAX / 2).to_string();
     alone(&[("RUST_MIN_STACK", &absurd)], || {
         for _ in 0..2 {
@@ -141,7 +141,7 @@ fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
     });
 }
 
-/// Calls that do start it are the first uses in `tests/threadless`.
+/// `tests/threadless` tests the calls that do start the global pool.
 #[test]
 fn calls_that_need_no_global_pool_do_not_start_it() {
     alone(&[], || {
@@ -173,7 +173,7 @@ fn calls_that_need_no_global_pool_do_not_start_it() {
         pool.current_num_threads();
         pool.current_thread_index();
         pool.current_thread_has_pending_tasks();
-        // So this is the first attempt.
+        // No call above has tried to build the global pool, so this is the first attempt.
         ThreadPoolBuilder::new()
             .num_threads(7)
             .build_global()

@@ -1,4 +1,4 @@
-//! The behaviour that programs can observe once in the life of a process.
+//! Tests of behaviour that a process can show only once.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod abort;

@@ -20,8 +20,8 @@ fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
 
-/// Waits until a worker has registered the process: one that becomes idle in a pool that is a
-/// second old.
+/// Waits until a worker has registered the process. A worker registers when it becomes idle in a
+/// pool that is at least a second old.
 pub(crate) fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
         // Not `install`: the caller may be a worker of the pool.
@@ -37,7 +37,7 @@ pub(crate) fn meet(pool: &ThreadPool) {
         let is_there = AtomicBool::new(false);
         pool.scope(|scope| {
             scope.spawn(|_| is_there.store(true, Ordering::Release));
-            // A long job: another worker must take the spawned job.
+            // This job is long, so another worker must take the spawned job.
             while !is_there.load(Ordering::Acquire) {
                 spin_loop();
             }
@@ -46,7 +46,8 @@ pub(crate) fn meet(pool: &ThreadPool) {
     }
 }
 
-/// From now on `action` is applied to each thread of this process that makes one of these calls.
+/// From now on, the kernel applies `action` to each thread of this process that makes one of the
+/// system calls `calls`.
 pub(crate) fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
     let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
     let arch = std::env::consts::ARCH.try_into().unwrap();
@@ -64,7 +65,7 @@ fn a_sandbox_after_the_first_pool_loses_no_job() {
         watch_for(&[libc::SYS_membarrier], refusal);
         meet(&pool);
         meet(&pool_of_two());
-        // Perhaps no worker has called `membarrier` yet.
+        // Repeat until a worker has called `membarrier` and was refused.
         while say_fences(&pool) {
             meet(&pool);
         }
@@ -81,8 +82,8 @@ fn a_fork_may_build_pools_of_its_own() {
 
 /// Runs `action`, which uses its own pools, in a copy of this process.
 pub(crate) fn fork_and_wait(action: impl FnOnce()) {
-    // SAFETY: the copy builds pools, uses them and exits. It needs no lock that another thread may
-    // hold, except the allocator's, of which the C library takes care.
+    // SAFETY: the copy builds pools, uses them and exits. The copy needs no lock that another
+    // thread may hold, except the allocator's, and the C library resets that one.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
         let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action)).is_ok();

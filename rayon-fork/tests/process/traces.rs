@@ -17,7 +17,7 @@ fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
 
-/// Its drop takes a while, and a thread drops its thread-locals last.
+/// A thread-local value whose drop takes a while; a thread drops its thread-locals last.
 struct KeptByThread(Cell<Option<Tally>>);
 
 impl Drop for KeptByThread {
@@ -122,8 +122,8 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
         let handler: extern "C" fn(libc::c_int) = hold;
         // SAFETY: the handler makes one call that is safe there, and touches atomics.
         unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-        // The handled call has written nothing: files seem to have no length, and folders no
-        // subfolders.
+        // A trapped call of `statx` fills in nothing, so files seem to have no length, and folders
+        // no subfolders.
         watch_for(&[libc::SYS_statx], SeccompAction::Trap);
         CALLS_LEFT.store(calls, Ordering::SeqCst);
         let build = thread::spawn(|| {
@@ -140,7 +140,7 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
             println!("{BUILT}");
         }
     };
-    // The interrupted build has made some, but not all of its system calls about files.
+    // Each interrupted build of a pool has made some, but not all, of its system calls about files.
     for calls_before in 0.. {
         let calls = calls_before.to_string();
         let Some(ending) = ending(&[("CALLS", &calls)], build_and_hold) else {
@@ -154,7 +154,7 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
     }
 }
 
-/// The output of a process in which no thread was stopped.
+/// The output of a process in which the signal handler stopped no thread.
 const BUILT: &str = "no thread is stopped any more";
 
 #[test]

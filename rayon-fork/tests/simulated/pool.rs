@@ -1,5 +1,5 @@
-//! Properties of the pool that only simulated machines can show. `behaviour/` tests the behaviour
-//! there.
+//! Properties of the pool that only simulated machines can show. `behaviour/` also runs on
+//! simulated machines, and tests everything else.
 
 use std::process::Command;
 use std::time::Duration;
@@ -26,7 +26,8 @@ fn on_eight<R: 'static>(body: impl FnOnce(&ThreadPool) -> R + 'static) -> R {
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
-        // A microsecond, so that every worker wakes in time to find some of the tree.
+        // Each leaf works for a microsecond, so that every worker wakes in time to find a part of
+        // the tree.
         manycore::work(1_000_000);
         return u64::from(n);
     }
@@ -38,7 +39,7 @@ fn fib(n: u32) -> u64 {
 fn joins_give_the_sequential_answer_on_every_worker() {
     let (answer, working) = on_eight(|pool| {
         let answer = pool.install(|| fib(18));
-        // The first thread is the external one.
+        // The first thread of the simulation is the external thread; the others are workers.
         let workers = manycore::spent().into_iter().skip(1);
         (answer, workers.filter(|spent| spent.on(Spending::Work) > 0).count())
     });
@@ -85,7 +86,7 @@ fn every_job_is_counted_by_the_core_that_ran_it() {
     let of =
         |name| counts.workers.iter().map(|worker| worker.get(name).unwrap()).collect::<Vec<u64>>();
     let sum = |name| of(name).iter().sum::<u64>();
-    // A join for each number above 1, and the injected job.
+    // The jobs are one join for each number above 1, and the injected job.
     assert_eq!(sum("jobs_executed"), 1_596 + 1);
     assert!(sum("steals_won") <= sum("pushes"));
     assert!(of("jobs_executed").iter().all(|jobs| *jobs > 0), "{counts:?}");

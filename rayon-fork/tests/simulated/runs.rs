@@ -17,7 +17,7 @@ const SEEDS: u64 = 10;
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs `body` on simulated machines, as every `#[test]` does.
+/// Runs `body`, the body of a `#[test]`, on simulated machines.
 pub(crate) fn run(test: &str, body: fn()) {
     let machine = Machine::read(MACHINE.as_ref()).unwrap();
     for seed in 1..=SEEDS {

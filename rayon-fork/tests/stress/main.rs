@@ -1,5 +1,5 @@
-//! Random and repeated work with idle gaps, in which workers fall asleep. No job may be lost, run
-//! twice or hang.
+//! Tests with random and repeated work, and idle gaps in which workers fall asleep. No job may be
+//! lost, run twice or hang.
 //!
 //! `FORK_STRESS_SECONDS` sets the time of the random test, and `FORK_STRESS_FACTOR` multiplies the
 //! rounds of the others. `FORK_STRESS_SEED` repeats the random choices of a run, but not its
@@ -56,7 +56,7 @@ fn idle_gap(rng: &mut Rng, longest: Duration) {
     if cfg!(miri) || rng.bool() {
         thread::sleep(gap);
     } else {
-        // A sleep is never shorter than the kernel's slack; a spin is.
+        // Spin, because a sleep takes at least as long as the kernel's timer slack.
         let start = Instant::now();
         while start.elapsed() < gap {
             std::hint::spin_loop();
@@ -78,11 +78,12 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     }
 }
 
-/// How long the first half of a join waits, where perhaps no worker steals the second half.
+/// How long the first half of a join waits before it assumes that no worker will steal the second
+/// half.
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
-/// Returns whether this variant wakes a sleeper for every job on a busy worker's deque. Other
-/// variants seldom wake none (`src/sleep/README.md`, section 9).
+/// Returns whether this variant wakes a sleeper for every job on a busy worker's deque. In rare
+/// cases, other variants wake no sleeper (`src/sleep/README.md`, section 9).
 fn covers_internal_jobs() -> bool {
     let is_fenced = |part: &str| ["no-jec", "demand"].contains(&part) || part.ends_with("-fence");
     rayon_core::rayon_fork_variant().split('+').any(is_fenced)
@@ -92,7 +93,8 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // In these variants, a lost wake-up in 1 of 100 000 joins would be frequent.
+    // In variants without such fences, 1 missed job in 100 000 joins would be many; this limit
+    // allows 1 in 500.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));

@@ -12,9 +12,9 @@ use rayon_core::ThreadPool;
 use crate::common::{TIME_LIMIT, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
-/// More cache lines than a cache holds.
+/// The number of cache lines that stores go to: more than a cache holds.
 const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
-/// Stores that delay the next store in the store buffer.
+/// The number of stores to cold lines that delay the next store in the store buffer.
 const COLD_STORES: usize = 60;
 
 /// A value on a cache line of its own.
@@ -47,7 +47,8 @@ fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
 }
 
 fn second_jobs_come_soon(pool: &ThreadPool) {
-    // Other variants may wake no sleeper; there, the worker that pushed runs the job.
+    // In variants that do not cover internal jobs, a push may wake no sleeper, and the worker that
+    // pushed runs the job.
     if !covers_internal_jobs() {
         return;
     }
@@ -63,7 +64,8 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
-                // On an oversubscribed host, a round takes a hundred times as long.
+                // Stop early on an oversubscribed host, where a round takes a hundred times as
+                // long.
                 let is_time_left = |_: &usize| begun.elapsed() < TIME_LIMIT * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
                     // Meanwhile the worker that ran the second job falls asleep.

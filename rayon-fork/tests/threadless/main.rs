@@ -1,6 +1,6 @@
 //! On a platform without threads, the global pool is the thread that first needs it, and explicitly
-//! built pools fail. In this program `pthread_create` always fails. Each case is this program
-//! again, without a test harness, which would need threads.
+//! built pools fail. In this program `pthread_create` always fails. For each case this program
+//! starts itself again. It has no test harness, because a harness would need threads.
 
 #[cfg(any(miri, not(target_os = "linux")))]
 fn main() {
@@ -33,7 +33,7 @@ mod linux {
 
     use crate::common;
 
-    /// The errno of a system call that is not there.
+    /// The errno for a system call that the kernel does not have.
     const ENOSYS: c_int = 38;
 
     // SAFETY: the signature is that of POSIX, and every caller must expect that a thread cannot be
@@ -48,7 +48,8 @@ mod linux {
         ENOSYS
     }
 
-    /// Each must do its work on this thread.
+    /// The calls that may be the first use of the global pool. Each must do its work on this
+    /// thread.
     const FIRST_USES: [(&str, fn()); 8] = [
         ("join", || assert_eq!(rayon_core::join(|| 1, || 2), (1, 2))),
         ("join_context", || {

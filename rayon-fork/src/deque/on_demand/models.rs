@@ -12,7 +12,8 @@ use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, f
 use crate::deque::TwoWords;
 use crate::sleep::models::{Bounds, UNORDERED, holds, is_caught};
 
-/// One thief, and every schedule. With a bound loom would miss `FindsTheRingOnce`.
+/// One thief, and every schedule. With a bound on preemptions, loom would miss the mutant
+/// `FindsTheRingOnce`.
 const WHOLE_PAIR: Bounds = Bounds {
     fast: None,
     deep: None,
@@ -42,10 +43,11 @@ const TORN: &str = "words of two jobs";
 /// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
 
-/// Whether a ring may still be read: in a model freed rings stay in memory.
+/// Records whether a ring has been freed, because in a model freed rings stay in memory.
 pub(super) struct Life {
     has_ended: AtomicBool,
-    /// For loom, to which the end is a write: earlier reads must be ordered before it.
+    /// Tells loom that a thief reads the ring, and that freeing the ring writes it: reads must be
+    /// ordered before the write.
     reads: loom::cell::UnsafeCell<()>,
 }
 
@@ -60,7 +62,7 @@ impl Life {
         }
     }
 
-    /// A thief reads the ring.
+    /// Records that a thief reads the ring.
     pub(super) fn touch(&self) {
         assert!(
             !self.has_ended.load(Ordering::Relaxed),
@@ -69,7 +71,7 @@ impl Life {
         self.reads.with(|_| ());
     }
 
-    /// The ring is freed.
+    /// Records that the ring is freed.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
         self.reads.with_mut(|_| ());
@@ -114,7 +116,8 @@ enum Right {}
 
 impl Steps for Right {}
 
-/// An owner that was helped, and exposes all of its jobs with each response.
+/// An owner for which a thief has exposed jobs, and which therefore exposes all of its jobs with
+/// each response.
 enum Helped {}
 
 impl Steps for Helped {
@@ -134,7 +137,7 @@ impl Steps for ShowsMoreAboveTheLimit {
             return Helped::answer(deque);
         }
         let private = deque.head() - public.split(deque.head());
-        // If a thief was quicker, there is nothing more to expose.
+        // If a thief has taken the shared jobs already, there is nothing more to expose.
         let _raced = deque
             .shared
             .exchange(public, public.unclaimed_with(private));
@@ -159,7 +162,7 @@ struct Exposing<'a> {
 }
 
 impl Exposing<'_> {
-    /// Takes the first steps of the real one, with or without a claim.
+    /// Takes the first steps of the real `expose_for_owner`, with or without a claim, then `steps`.
     fn expose(stealer: &Stealer<Numbered>, claims: bool, steps: fn(&Exposing<'_>) -> bool) -> bool {
         let shared = &*stealer.shared;
         let Some(_lock) = shared.thieves.exposing.try_lock() else {
@@ -303,7 +306,7 @@ fn steal_by(
     }
     let words = copied(stealer, public);
     match stealer.shared.exchange(public, public.without_oldest()) {
-        // SAFETY: as in the real one.
+        // SAFETY: as in the real `steal`.
         Ok(()) => Steal::Success(unsafe { Numbered::from_words(words) }),
         Err(_) => Steal::Retry,
     }
@@ -406,8 +409,8 @@ impl Steps for CopiesAfterTheExchange {
         {
             return Steal::Retry;
         }
-        // SAFETY: the mistake is that the slot need not hold this job any more. Words of two jobs
-        // are detected.
+        // SAFETY: the mistake is that the slot need not hold this job any more. `Numbered` detects
+        // words of two jobs.
         Steal::Success(unsafe { Numbered::from_words(copy(ring, public)) })
     }
 }
@@ -446,7 +449,8 @@ fn steal_several_by(
         if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
             break;
         }
-        // SAFETY: the mistake is that the ring may lack this job, or be freed. In models it stays.
+        // SAFETY: the mistake is that the ring may lack this job, or be freed. In models freed
+        // rings stay in memory.
         take(unsafe { Numbered::from_words(words) });
     }
 }
@@ -510,7 +514,8 @@ impl Steps for TakesTheLastBackByTheCount {
     }
 }
 
-/// How often each job came out. It is not loom's, so that it adds no schedules.
+/// How often each job came out of the deque. The counts are not loom's atomics, so they add no
+/// schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
 }
@@ -537,8 +542,8 @@ impl Tally {
     }
 }
 
-/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the remaining
-/// jobs come out.
+/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the owner
+/// pops the remaining jobs, and each job must have come out once.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -557,7 +562,7 @@ fn play<S: Steps>(
     });
 }
 
-/// The same, with `at_first` jobs at the beginning.
+/// As [`play`], with `at_first` jobs in the deque at the beginning.
 fn play_with<S: Steps>(
     at_first: usize,
     jobs: usize,
@@ -626,7 +631,7 @@ fn thief_exposes<S: Steps>() {
     });
 }
 
-/// The same, with a job pushed where one was popped.
+/// As [`thief_exposes`], and the owner pushes a job at an index from which it has popped one.
 fn thief_exposes_while_indices_come_again<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, _| {
         pop();
@@ -636,7 +641,7 @@ fn thief_exposes_while_indices_come_again<S: Steps>() {
     });
 }
 
-/// The same, and the owner exposes others by itself.
+/// A thief requests jobs while the owner pops, pushes, and exposes jobs by itself.
 fn thief_asks_late<S: Steps>() {
     play::<S>(4, 4, &[ask_and_steal::<S>], |push, pop, answer| {
         pop();
@@ -694,7 +699,7 @@ fn thief_exposes_what_has_a_place<S: Steps>() {
     tally.check();
 }
 
-/// A thief exposes, and once more when the owner has ended its claim.
+/// A thief exposes jobs twice: the owner may have ended its first claim before the second one.
 fn claims_follow_each_other<S: Steps>() {
     let thief = |stealer: &Stealer<Numbered>| {
         S::expose_for_owner(stealer);
@@ -719,8 +724,9 @@ fn reuse<S: Steps>() {
     });
 }
 
-/// A thief steals a shared job while the owner goes on pushing. The thief is the first thread here.
-/// Loom remembers only the latest access to a word, so another thread's theft would come too late.
+/// A thief steals a shared job while the owner goes on pushing. The thief is the model's first
+/// thread. If it were a spawned thread, loom, which remembers only the latest access to a word,
+/// would not explore an early theft.
 fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) {
     let deque = Deque::starting_at(1, capacity, S::fences());
     let tally = Tally::new(later.end);
@@ -768,12 +774,12 @@ fn growth_of_a_larger_ring<S: Steps>() {
     });
 }
 
-/// The same, with the thief first.
+/// As [`growth_of_a_larger_ring`], with the thief in the model's first thread.
 fn theft_and_growth_of_a_larger_ring<S: Steps>() {
     theft_while_the_owner_pushes::<S>(1, 2..3);
 }
 
-/// A thief takes several jobs at once, while a larger ring takes the place of theirs.
+/// A thief takes several jobs at once, while a larger ring replaces the ring that holds them.
 fn theft_of_several_and_growth<S: Steps>() {
     let deque = Deque::starting_at(1, 1, S::fences());
     let tally = Tally::new(3);
@@ -796,7 +802,7 @@ fn theft_of_several_and_growth<S: Steps>() {
     tally.check();
 }
 
-/// The owner takes its jobs back, gives the ring back, and goes on with the first one.
+/// The owner takes its jobs back, frees the larger ring, and goes on with the first one.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
         S::answer(deque);
@@ -808,7 +814,7 @@ fn owner_gives_back<S: Steps>() {
     });
 }
 
-/// Two thieves steal all jobs. The owner finds none, and gives the ring back.
+/// Two thieves steal all jobs. The owner finds no job, and frees the larger ring.
 fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
         deque.shows_all.set(1);
@@ -819,8 +825,8 @@ fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     });
 }
 
-/// A thief is about to expose the job that the owner takes last. Then the owner gives the ring back
-/// at once, as it does with a large one.
+/// A thief is about to expose the job that the owner takes last. Then the owner frees the ring at
+/// once, as it does with a very large ring.
 fn owner_gives_back_while_a_thief_exposes<S: Steps>() {
     play_with::<S>(2, 3, 1, &[expose_and_steal::<S>], |deque, tally| {
         tally.add(S::pop(deque));

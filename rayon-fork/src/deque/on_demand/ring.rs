@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::sync::modelled::{AtomicPtr, Ordering};
 
-/// Bits of `public` below the tail.
+/// The number of bits of `public` below the tail.
 pub(super) const TAIL_SHIFT: u32 = 24;
 
 /// The most jobs that can be shared at a time: their number is in the lowest bits of `public`.
@@ -27,7 +27,7 @@ impl Public {
     #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     pub(super) fn tail(self, near: u64) -> u64 {
         let above = near.wrapping_sub(self.0 >> TAIL_SHIFT);
-        // Its lower bits, as a signed number.
+        // Sign-extend the lower bits of the difference.
         let above = (above << TAIL_SHIFT) as i64 >> TAIL_SHIFT;
         near.wrapping_sub(above as u64)
     }
@@ -42,7 +42,7 @@ impl Public {
         Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
     }
 
-    /// The value with a claim. No job is shared.
+    /// The value with a claim. The caller has seen that no job is shared.
     pub(super) fn claimed(self) -> Self {
         Self(self.0 | CLAIM)
     }
@@ -58,8 +58,8 @@ pub(super) struct Slot([AtomicPtr<()>; 2]);
 /// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
-    /// Rings that were in use before, if thieves may still read them, or null. Only the owner uses
-    /// it.
+    /// A list of the rings that were in use before, if thieves may still read them, or null. Only
+    /// the owner uses this list.
     pub(super) outgrown: Cell<*mut Ring>,
     #[cfg(all(test, fork_loom))]
     pub(super) life: super::models::Life,
@@ -85,7 +85,8 @@ impl Ring {
             // SAFETY: the caller's promise.
             let freed = unsafe { Box::from_raw(ring) };
             ring = freed.outgrown.get();
-            // A model goes on, so that it can report a thread that still reads the ring.
+            // A model keeps the ring in memory, so that it can report a thread that still reads the
+            // ring.
             #[cfg(all(test, fork_loom))]
             Box::leak(freed).life.end();
         }

@@ -36,7 +36,7 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_exposed
     (0..3).for_each(|job| {
         deque.push(Numbered(job));
     });
-    assert!(stealer.has_stirred(), "no thief has exposed any");
+    assert!(stealer.has_stirred(), "no thief has exposed jobs yet");
     assert!(stealer.expose_for_owner() && !stealer.has_stirred());
     assert_eq!(
         ([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()),
@@ -109,7 +109,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     );
 }
 
-/// Compares with a sequential deque that knows which jobs are shared.
+/// Compares the deque with a sequential deque that knows which jobs are shared.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {
@@ -124,7 +124,8 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 0 | 1 => {
                     assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
                     if public > jobs.len() {
-                        // The owner took the last one as a thief would, or took half of them back.
+                        // The owner took the last shared job as a thief would, or took half of the
+                        // shared jobs back.
                         public = if public == 1 { 0 } else { public - public / 2 };
                     }
                 }
@@ -246,7 +247,7 @@ fn an_owner_that_never_blocks_gives_rings_back_when_it_has_found_no_job_many_tim
     assert_eq!(
         until_small(),
         Some(empties - 1),
-        "counted from the last job"
+        "empty pops are counted from the last job on"
     );
     assert_eq!(until_small(), Some(empties - 1));
 }
@@ -331,7 +332,7 @@ fn under_thieves_every_job_comes_out_once() {
         });
         assert!(
             times.iter().all(|times| times.load(Ordering::Relaxed) == 1),
-            "a job never came out, with {exposers} that expose"
+            "a job never came out, with {exposers} thieves that expose jobs"
         );
         deque.give_back();
         assert_eq!(slots(&deque), 1);

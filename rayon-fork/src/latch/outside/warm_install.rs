@@ -1,9 +1,10 @@
 //! A waiting thread spins before it blocks. Often the pool finishes the job sooner than a blocked
-//! thread would run again. Then the setter of the latch need not call the kernel either.
+//! thread would run again. If the thread still spins, the setter of the latch need not call the
+//! kernel either.
 //!
 //! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
-//! spins twice as long if the pool leaves a CPU free. It backs off where jobs are long, or CPUs are
-//! scarce.
+//! spins twice as long if the pool leaves a CPU free. It spins less often if jobs are long, or if
+//! CPUs are scarce.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -20,7 +21,7 @@ pub(crate) const NAME_PART: &str = "+warm-install";
 pub(crate) struct SpinHistory {
     spins: Backoff,
     yielding: Yielding,
-    /// 1 while a thread spins. Others would take CPUs from the workers.
+    /// 1 while a thread spins. A second spinning thread would take a CPU from the workers.
     is_spinning: AtomicUsize,
     wake_up: WakeUpCost,
     /// A thread spins this many times the cost of a wake-up.
@@ -65,8 +66,8 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. May spin first if `spin_history` is given. Not inlined:
-    /// waiting workers do not need this, and the jobs that they run may nest.
+    /// Waits until the latch is set. May spin first if `spin_history` is given. Not inlined: a
+    /// waiting worker never calls this, so its stack frame should have no room for it.
     #[inline(never)]
     pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
         if spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
@@ -78,7 +79,7 @@ impl LockLatch {
     }
 
     fn spin(&self, spin_history: &SpinHistory) -> bool {
-        // A browser's `Instant` panics.
+        // In a browser `Instant` panics.
         if cfg!(target_family = "wasm") || !spin_history.spins.try_begin() {
             return false;
         }
@@ -111,7 +112,7 @@ impl LockLatch {
                 pause();
             }
             let is_set = self.is_set();
-            // A model has no time, and one check covers every case.
+            // A model has no time; one check covers every case there.
             if cfg!(fork_loom) || start.elapsed() >= limit {
                 spins.was_unsuccessful();
                 return is_set;
@@ -129,11 +130,12 @@ impl LockLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// Returns when the latch was set, if that woke this thread.
+    /// Blocks until the latch is set. If the setter woke this thread, returns the time at which it
+    /// set the latch.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
-        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If it
-        // succeeds, only the setter reads the value.
+        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the
+        // exchange succeeds, only the setter reads the value.
         let _ = self
             .state
             .compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);

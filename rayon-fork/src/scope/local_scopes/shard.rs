@@ -7,20 +7,20 @@ use std::ptr;
 /// The units that a worker fetches when it has none left. A guess.
 const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
-/// The count of a scope, in units. The scope ends when there are none.
+/// The count of a scope, in units. The scope ends when no unit is left.
 pub(crate) trait Counted {
     /// Adds units to an open scope.
     fn add(&self, units: usize);
 
-    /// Returns whether there are exactly this many units. If so, all that was done before others
-    /// were taken off is visible.
+    /// Returns whether there are exactly this many units. If so, everything that other threads did
+    /// before they took units off is visible.
     fn is(&self, units: usize) -> bool;
 
     /// Takes units off, and ends the scope if none is left.
     ///
     /// # Safety
     ///
-    /// The caller has these units, so the scope is open. It may be freed when this returns.
+    /// The caller has these units, so the scope is open. The scope may be freed when this returns.
     unsafe fn take_off(this: *const Self, units: usize);
 }
 
@@ -42,9 +42,10 @@ impl<C: Counted> Shard<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit that is left over must not delay the end of the scope. After a job of the scope it
-    /// goes back, and the waiting owner counts its own units. In other jobs neither holds, so a
-    /// spawn there adds to the count.
+    /// A unit that the worker does not use must not delay the end of the scope. This holds in jobs
+    /// of the scope, after which the worker returns its units, and for the scope's owner, which
+    /// subtracts its own units. In any other job it would not hold, so a spawn there adds one to
+    /// the count.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -83,11 +84,13 @@ impl<C: Counted> Shard<C> {
         } else {
             0
         };
-        // Without units, another thread took off the last one, and may still be setting the latch.
+        // If this worker has no units, another thread takes off the last unit, and may still be
+        // setting the latch.
         units > 0 && scope.is(units)
     }
 
-    /// The worker has waited for `scope`, which has ended. Its units no longer count.
+    /// Call this when the worker has waited for `scope`, and the scope has ended. Drops the
+    /// worker's units without touching the count.
     #[inline]
     pub(crate) fn forget(&self, scope: &C) {
         if ptr::eq(self.scope.get(), scope) {
@@ -101,7 +104,8 @@ impl<C: Counted> Shard<C> {
         self.scope.get()
     }
 
-    /// A job has ended that ran inside another one. `scope` was the current scope when it began.
+    /// Call this when a job that ran inside another one has ended. `scope` was the current scope
+    /// when that job began.
     #[inline]
     pub(crate) fn go_back(&self, scope: *const C) {
         // If both jobs are of one scope, the outer job keeps that scope open.
@@ -110,7 +114,7 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// Returns the worker's units to the count. Returns whether it had any.
+    /// Returns the worker's units to the count, and whether the worker had any units.
     #[inline]
     pub(crate) fn return_units(&self) -> bool {
         let scope = self.scope.replace(ptr::null());

@@ -115,7 +115,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
     assert_eq!(
         (counters.sleeping(), counters.inactive()),
         (0, 0),
-        "all work, so nothing may be counted"
+        "all workers are active, so S and I must be 0"
     );
 }
 
@@ -135,7 +135,7 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
     assert_eq!(
         counters.events(),
         usize::from(EventsOf::<C>::COUNTED),
-        "one notification, and no carry out of the counts"
+        "J counts one notification, and S and I do not overflow into J"
     );
 }
 
@@ -226,13 +226,18 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 
 #[test]
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
-    // S was read before workers left, and I after they had left.
+    // S exceeds I if a producer reads S before workers wake and stop searching, and reads I after
+    // that.
     for inactive in 0..=3 {
         let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
         assert_eq!(torn.notify_job(true), 1, "with {inactive} inactive");
     }
     let apart = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, 4, 1);
-    assert_eq!(apart.notify_job(true), 0, "one of the inactive does search");
+    assert_eq!(
+        apart.notify_job(true),
+        0,
+        "one of the inactive workers searches"
+    );
 }
 
 #[test]

@@ -107,24 +107,26 @@ impl Events for NoJec {
     const COUNTED: bool = false;
 }
 
-/// The fences of a push and of a worker that falls asleep. A fence has two ends: between pushing a
-/// job and reading the counters, and between changing the counters and scanning for jobs. Sections
-/// 5, 7 and 9 of the sleep README argue why each pair is enough.
+/// The fences of a push and of a worker that falls asleep. A producer fences between pushing a job
+/// and reading the counters; a worker fences between changing the counters and scanning for jobs.
+/// Sections 5, 7 and 9 of the sleep README argue why each pair is enough.
 pub(crate) trait Fence: Send + Sync + 'static {
     const NAME_PART: &'static str;
-    /// Whether a worker scans every queue after it registered as a sleeper. Otherwise it scans only
-    /// the queues for injected jobs and broadcast shares.
+    /// Whether a worker scans every queue after it registered as a sleeper. If false, the worker
+    /// scans only the queues for injected jobs and broadcast shares.
     const SCANS_BEFORE_SLEEP: bool;
 
-    /// The producer's end: after the push of an internal job, before it reads the counters.
+    /// The producer's fence: after the push of an internal job, before the producer reads the
+    /// counters.
     fn after_push();
 
-    /// The end of a worker that does not scan: after it read or stepped the events, before its last
-    /// search.
+    /// The fence of a worker that does not scan: after the worker read or stepped the events,
+    /// before its last search.
     #[inline]
     fn after_becoming_sleepy() {}
 
-    /// The worker's other end: after it is counted as asleep, before it scans the queues.
+    /// The fence of a worker that falls asleep: after the worker is counted as asleep, before it
+    /// scans the queues.
     #[inline]
     fn after_registering() {
         // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and with the one in
@@ -140,7 +142,7 @@ pub(crate) enum NoFence {}
 /// Pushes fence, and so does a worker that becomes sleepy, so its last search misses no job.
 pub(crate) enum PushFence {}
 
-/// Pushes fence, and sleepers scan: no events are needed.
+/// Pushes fence, and sleepers scan, so no events counter is needed.
 pub(crate) enum ScanFence {}
 
 impl Fence for NoFence {
@@ -158,8 +160,8 @@ impl Fence for PushFence {
     #[inline]
     fn after_push() {
         // ORDERING: SeqCst fence, pairs with the one in `after_becoming_sleepy`. The job is stored
-        // before the fence, and the events are read after it. If they are odd, the worker's last
-        // search must find the job (README, section 9).
+        // before the fence, and the events are read after it. If the events are odd, the worker's
+        // last search must find the job (README, section 9).
         fence(Ordering::SeqCst);
     }
 
@@ -206,7 +208,7 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
 /// The rule of rayon-core: a job that finds its queue empty is left to a searching worker.
 pub(crate) enum IdleFirst<const READS_BOTH: bool = false> {}
 
-// Compilers before 1.85 do not see its use in `for_every_variant`.
+// Compilers before 1.85 do not see that `for_every_variant` uses this type.
 #[allow(dead_code)]
 pub(crate) type ReadsBoth = IdleFirst<true>;
 
@@ -258,10 +260,10 @@ pub(crate) trait Propagation: Send + Sync + 'static {
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
 }
 
-/// The rule of rayon-core.
+/// The rule of rayon-core: each worker that stops searching wakes up to two sleepers.
 pub(crate) enum WakeTwo {}
 
-/// Only the last searching worker wakes up to two.
+/// Only the last searching worker wakes sleepers, at most two.
 pub(crate) enum WakeWhereWorkIs {}
 
 impl Propagation for WakeTwo {
@@ -278,7 +280,8 @@ impl Propagation for WakeTwo {
 impl Propagation for WakeWhereWorkIs {
     const NAME_PART: &'static str = "+wake-where-work-is";
     const SCANS_FIRST: bool = true;
-    // In a model one more round changes nothing. In a browser `Instant` panics.
+    // No spinning in a model, where one more round changes nothing, nor in a browser, where
+    // `Instant` panics.
     const SPINS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]

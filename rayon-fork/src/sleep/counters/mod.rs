@@ -20,7 +20,7 @@ pub(crate) use self::variants::Selected;
 #[cfg(feature = "instrument")]
 use crate::hooks;
 
-/// Bits in which a packed word counts workers of one kind.
+/// The number of bits in which a packed word counts the sleeping, or the inactive, workers.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
 
 /// The most workers that a pool may have, in every variant: a packed word can count no more.
@@ -47,7 +47,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
     fn end_search(&self, worker: usize) -> usize;
 
-    /// `worker` will sleep unless a producer notifies after this call.
+    /// Call this when `worker` will sleep unless a producer notifies after this call.
     fn become_sleepy(&self, worker: usize) -> SleepyTicket;
 
     /// Counts `worker` as asleep. If a producer has notified since `ticket`, counts nothing and
@@ -58,14 +58,15 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// longer counts that worker as a sleeper.
     fn end_sleep(&self, worker: usize);
 
-    /// One job was pushed. Returns how many sleepers to wake. Every push pays for this call.
+    /// Call this after one job was pushed. Returns how many sleepers to wake. Must be cheap,
+    /// because every push calls it.
     fn notify_job(&self, queue_was_empty: bool) -> usize;
 
-    /// Returns the number of sleeping workers. This and [`inactive`](Self::inactive) order nothing:
-    /// a caller that relies on the result has fenced before.
+    /// Returns the number of sleeping workers. This call and [`inactive`](Self::inactive) order
+    /// nothing: a caller that relies on the result has fenced before.
     fn sleeping(&self) -> usize;
 
-    /// Returns the number of workers that search, are sleepy or sleep, or 0 if that is not
+    /// Returns the number of workers that search, are sleepy or sleep, or 0 if they are not
     /// [counted](Self::COUNTS_SEARCHERS).
     fn inactive(&self) -> usize;
 
@@ -88,7 +89,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     }
 }
 
-/// The value of the events counter when a worker became sleepy. Without events it has no meaning.
+/// The value of the events counter when a worker became sleepy. Without an events counter the value
+/// has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);
 

@@ -7,8 +7,9 @@
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since a worker became sleepy      |
 //!
-//! J is on top, so that its overflow leaves the word. Without events its bits stay 0. With
-//! `sleepers-only` nothing reads I, but it is kept, so that only the rule differs from `packed`.
+//! J is on top, so that its overflow leaves the word. In variants without an events counter, the
+//! bits of J stay 0. With `sleepers-only` nothing reads I, but it is kept, so that only the rule
+//! differs from `packed`.
 
 use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
@@ -82,15 +83,15 @@ impl<A: Dimensions> Packed<A> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). If this thread has
-        // fenced or stepped J before, this load sees every sleeper that missed what came before
-        // that fence or step.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). Suppose this thread
+        // fenced or stepped J before this load. Then the load sees every sleeper that missed what
+        // this thread did before that fence or step.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity requires it, and returns a value whose parity does
-    /// not. A producer's step and a sleeper's registration change one word, so one of them comes
-    /// first, and the other sees it.
+    /// Steps the events counter while `is_due` says so, and returns a value for which it does not.
+    /// A producer's step and a sleeper's registration change one word, so one of them comes first,
+    /// and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
             is_due(Word(word))

@@ -117,8 +117,8 @@ impl<A: Dimensions> SleepCounters for Split<A> {
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst, as all accesses to counters, and before the load of the events. A
-        // producer steps J, then reads S, so one of the two threads sees the other. If J were read
-        // first, both could miss each other (README, section 8).
+        // producer steps J, then reads S, so either the producer sees the sleeper, or the sleeper
+        // sees the step. If J were read first, both could miss each other (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(
             before < MAX_WORKERS,
@@ -156,7 +156,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
         if A::WakeRule::READS_BOTH {
-            // The same two loads in the same order as below, in every push.
+            // In every push, the same two loads in the same order as in `notify_sleepers`.
             let searching = words::searching(&self.inactive, sleeping);
             return if sleeping == 0 {
                 0

@@ -39,7 +39,7 @@ use self::WakeTwo as SelectedPropagation;
 #[cfg(feature = "wake-where-work-is")]
 use self::WakeWhereWorkIs as SelectedPropagation;
 
-/// The counters of the pool.
+/// The counters that pools of this build use.
 pub(crate) type Selected = Layout<(
     SelectedEvents,
     SelectedFence,
@@ -49,8 +49,8 @@ pub(crate) type Selected = Layout<(
 )>;
 
 /// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant. With `here`,
-/// the calls are in one place, for both paddings. With `in_modules`, each is in a module, without
-/// padding.
+/// the calls are in the place of this call, for both paddings. With `in_modules`, each call is in
+/// its own module, without padding.
 macro_rules! for_every_variant {
     ($place:ident $test:ident) => {
         for_every_variant! { @$place $test
@@ -87,7 +87,7 @@ macro_rules! for_every_variant {
 #[cfg(all(test, not(fork_loom)))]
 pub(crate) use for_every_variant;
 
-/// Makes every build compile a variant.
+/// Names each variant once, so that every build compiles it.
 macro_rules! mention {
     ($layout:ident $($dimension:ident)*) => {
         const _: &str = <$layout<($($dimension),*, WakeTwo)> as SleepCounters>::NAME;

@@ -3,7 +3,7 @@
 use super::dimensions::{IdleFirst, Inline, Jec, NoFence};
 use super::{COUNT_BITS, Packed, SleepCounters};
 
-/// S, I and J of each row of the table.
+/// Returns the values of S, I and J in each row of the README's table.
 fn rows() -> Vec<[usize; 3]> {
     let (_, walk) = include_str!("../README.md")
         .split_once("### A walk through")

@@ -87,14 +87,14 @@ impl<N: WordName> CountedWord<N> {
         Err(current)
     }
 
-    /// Returns the number, for people and tests. The hooks do not count this access.
+    /// Returns the number for debug output and tests. The hooks do not count this access.
     pub(crate) fn glimpse(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }
 }
 
-/// Steps the events counter, whose unit in `word` is `one_event`, while its parity `is_due`.
-/// Returns a value whose parity is not due.
+/// Adds `one_event` to the events counter in `word` while `is_due` returns true for the word.
+/// Returns a value for which `is_due` returns false.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,
@@ -125,15 +125,15 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     }
 }
 
-/// A worker ends its search. Returns how many workers are still inactive, if they are counted. The
-/// caller reads S next.
+/// Call this when a worker ends its search, before reading S. Returns how many workers are still
+/// inactive, if they are counted.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S. A
         // producer that relied on this worker read I before this. So the caller's load shows the
-        // sleepers that the producer left asleep. In the reverse order, a worker could fall asleep
-        // in between, and no thread would wake it (README, section 8).
+        // sleepers that the producer left asleep. If S were read first, a worker could fall asleep
+        // between the two accesses, and no thread would wake it (README, section 8).
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
@@ -143,7 +143,8 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// Returns how many workers search. The calling producer has read how many sleep.
+/// Returns how many workers search. The calling producer has read the number of sleeping workers
+/// before.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();

@@ -1,5 +1,5 @@
-//! Models of a FIFO pool in a build whose other pools keep jobs private. Here all jobs are shared at
-//! once, pushes fence, and sleepers scan.
+//! Models of a FIFO pool in a build whose other pools keep jobs private. In a FIFO pool all jobs
+//! are shared at once, pushes fence, and sleepers scan.
 
 use super::on_demand::PackedScansFirst;
 use super::pool::{Job, Setup};
@@ -11,7 +11,8 @@ fn push(setup: Setup) {
     push_and_wait::<PackedScansFirst, Slot>(setup);
 }
 
-/// One job, while the only other worker falls asleep. The events are odd.
+/// A busy worker pushes one job while the only other worker falls asleep. The events counter is odd
+/// at the start.
 fn one_job() -> Setup {
     Setup {
         pushed: vec![Job::OpenGate],

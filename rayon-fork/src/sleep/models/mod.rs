@@ -42,7 +42,7 @@ pub(crate) const LOST: &str = "deadlock; threads";
 pub(crate) const UNORDERED: &str = "Causality violation";
 
 /// How far loom explores a scenario: the largest number of preemptions, or every schedule. With a
-/// bound, loom may also miss schedules that keep within it.
+/// bound on preemptions, loom may also miss schedules that keep within the bound.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) fast: Option<usize>,
@@ -90,7 +90,8 @@ macro_rules! holds {
     };
 }
 
-/// A test for each row: the scenario must fail in some execution, by a message that has this part.
+/// A test for each row: the scenario must fail in some execution, with a message that contains
+/// `$symptom`.
 macro_rules! is_caught {
     ($($name:ident: $bounds:expr, $symptom:expr, $play:expr;)*) => {
         $(#[test]
@@ -105,7 +106,7 @@ pub(crate) use {holds, is_caught};
 /// Prints the result of the running test: its name, its bound, and the number of executions.
 fn report(bounds: Bounds, executions: usize, result: &str) {
     let bound = bounds.chosen();
-    // The test harness leaves its own line open.
+    // Begins with a line break, because the test harness has printed the test's name without one.
     println!(
         "\n{}: bound {bound:?}, {executions} executions, {result}",
         this_test()

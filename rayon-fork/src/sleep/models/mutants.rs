@@ -1,5 +1,5 @@
-//! The code under test with one planted mistake. Mutants exist only in the models, as wrappers of
-//! real counters and of a real slot.
+//! Mutants: the code under test, each with one planted mistake. Mutants exist only in the models,
+//! as wrappers of real counters and of a real slot.
 
 use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
@@ -76,13 +76,15 @@ impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     }
 }
 
-/// Planted mistake: only a push on an empty deque fences. For counters with [`NoPushFence`].
+/// Planted mistake: only a push on an empty deque fences. Use this with counters whose fence is
+/// [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
 impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     fn notify_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {
-            // ORDERING: SeqCst fence, where `Fence::after_push` has it, but not always.
+            // ORDERING: SeqCst fence, in the place of `Fence::after_push`; the planted mistake is
+            // that not every push executes it.
             fence(Ordering::SeqCst);
         }
         real.notify_job(queue_was_empty)
@@ -127,8 +129,8 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     }
 }
 
-/// No mistake: the events counter has one bit, so a worker takes two notifications for none. No
-/// counter that wraps can do worse.
+/// Not a mistake: the events counter has only one bit, so a worker takes two notifications for
+/// none. A wider counter that wraps around is never less exact.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
@@ -204,7 +206,7 @@ macro_rules! slot_twin {
     };
 }
 
-/// The steps of a slot that mutants replace. The defaults are right.
+/// The steps of a slot that mutants replace. The default implementations have no mistake.
 trait Handover {
     fn real(&self) -> &Slot;
 
@@ -261,7 +263,7 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Planted mistake: decides to block, and only then takes the lock.
+    /// Planted mistake: a sleeper decides to block, and only then takes the lock.
     CommitsWithoutTheLock,
     fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
         commit().then(|| self.0.block(self.0.state.lock()))?

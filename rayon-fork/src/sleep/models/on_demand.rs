@@ -28,9 +28,9 @@ pub(super) struct OnDemand {
     deque: OwnersEnd,
     stealer: Stealer<Numbered>,
     fences: Fences,
-    /// A worker was idle, and is not any more.
+    /// The request is set at the start, by a worker that is no longer idle.
     is_request_old: bool,
-    /// It is not loom's, because only one thread pushes.
+    /// The number of pushed jobs. It is no loom atomic, because only one thread pushes.
     pushed: AtomicUsize,
     /// Planted mistake: a worker about to block takes this step instead of the right one.
     before_scan: Option<fn(&StealRequest)>,
@@ -44,7 +44,7 @@ pub(super) struct OnDemand {
 
 struct OwnersEnd(Deque<Numbered>);
 
-// SAFETY: only the thread that pushes uses it.
+// SAFETY: only the thread that pushes uses the owner's end.
 unsafe impl Sync for OwnersEnd {}
 
 impl OnDemand {
@@ -155,7 +155,8 @@ impl OnDemand {
             }
         });
         if found.is_none() && self.has_jobs() {
-            // The owner holds the lock, or is about to take its job: let it run.
+            // Another thread holds the lock, or the owner is about to take its job: let that thread
+            // run.
             thread::yield_now();
         }
         found.map(|job| job.0)
@@ -186,7 +187,8 @@ fn push<C: SleepCounters>(make: fn() -> OnDemand) {
 }
 
 /// One worker clears the request, another pushes a job and waits for it, and the third falls
-/// asleep. The third is the first thread here, so that it may block before the others begin.
+/// asleep. The third worker is the model's first thread, so that it may block before the others
+/// begin.
 fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
@@ -219,8 +221,8 @@ fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
     }
 }
 
-/// Two workers search. One finds an injected job, which pushes a private job and waits for it. The
-/// other falls asleep meanwhile, and may see every worker as idle.
+/// Two workers search. One worker finds an injected job, which pushes a private job and waits for
+/// it. The other worker falls asleep meanwhile, and may see every worker as idle.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         workers: 2,
@@ -278,7 +280,8 @@ impl<C: SleepCounters> Three<C> {
         })
     }
 
-    /// Worker 0 falls asleep. It does not block, but the others cannot see that.
+    /// Worker 0 falls asleep. Worker 0 does not really block, but the other workers cannot see
+    /// that.
     fn fall_asleep(&self) {
         let Self { pool, sleep } = self;
         sleep.begin_search(0, None);
@@ -309,8 +312,8 @@ impl<C: SleepCounters> Queues for Three<C> {
     }
 }
 
-/// Worker 1 is the last that searches. It takes a job and stops searching, while worker 2 pushes
-/// that job and another one. Worker 2 does not come back for the other one.
+/// Worker 1 is the last that searches. Worker 1 takes a job and stops searching, while worker 2
+/// pushes that job and a second one. Worker 2 does not come back for the second job.
 fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
     let idle = three.sleep.begin_search(1, None);
@@ -335,8 +338,8 @@ fn last_searcher_leaves<C: SleepCounters>(make: fn() -> OnDemand) {
     }
 }
 
-/// Worker 1 is in `yield_now`, and so is counted as active. It scans private jobs once. Meanwhile
-/// worker 2 takes its job back and pushes another one, for which it does not come back.
+/// Worker 1 is in `yield_now`, and so is counted as active. Worker 1 scans private jobs once.
+/// Meanwhile worker 2 takes its job back and pushes another one, for which it does not come back.
 fn a_yield_scans_too_early<C: SleepCounters>() {
     let three = Three::<C>::new(OnDemand::right);
     three.pool.push(&three.sleep);
@@ -385,8 +388,8 @@ with! {
     champion: PackedScansFirst;
 }
 
-// Where searching workers are not counted, a sleeper must set the request: the mutant below does
-// not.
+// In variants that do not count searching workers, a sleeper must set the request. The mutant
+// `that_requests_no_more` does not set it.
 holds! {
     a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, || clear_by::<SplitNoJec>(OnDemand::with_old_request, Sleep::clear_request);
 }
@@ -396,10 +399,12 @@ is_caught! {
     reading_the_request_before_the_last_job_is_caught: PAIR, LOST, || push_two::<PackedJec>(|| OnDemand { reads_early: true, ..OnDemand::right() });
     a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, || push_and_wait::<PackedJec, Slot>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
     a_sleeper_that_fences_locally_is_caught: PAIR, LOST, || push::<PackedJec>(OnDemand::that_fences_locally);
-    // If searching workers are counted, a worker that clears the request sees them.
+    // Only variants that do not count searching workers can fail: in the others, a worker that
+    // clears the request sees the searching ones.
     a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<SplitNoJec>(OnDemand::that_requests_no_more, Sleep::clear_request);
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, clear_and_forget_the_others);
-    // Only for variants in which a worker that stops searching scans the queues first.
+    // These mistakes matter only in variants in which a worker that stops searching scans the
+    // queues first.
     leaving_out_the_second_notification_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { leaves_it_at_one: true, ..OnDemand::right() });
     offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, || last_searcher_leaves::<PackedScansFirst>(|| OnDemand { offers_without_fence: true, ..OnDemand::right() });
 }

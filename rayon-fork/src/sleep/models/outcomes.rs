@@ -16,7 +16,7 @@ macro_rules! for_each {
     };
 }
 
-/// Variants without fences may lose an internal job: the list records that.
+/// Variants without fences may lose an internal job. For these variants a row expects the loss.
 macro_rules! every_scenario {
     ($layout:ident $events:ident NoFence $wake_rule:ident) => {
         holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
@@ -58,7 +58,8 @@ macro_rules! holds_for_all {
         }
     };
 }
-// The counters of the rows of `branches.toml`. Other variants combine choices that these have.
+// The counters of the rows of `branches.toml`. Each other variant combines choices that occur in
+// these rows.
 for_each! { every_scenario:
     packed: Packed Jec NoFence IdleFirst,
     packed_push_fence: Packed Jec PushFence IdleFirst,
@@ -101,14 +102,14 @@ type SplitUnfenced = Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>;
 type PackedUnfenced = Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>;
 
 holds! {
-    // Injected jobs do not depend on the counter of events.
+    // Injected jobs do not depend on the events counter.
     injected_jobs_do_not_need_events: PAIR, play::inject::<With<OneBitOfEvents, PackedJec>, Slot>;
     injected_jobs_do_not_need_events_after_notification: PAIR, play::inject_after_notification::<With<OneBitOfEvents, PackedJec>, Slot>;
     injected_jobs_that_others_await_do_not_need_events: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec>, Slot>;
     leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once: TRIO, play::inject_what_a_job_awaits::<With<NoPropagation, SplitJec<SleepersOnly>>, Slot>;
 }
 
-// Each mutant in a variant in which its mistake matters.
+// Each mutant is tested in a variant in which its mistake matters.
 is_caught! {
     scanning_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits_scanning_first::<Packed<Scanning>, Slot>;
     waking_no_sleeper_for_work_in_sight_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, Split<Scanning>>, Slot>;
@@ -116,7 +117,8 @@ is_caught! {
     reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
     leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;
     scanning_without_the_deques_is_caught: PAIR, LOST, play::push_unseen::<SplitNoJec, Slot>;
-    // With events, a notification also sends the sleeper back.
+    // In variants with an events counter the mistake does no harm, because a notification also
+    // keeps the sleeper awake.
     sleeping_without_a_scan_of_the_injector_is_caught: PAIR, LOST, play::inject_unseen::<SplitNoJec, Slot>;
     pushing_without_a_fence_for_a_scan_is_caught: PAIR, LOST, play::push::<SplitUnfenced, Slot>;
     pushing_without_a_fence_for_events_is_caught: PAIR, LOST, play::push_after_notification::<PackedUnfenced, Slot>;

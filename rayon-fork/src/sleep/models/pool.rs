@@ -11,7 +11,7 @@ use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The last job of a model to end also ends every worker.
+/// The jobs of a model. When its last job ends, all its workers end.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
     Tick,
@@ -22,7 +22,7 @@ pub(super) enum Job {
     PushAndAwait,
 }
 
-/// Queues that a sleeper of a mutant does not scan.
+/// The queues that sleepers of a mutant do not scan.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Unseen {
     Deques,
@@ -32,7 +32,8 @@ pub(super) enum Unseen {
 pub(super) struct Setup {
     /// Workers that sleep and wake.
     pub(super) workers: usize,
-    /// Jobs that the last worker pushes. It never searches, because its thread is in user code.
+    /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
+    /// code.
     pub(super) pushed: Vec<Job>,
     /// Jobs that a thread injects.
     pub(super) injected: Vec<Job>,
@@ -46,13 +47,15 @@ pub(super) struct Setup {
     pub(super) unseen: Option<Unseen>,
     /// Planted mistake: a worker that stops searching scans the queues before it leaves the count.
     pub(super) scans_before_leaving: bool,
-    /// Worker 0 pushes. It searches only while it waits for the jobs, whose end ends no thread.
+    /// Worker 0 pushes. Worker 0 searches only while it waits for the jobs. The end of the last job
+    /// ends no worker.
     pub(super) is_owned: bool,
     /// Makes the pushed jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
-    /// Sleepers scan for shared jobs, and pushes fence for that.
+    /// If true, sleepers scan shared jobs before they block, and pushes fence so that the scan
+    /// finds the job.
     pub(super) scans: bool,
-    /// Planted mistake: a push notifies without that fence.
+    /// Planted mistake: a push notifies without the fence that pairs with the sleepers' scan.
     pub(super) is_push_unfenced: bool,
 }
 
@@ -75,7 +78,7 @@ impl Setup {
     }
 }
 
-/// Worker 0 of another pool. It injected this pool's jobs, and sleeps until they have ended.
+/// Worker 0 of another pool, which injected this pool's jobs, and sleeps until they have ended.
 pub(super) struct Caller<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
     /// Planted mistake: the setter of the latch wakes a worker of its own pool.
@@ -96,7 +99,8 @@ pub(super) struct Pool<C, S> {
     scans_before_leaving: bool,
     is_owned: bool,
     caller: Option<Caller<C, S>>,
-    /// All jobs, and those that have ended. The count is not loom's, so that it adds no schedules.
+    /// The number of all jobs, and of those that have ended. The count is no loom atomic, so it
+    /// adds no schedules.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -140,7 +144,8 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Lets the last job to end set the latch of `caller`, and end no worker.
+    /// Changes the pool so that the end of its last job sets the latch of `caller`, and ends no
+    /// worker.
     pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
             caller: Some(caller),
@@ -285,7 +290,8 @@ struct View<'a, C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> View<'_, C, S> {
-    /// Searches in the real order: own shares, others' deques, the injector.
+    /// Searches the queues in the order of the real pool: own shares, other workers' deques, the
+    /// injector.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {

@@ -4,7 +4,7 @@
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
-/// Jobs of one worker, the oldest stolen first.
+/// The jobs of one worker; thieves steal the oldest first.
 pub(super) struct Deque<J> {
     front: AtomicUsize,
     back: AtomicUsize,
@@ -39,7 +39,7 @@ impl<J: Copy> Deque<J> {
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
         // ORDERING: as crossbeam-deque does. Nothing orders the store before the owner's next
-        // loads, which is the subject of the models.
+        // loads; the models examine what follows from that.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl<J: Copy> Injector<J> {
         self.head.load(Ordering::SeqCst) >= self.tail.load(Ordering::SeqCst)
     }
 
-    /// Injects the next job. For one thread at a time.
+    /// Injects the next job. Only one thread at a time may call this.
     pub(super) fn push(&self) {
         let tail = self.tail.load(Ordering::Acquire);
         // ORDERING: SeqCst, as crossbeam-deque does.

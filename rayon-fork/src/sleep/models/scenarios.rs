@@ -1,4 +1,4 @@
-//! If no thread takes a job, every thread blocks.
+//! The scenarios of the models. If no thread takes a job, every thread blocks, which loom reports.
 
 use super::pool::{Caller, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::SleepCounters;
@@ -6,8 +6,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
-/// Runs all workers but an owner in threads of their own, while `meanwhile` happens here. At the
-/// end every job must have run.
+/// Runs each worker, except the owner if there is one, in its own thread, and `meanwhile` in this
+/// thread. At the end every job must have run.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -68,7 +68,7 @@ pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     });
 }
 
-/// One injected job for two workers; then both are ended.
+/// An external thread injects one job for two workers; after the job, both workers end.
 pub(super) fn one_job_for_two<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(inject_setup(2));
 }
@@ -89,7 +89,8 @@ pub(super) fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: S
     });
 }
 
-/// The only other worker falls asleep meanwhile.
+/// A busy worker pushes one job, and waits for it outside the pool while the only other worker
+/// falls asleep.
 pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
@@ -135,7 +136,7 @@ pub(super) fn inject_what_a_job_awaits_scanning_first<
     });
 }
 
-/// A busy worker pushes the second job.
+/// As [`inject_what_a_job_awaits`], but a busy worker pushes the second job.
 pub(super) fn push_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         injected: vec![Job::AwaitGate],
@@ -220,8 +221,8 @@ pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingS
     call::<C, S>(true);
 }
 
-/// A broadcast wakes the worker while it backs out of sleep for an injected job, or the other way
-/// round.
+/// A broadcast and an injected job come at the same time: one wakes the worker while it backs out
+/// of sleep for the other.
 pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         shares: vec![Job::Tick],
@@ -235,9 +236,9 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
     });
 }
 
-/// Worker 0 built the pool and has no main loop. It pushes a job and waits for it as a scope does.
-/// An external thread injects a second job, for which the first one waits. The other worker must
-/// take the second job, even if it is asleep.
+/// Worker 0 built the pool and has no main loop. Worker 0 pushes a job and waits for it as a scope
+/// does. An external thread injects a second job, for which the first one waits. The other worker
+/// must take the second job, even if it is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],

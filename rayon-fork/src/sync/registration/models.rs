@@ -1,5 +1,5 @@
-//! Loom models of registering while other threads work. In a mutant, both sides of a pair miss what
-//! the other did.
+//! Loom models of registering while other threads work. In each mutant, both sides of a pair miss
+//! what the other side did.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ enum Right {}
 
 impl Steps for Right {}
 
-/// Planted mistake: light sides are free without a fence before.
+/// Planted mistake: light sides become free without a fence before that.
 enum RegistersWithoutAFence {}
 
 impl Steps for RegistersWithoutAFence {
@@ -135,7 +135,8 @@ fn pair_while_two_register<S: Steps>() {
     pair_while_so_many_register::<S>(2);
 }
 
-/// At least one side of a pair sees what the other did before, while `registrars` threads register.
+/// While `registrars` threads register, at least one side of a pair must see what the other side
+/// did before.
 fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());
@@ -199,8 +200,9 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// Runs a light side and two heavy ones. In each pair at least one side sees what the other did
-/// before. A heavy side calls its argument to make the change that the light side must see.
+/// Runs a light side and two heavy ones. In each pair at least one side must see what the other
+/// side did before. A heavy side calls its argument to make the change that the light side must
+/// see.
 pub(crate) fn of_each_pair_one_sees(
     light: impl FnOnce() + 'static,
     first: impl FnOnce(&dyn Fn()) + 'static,
@@ -237,7 +239,8 @@ fn pairs_while_the_kernel_refuses<S: Refused>() {
     registration.complete();
     let [of_light, of_first] = [(); 2].map(|()| Arc::clone(&registration));
     let light = move || {
-        // The grace period catches a thread at any point, even before it reads the state.
+        // Models that a grace period orders this thread's stores even before the thread reads the
+        // state.
         light_fence();
         of_light.light();
     };

@@ -1,5 +1,5 @@
-//! Loom models of shared heavy fences. In a mutant, a heavy side that relies on another's fence,
-//! and the light side, both miss what the other did.
+//! Loom models of shared heavy fences. In each mutant, a heavy side that relies on another thread's
+//! fence and the light side miss what the other side did.
 
 use std::sync::Arc;
 
@@ -72,14 +72,15 @@ enum EndsFirst {}
 
 impl Steps for EndsFirst {
     fn join(rounds: &Rounds) {
-        // This has no effect unless the first round runs. After a load, loom would not find the
-        // schedule.
+        // The call to `end` has no effect unless the first round runs. With a load and a test
+        // instead, loom would not find the failing schedule.
         rounds.end(1, true);
         rounds.join(try_heavy_fence);
     }
 }
 
-/// Two heavy sides. One of them waits for a round whose thread is lost to a `fork`, or has no CPU.
+/// Two heavy sides. One heavy side waits for a round whose thread is missing after a `fork`, or has
+/// no CPU.
 fn pairs_beside_an_abandoned_round<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());

@@ -21,7 +21,7 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
     let setter = {
         let (latch, result) = (Arc::clone(&latch), Arc::clone(&result));
         thread::spawn(move || {
-            // SAFETY: loom fails if another thread may be here.
+            // SAFETY: loom fails if another thread may access the cell at the same time.
             result.with_mut(|result| unsafe { *result = 7 });
             set(&latch);
         })
@@ -45,7 +45,7 @@ fn set_and_notify_without_lock(latch: &LockLatch) {
 }
 
 fn set_in_two_steps(latch: &LockLatch) {
-    // ORDERING: Acquire, so that only the two steps are wrong.
+    // ORDERING: Acquire as in the original; the planted mistake is only that there are two steps.
     let is_blocked = latch.state.load(Ordering::Acquire) == BLOCKED;
     latch.state.store(SET, Ordering::Release);
     if is_blocked {

@@ -37,7 +37,8 @@ impl Steps for KeepsUnits {
     const RETURNS_UNITS_FOR_OTHER_JOBS: bool = false;
 }
 
-/// Planted mistake: a job of no scope keeps the units of a job that it ran while it waited.
+/// Planted mistake: a job of no scope waits and runs a job of the scope meanwhile, whose units it
+/// keeps afterwards.
 enum GoesOn {}
 impl Steps for GoesOn {
     const RETURNS_UNITS_AFTER_WAITING: bool = false;

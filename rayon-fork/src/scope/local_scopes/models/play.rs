@@ -24,25 +24,27 @@ pub(super) trait Steps: Send + Sync + 'static {
     }
 }
 
-/// Each job of the scope records under its own number that it has run.
+/// A job of the model. A job of the scope records under its own number that it has run.
 #[derive(Clone, Copy)]
 pub(super) enum Job {
     /// Of the scope.
     Leaf(usize),
-    /// Of the scope: spawns a leaf into it.
+    /// A job of the scope, which spawns a leaf into the scope.
     Parent(usize, usize),
-    /// Of no scope: goes on until the scope has ended.
+    /// A job of no scope. It continues until the scope has ended.
     Other,
-    /// Of no scope: spawns a leaf into the scope, then goes on until the scope has ended.
+    /// A job of no scope. It spawns a leaf into the scope, then continues until the scope has
+    /// ended.
     OtherThatSpawns(usize),
-    /// Of no scope: runs a job as if it waited, then goes on until the scope has ended.
+    /// A job of no scope. It runs another job, as a job that waits does, then continues until the
+    /// scope has ended.
     OtherThatWaits,
 }
 
 struct Queues {
     /// For any worker.
     jobs: Vec<Job>,
-    /// For workers that do not wait.
+    /// Jobs of no scope, which only workers that do not wait may take.
     other: Vec<Job>,
     is_closed: bool,
 }
@@ -57,8 +59,8 @@ pub(super) struct Scope<T> {
     /// The end of the scope opens this gate.
     has_ended: (Mutex<bool>, Condvar),
     has_run: Vec<UnsafeCell<bool>>,
-    /// Each use of the scope reads this, and its end writes it. So loom finds uses that are not
-    /// ordered before the end.
+    /// Each use of the scope reads this cell, and the scope's end writes it. So loom finds uses of
+    /// the scope that are not ordered before its end.
     is_freed: UnsafeCell<bool>,
     mutant: PhantomData<T>,
 }
@@ -75,7 +77,7 @@ impl<T: Steps> Counted for Scope<T> {
     }
 
     unsafe fn take_off(this: *const Self, units: usize) {
-        // SAFETY: models keep the scope in memory.
+        // SAFETY: in a model, the memory of an ended scope is not freed.
         let this = unsafe { &*this };
         this.assert_alive();
         if T::take_off(&this.count, units) {
@@ -231,8 +233,8 @@ impl<T: Steps> Scope<T> {
 }
 
 /// Runs `workers` workers beside the owner of a scope, whose closure spawns `jobs`. The jobs
-/// `other` are queued from the start. If one of them spawns or waits, it begins before the closure
-/// spawns.
+/// `other` are queued from the start. If one of the jobs `other` spawns or waits, it begins before
+/// the closure spawns.
 fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(job_count, other));
@@ -252,12 +254,12 @@ fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<J
     }
     units.end_job(&*scope);
     scope.work(&units, true);
-    // SAFETY: loom fails if another thread may be here.
+    // SAFETY: loom fails if another thread may access the cell at the same time.
     scope
         .is_freed
         .with_mut(|is_freed| unsafe { *is_freed = true });
     for has_run in &scope.has_run {
-        // SAFETY: loom fails if another thread may be here.
+        // SAFETY: loom fails if another thread may access the cell at the same time.
         assert!(
             has_run.with(|has_run| unsafe { *has_run }),
             "a scope ended before a job of it"
