@@ -2,8 +2,8 @@
 //!
 //! A program's costs depend on which objects share a line. In this heap, an object's address
 //! follows from the program's earlier allocations. Each thread has an arena and, before it, a cache
-//! of free objects of each size. An object that another thread frees goes into that thread's cache,
-//! or if it is full, back into its own arena, whose lock is on an ordinary line.
+//! of free objects of each size. An object goes into the cache of the thread that frees it. If that
+//! cache is full, the object goes back into its own arena, whose lock is on an ordinary line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -16,16 +16,18 @@ use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. A thread that panics does not:
-/// it would give up its turn inside the panic hook, and a second panic would end the process.
+/// Whether the running code gets objects from the heap of the run. A panicking thread gets them
+/// from the system: otherwise it would give up its turn inside the panic hook, and a second panic
+/// would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
-// as the class says, and aligned to 16, or to their size if that is a power of two. An object
-// that needs more gets chunks of its own, which are aligned to 64 KiB. An object is given out again
-// only after it was freed. Nothing here unwinds but in an assertion that ends the process.
+// as the class says, and aligned to 16, or to their size if that is a power of two. A larger
+// object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. An
+// object is given out again only after it was freed. No code here unwinds, except at a failed
+// assertion, which ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {

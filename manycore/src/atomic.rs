@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::engine::{self, Access};
 
-/// A fence: `SeqCst` waits until the core's store buffer is empty, the others cost nothing.
+/// A fence: `SeqCst` waits until the core's store buffer is empty; other orderings cost nothing.
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     if ordering == SeqCst {

@@ -15,7 +15,7 @@ const REGION: usize = 256 << 30;
 /// Objects up to this size share chunks.
 pub(crate) const LARGEST: usize = 16 << 10;
 
-/// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
+/// Number of size classes up to [`LARGEST`]: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
 /// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
@@ -50,14 +50,14 @@ pub(crate) struct Chunk {
 struct Region {
     base: usize,
     chunks: Vec<Chunk>,
-    /// Chunks without a live object, of runs that are over.
+    /// Chunks of earlier runs that contain no live object.
     free: Vec<usize>,
     runs: u64,
 }
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The base of the region, or 0: distinguishes its pointers from others without a lock.
+/// The base of the region, or 0: pointers into the region are recognized by it without a lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {
@@ -111,8 +111,8 @@ impl FreeList {
 
     #[expect(clippy::cast_ptr_alignment, reason = "objects are aligned to 16")]
     fn push(&mut self, object: *mut u8) {
-        // SAFETY: a free object is this module's own, at least 16 bytes long and aligned to as
-        // much.
+        // SAFETY: a free object belongs to this module, has at least 16 bytes, and is aligned to
+        // 16.
         unsafe { object.cast::<*mut u8>().write(self.first) };
         self.first = object;
         self.length += 1;
@@ -124,7 +124,7 @@ impl FreeList {
         if object.is_null() {
             return None;
         }
-        // SAFETY: as in `push`, which wrote what is read here.
+        // SAFETY: as in `push`, which wrote the pointer that is read here.
         self.first = unsafe { object.cast::<*mut u8>().read() };
         self.length -= 1;
         Some(object)
@@ -234,8 +234,8 @@ impl RunHeap {
         }
     }
 
-    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if it goes back
-    /// there.
+    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if the object
+    /// goes back into that arena.
     pub(crate) fn give_back(
         &mut self,
         thread: usize,

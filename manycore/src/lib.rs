@@ -69,7 +69,7 @@ pub struct Finished<R> {
 }
 
 /// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that
-/// runs nothing else. When `main` returns, the program is over, as a process is.
+/// runs nothing else. When `main` returns, the program ends, like a process.
 ///
 /// The same program, machine, mode and `seed` give the same result.
 ///
@@ -88,12 +88,12 @@ pub fn run<R: 'static>(
     run_watched(machine, mode, seed, Duration::from_mins(5), main)
 }
 
-/// [`run`] with a time limit of the host. Ends the process with an error and [`STALLED`] if no core
-/// has taken a turn for so long.
+/// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
+/// core takes a turn within this limit.
 ///
 /// That happens if a core holds a lock of the standard library while it gives up its turn, and
 /// another core wants that lock: all cores are one thread of the host. It also happens if a core
-/// works for so long without an access to shared memory.
+/// works for longer than the limit without an access to shared memory.
 ///
 /// # Errors
 /// As [`run`].

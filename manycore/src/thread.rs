@@ -77,21 +77,20 @@ impl Builder {
         self
     }
 
-    /// Starts the thread on the first free core, or behind others. An error if there are thousands
-    /// of threads, or outside a simulation.
+    /// Starts the thread on the first free core, or behind others. Fails if there are thousands of
+    /// threads, or outside a simulation.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,
     ) -> io::Result<JoinHandle<T>> {
-        // SAFETY: what lives for ever outlives every thread.
+        // SAFETY: `body` and its result borrow only data that lives for ever.
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
     /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
     ///
-    /// # Safety
-    /// All that `body` and its result borrow must live until `after` has been called, or the thread
-    /// could not be started.
+    /// # Safety All data that `body` and its result borrow must live until `after` has been called,
+    /// or until this returns an error.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,
         body: impl FnOnce() -> T + 'a,
@@ -109,7 +108,7 @@ impl Builder {
             crate::on_host(|| TOKEN.with(|token| drop(token.set(own))));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
-                // A value's destructor may request others.
+                // A value's destructor may create other thread-local values.
                 while let Some(value) = engine::take_local() {
                     drop(value);
                 }
@@ -266,8 +265,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's, it
-/// ignores panics of its threads.
+/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's
+/// scope, it ignores panics of its threads.
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     struct Waits(Arc<Unfinished>);
     impl Drop for Waits {

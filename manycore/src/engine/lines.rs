@@ -35,9 +35,9 @@ impl Turn {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// The core that has it alone, or [`NOBODY`] if it is shared or in no cache.
+    /// The core that has the line alone, or [`NOBODY`] if the line is shared or in no cache.
     owner: u32,
-    /// The time at which a core at the end of the queue can have it.
+    /// The time at which a core at the end of the queue can have the line.
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
     /// The turns in the order in which cores get the line: the core that has it and earlier ones in
@@ -52,8 +52,8 @@ pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
     pub(crate) losers: u64,
-    /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
-    /// one another.
+    /// Whether no other core can have the line during the transfer. Cores that read from sharers do
+    /// not wait for one another.
     pub(crate) is_exclusive: bool,
 }
 
@@ -189,7 +189,8 @@ impl Lines {
                 return Some((i + 1, true));
             }
             let is_last = self.are_near(core, turn.core) && !self.are_near(core, after);
-            // Behind its own operations, it would only extend that sequence.
+            // Behind its own operations, `core` would only extend their sequence, which `run`
+            // limits.
             if is_last && turn.core != core && cores < run && of_cluster.is_none() {
                 of_cluster = Some((i + 1, false));
             }

@@ -52,7 +52,7 @@ pub(crate) fn running() -> *mut Engine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is no thread: its place is free for a new one.
+    /// No thread has this entry: a new thread may take it.
     Free,
     Awake,
     /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
@@ -129,7 +129,7 @@ impl Thread {
 struct Core {
     thread: Option<usize>,
     queue: VecDeque<usize>,
-    /// The time since its thread has it, or since it is free.
+    /// The time at which its thread got the core, or at which the core became free.
     since: Picoseconds,
     is_counted: bool,
     /// The times at which buffered stores will be done, oldest first.
@@ -144,13 +144,14 @@ struct CoreCosts {
     pause: Picoseconds,
     allocation: Picoseconds,
     speed: f64,
-    /// The time of a byte to or from memory. It depends on the sibling, but not on the frequency.
+    /// The time to move a byte to or from memory. This time depends on the sibling, but not on the
+    /// frequency.
     byte: f64,
 }
 
 struct Socket {
     running: usize,
-    /// The costs of cores whose sibling does not run, and those of the others.
+    /// The costs of cores whose sibling does not run, and of cores whose sibling runs.
     costs: [CoreCosts; 2],
     /// The time when its memory will have moved all requested bytes.
     memory_free_at: Picoseconds,
@@ -170,7 +171,7 @@ pub(crate) struct Engine {
     mode: FrequencyMode,
     current: usize,
     core: usize,
-    /// The core whose cache that core uses: siblings share one.
+    /// The number of the cache that `core` uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
     costs: CoreCosts,
@@ -378,8 +379,8 @@ impl Engine {
         (done, ticket)
     }
 
-    /// Whether nearer cores have gone first since the current thread began to `wait`. It then waits
-    /// for these, too.
+    /// Whether nearer cores have gone first since the current thread began to `wait`. If so, adds
+    /// the time to wait for these cores, too.
     fn is_overtaken(&mut self, wait: &mut Transfer) -> bool {
         let done = wait
             .ticket
@@ -396,7 +397,8 @@ impl Engine {
         true
     }
 
-    /// Lets stores whose time has come leave the buffer, and waits for those above `most`.
+    /// Lets stores whose time has come leave the buffer, and waits until at most `most` stores are
+    /// left.
     fn drain(&mut self, most: usize, at: &'static Location<'static>) {
         let clock = self.clock;
         let stores = &mut self.cores[self.core].stores;

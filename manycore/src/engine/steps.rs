@@ -29,8 +29,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal with a smaller number. A thread that
-/// waits for the core also goes first, if its turn has come.
+/// Lets every thread with an earlier clock go first, and of those with an equal clock the ones with
+/// smaller numbers. A thread that waits for the core also goes first, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -93,8 +93,8 @@ pub fn read_modify_write(address: usize) {
 }
 
 /// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
-/// did not report. They come from the core whose stack they are in, or if they are a box, from the
-/// core that allocated it.
+/// did not report. The bytes come from the core whose stack they are in, or if they are a box, from
+/// the core that allocated the box.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     on_engine(|engine| {
@@ -219,8 +219,9 @@ pub(crate) fn allocation() {
 /// Number of pieces of work in a time slice. After each piece another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads. Its cost depends on whether the sibling
-/// runs at its beginning. A guess, small compared with the time of a wake-up.
+/// A piece of work on a core with two hardware threads. The cost of a piece depends on whether the
+/// sibling runs when the piece begins. The length is a guess, small compared with the time of a
+/// wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
@@ -252,8 +253,8 @@ pub fn work(time: Picoseconds) {
 /// Bytes that are moved in one piece.
 pub const PIECE_BYTES: u64 = 4_096;
 
-/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. It
-/// takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
+/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. The
+/// work takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
 /// longest. Bytes are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
@@ -394,7 +395,7 @@ pub(crate) fn thread_identity() -> (u64, Option<String>) {
     on_engine(identity).unwrap_or_default()
 }
 
-/// The number of the core on which this runs; `None` outside a simulation.
+/// The number of the core on which the caller runs; `None` outside a simulation.
 #[must_use]
 pub fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
@@ -433,7 +434,7 @@ pub fn threads() -> Option<usize> {
 }
 
 /// The address of a thread-local value of the current thread, which `make` creates at the first
-/// call. `None` if the thread ends and has dropped it.
+/// call. `None` if the thread is ending and has dropped the value.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.threads[engine.current].locals;
@@ -457,7 +458,7 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Removes a thread-local value with a destructor from the current thread, which ends.
+/// Removes a thread-local value with a destructor from the current thread, which is ending.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;

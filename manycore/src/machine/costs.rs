@@ -25,8 +25,8 @@ macro_rules! costs {
         #[derive(Clone, Debug, PartialEq)]
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
-            /// Of a core: the speed of each of its two hardware threads while both run, as a part
-            /// of its speed alone. `[hardware-threads]` in a machine's file has it.
+            /// Of a core: the speed of each of its two hardware threads while both run, relative to
+            /// a thread that runs alone. The key is in `[hardware-threads]` of a machine's file.
             pub shared_speed: f64,
         }
 
@@ -64,7 +64,7 @@ costs! {
     own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
-    /// Of a core: an allocation, or freeing what it allocated itself.
+    /// Of a core: an allocation, or freeing an object that the core allocated itself.
     allocation: Picoseconds = "allocation-ns", time, 0;
     /// A line from another core of the cluster.
     transfer_cluster: Picoseconds = "transfer-cluster-ns", time, 0;
@@ -89,7 +89,8 @@ costs! {
     block: Picoseconds = "block-ns", time, 0, system;
     /// Waking a thread, in addition to the call, if an idle core must be interrupted for it.
     wake: Picoseconds = "wake-ns", time, 0, system;
-    /// Waking a thread, in addition to the call, if its core polls, or has another thread.
+    /// Waking a thread, in addition to the call, if the woken thread's core polls or runs another
+    /// thread.
     wake_polling: Picoseconds = "wake-polling-ns", time, 0, system;
     /// From the end of waking until the thread runs on a core that was idle for a short time.
     resume: Picoseconds = "resume-ns", time, 0, system;
@@ -105,7 +106,8 @@ costs! {
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.
     slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
-    /// Resuming takes longer by up to this part, chosen by the seed, from 0 to 1.
+    /// Resuming takes longer by a random part of its time, at most this one, from 0 to 1. The seed
+    /// chooses it.
     jitter: f64 = "jitter", share, 0.0;
     /// A yield, in addition to switching to another thread.
     yielding: Picoseconds = "yield-ns", time, 0, system;

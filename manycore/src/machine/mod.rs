@@ -24,8 +24,8 @@ pub struct Machine {
     /// The frequencies of its cores.
     pub frequency: Frequency,
     /// The time of the own instructions of each [`Call`] of the pool that runs, in picoseconds at
-    /// the reference frequency. It is negative if the core overlaps accesses of the call whose
-    /// costs are added one after the other.
+    /// the reference frequency. The time is negative if the core overlaps accesses of the call
+    /// whose costs are added one after the other.
     pub own_instructions: [i64; 2],
 }
 
@@ -59,10 +59,10 @@ impl Call {
     }
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
-/// sockets, from the first cluster of the first socket on. CPUs are the hardware threads of the
-/// cores, numbered as by Linux on x86: first one of each core, then, in the same order, its
-/// sibling.
+/// The arrangement of cores in clusters, which share a cache, and of clusters in sockets. Core
+/// numbers run through all sockets, from the first cluster of the first socket on. CPUs are the
+/// hardware threads of the cores, numbered as by Linux on x86: first one of each core, then, in the
+/// same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -161,18 +161,18 @@ pub struct Frequency {
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// The mode `dynamic`: numbers of running cores of a socket, ascending, each with the frequency
-    /// in MHz up to that number. More cores have the frequency of the last row.
+    /// The mode `dynamic`: ascending numbers of running cores of a socket, each with the frequency
+    /// in MHz up to that number. If more cores run, they have the frequency of the last row.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 
 /// The mode of the cores' frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrequencyMode {
-    /// The same on all cores, at all times.
+    /// All cores have the same frequency at all times.
     #[default]
     Fixed,
-    /// The fewer cores of a socket run, the higher it is.
+    /// The fewer cores of a socket run, the higher is their frequency.
     Dynamic,
 }
 
@@ -214,7 +214,7 @@ impl Machine {
         }
     }
 
-    /// Sets the cycles of a `call` of the branch that runs, times the cost parameter
+    /// Sets the time of `call` of the branch that runs: `cycles` times the cost parameter
     /// `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {

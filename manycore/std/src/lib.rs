@@ -1,4 +1,4 @@
-//! The names of the standard library, for rewritten crates. Those that threads share lead to a
+//! The names of the standard library, for rewritten crates. Types that threads share belong to a
 //! simulated machine. Files, sockets, other processes, the time of day and assembler are missing,
 //! since they are not simulated.
 
@@ -16,7 +16,7 @@ pub use std::*;
 
 pub use manycore;
 
-/// Only one folder, no files: access to the host's files would take no time of the machine.
+/// One folder and no files, because access to the host's files would take no simulated time.
 pub mod fs {
     use std::io;
     use std::path::Path;
@@ -61,13 +61,13 @@ pub mod rustix {
     }
 }
 
-/// No sockets, for the same reason.
+/// No sockets, because access to the host's sockets would take no simulated time.
 pub mod net {}
 
-/// No instructions by name: the simulation would not see their accesses to memory.
+/// No intrinsics of a processor: the simulation would not see their accesses to memory.
 pub mod arch {}
 
-/// Only the end of this process, no other processes.
+/// Functions that end this process; a program cannot start other processes.
 pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
@@ -96,8 +96,9 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// Like the standard library's, but a visit adds the cost of the value's lines. A thread that
-    /// writes there informs others by an atomic, mostly on the same line, which has its own cost.
+    /// Like the standard library's `UnsafeCell`, but a visit adds the cost of the value's lines. A
+    /// thread that writes the value informs others by an atomic, mostly on the same line, which has
+    /// its own cost.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -160,11 +161,11 @@ pub mod ptr {
     }
 }
 
-/// Hashes, which differ between seeds: pools make their random numbers from them.
+/// Hashes, which differ between seeds: pools make their random numbers from hashes.
 pub mod hash {
     pub use std::hash::*;
 
-    /// Like the standard library's, but starts with the run's seed.
+    /// Like the standard library's hasher, but starts with the run's seed.
     #[derive(Clone, Debug)]
     pub struct DefaultHasher(std::hash::DefaultHasher);
 
@@ -242,7 +243,7 @@ pub mod os {
     pub mod unix {
         pub mod fs {
             pub trait MetadataExt {
-                /// Number of links to the folder: its own, the one from above, and one from each
+                /// Number of links to the folder: its own, one from its parent, and one from each
                 /// folder in it.
                 fn nlink(&self) -> u64;
             }
