@@ -102,7 +102,7 @@ fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
         let body = |i: usize| {
             move || {
                 let is_own = |round| {
-                    // The hook makes this text, and so allocates.
+                    // The panic hook formats this text, which allocates.
                     let body = || panic!("thread {i} round {round} {}", "long ".repeat(20));
                     let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
                     let text = panic.downcast::<String>().unwrap();
