@@ -16,7 +16,7 @@ use workloads::{catalogue, program};
 
 use whole::Whole;
 
-/// The file of rows.
+/// The text of `programs.toml`.
 pub const ROWS: &str = include_str!("../programs.toml");
 
 /// [`program::main`] with the study's workloads and the whole programs. `table` lists in JSON the
@@ -28,7 +28,8 @@ pub const ROWS: &str = include_str!("../programs.toml");
 pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
     let mut whole: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
     let mut binaries = whole.binaries.remove(build).unwrap_or_default();
-    // Beside the folder of binaries, so that it outlives the trial and goes with the builds.
+    // Inputs and answers lie beside the folder of binaries, so that they outlive the trial and are
+    // deleted together with the builds.
     let program = std::env::current_exe().unwrap_or_default();
     let common = program
         .parent()

@@ -15,8 +15,7 @@ use crate::user_threads::Direction;
 use workloads::kinds::pacing::chain;
 use workloads::random::{Random, mix};
 
-/// The work of all tasks. Files have no names: they disappear when the process ends, for whatever
-/// reason.
+/// The work of all tasks. Files have no names, so they disappear however the process ends.
 pub(super) struct Area {
     tasks: Vec<Task>,
     /// Transfers of each task.
@@ -30,7 +29,7 @@ pub(super) struct Area {
 
 struct Task {
     file: Arc<File>,
-    /// One buffer for each block: the bytes to write, or the memory for those to read.
+    /// One buffer for each block: the bytes to write, or room for the bytes to read.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -82,7 +81,7 @@ impl Area {
         sums.fold(0, u64::wrapping_add)
     }
 
-    /// Runs a task: `transfer` moves a block, `compute` makes the steps after it.
+    /// Runs a task: `transfer` moves a block, and then `compute` makes the steps for that block.
     pub(super) fn run(
         &self,
         task: usize,
@@ -115,16 +114,16 @@ impl Area {
                 *buffer = in_memory;
             }
             if self.reaches_disk {
-                // The data is on the disk already. So the kernel can drop it from the page cache,
-                // and reads come from the disk.
+                // The data is on the disk already. So the kernel can drop the data from the page
+                // cache, and reads come from the disk.
                 let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
                 posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
             }
         }
     }
 
-    /// Returns the content of a block after the run, computed from the seed. It differs for each
-    /// task and block.
+    /// Returns the content of a block after the run, computed from the seed. The content differs
+    /// for each task and block.
     fn content(&self, task: usize, block: usize) -> Vec<u8> {
         let place = (task * self.blocks + block) as u64;
         let mut random = Random::new(mix(self.seed) ^ mix(place));

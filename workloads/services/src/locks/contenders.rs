@@ -61,8 +61,8 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     lock.into_tally()
 }
 
-/// Each contender is a separate thread, confined to `cpus` if given. The time includes starting the
-/// threads: some 20 us each.
+/// Runs each contender on a separate OS thread, which may use only `cpus` if they are given. The
+/// time includes starting the threads: some 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     let lock = Exclusive::new(lock);
     thread::scope(|scope| {

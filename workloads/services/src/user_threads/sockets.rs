@@ -17,8 +17,8 @@ pub(super) struct Waiter {
     pub(super) due: Instant,
 }
 
-/// Removes and returns the threads whose sockets may be ready or whose time is up. Waits for the
-/// first of them if `may_wait`.
+/// Removes and returns the threads whose sockets may be ready or whose time is up. If there is none
+/// yet and `may_wait`, waits for the first one.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();

@@ -11,7 +11,7 @@ use super::transfer::{Backend, Outcome, Transfer};
 const MOST_HELPERS: usize = 16;
 
 pub(super) struct Helpers {
-    /// `None` only while it is being dropped, which ends the helpers.
+    /// `None` only while these helpers are being dropped: the closed channel ends their threads.
     to_do: Option<Sender<Transfer>>,
     done: Receiver<(usize, Outcome)>,
     threads: Vec<JoinHandle<()>>,
