@@ -35,7 +35,7 @@ static LOADS: &[Load] = &[
         often: ("installs", 10),
         set: &[("submitters", "64")],
     },
-    // Two regions, as in a step of `nbody`, and the next step at once.
+    // Steps of two regions, as in `nbody`, without a gap between steps.
     Load {
         workload: "ticks",
         often: ("ticks", 20),

@@ -14,16 +14,16 @@ const PERCENTILES: [(&str, f64); 4] =
 /// The longest latency that the histogram distinguishes from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Without a lost wake-up, a scheduling step is shorter than this.
+/// A longer latency is reported separately: a lost wake-up or a busy host may have caused it.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
 pub struct Latencies {
-    /// The beginning of the metrics' names.
+    /// The prefix of the metrics' names.
     name: &'static str,
     /// The latencies of the current run.
     noted: Vec<u64>,
-    /// All runs since the last [`Latencies::forget`], in ns.
+    /// The latencies of all runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,
     slow: u64,
 }

@@ -35,11 +35,12 @@ struct Pairs {
 /// unit. A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The cost of an insertion after the facade's list of vectors. Computed from the times of one
-/// thread and of the sequential program in sweep 2026-11-23T015755Z.
+/// The cost of a pair's insertion by the parallel program, which first collects a list of vectors,
+/// in units. Computed from the times of one thread and of the sequential program in sweep
+/// 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
-/// The keys differ, because mixing is a bijection.
+/// Computes a pair. Different indices give different keys, because mixing is a bijection.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
     add_cost(1);
     (mix(seed ^ mix(index)), index)

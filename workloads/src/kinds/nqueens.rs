@@ -74,14 +74,14 @@ impl Problem for Board {
     }
 }
 
-/// Rows filled from the top; each set has a bit per column.
+/// A board with queens in its upper rows; each field is a set with a bit per column.
 #[derive(Clone, Copy)]
 struct Position {
     all: u32,
     columns: u32,
     /// Columns of the next row that a queen attacks along a falling diagonal.
     falling: u32,
-    /// The same along a rising diagonal.
+    /// Columns of the next row that a queen attacks along a rising diagonal.
     rising: u32,
 }
 

@@ -61,7 +61,8 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
                 installs
             }
         }
-        // After rayon-rs/rayon#642, in which an empty spawn each millisecond cost two CPUs.
+        // This load is from rayon-rs/rayon#642, where an empty spawn each millisecond used two
+        // whole CPUs.
         "idle" => {
             let series = series("spawns", Gaps::every(microseconds("period-us")), Pace::Open);
             Box::new(Requests::new(series, Spawned::empty()))

@@ -21,7 +21,7 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// A strategy, made ready for one run.
+/// The state of a strategy for one run.
 pub(super) trait HandOn: Send {
     /// Runs on the pool that the calling thread belongs to.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;

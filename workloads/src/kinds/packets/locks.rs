@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::anderson::Anderson;
 
-/// Test-and-set: every waiting thread reads one word, and writes to it when it is free.
+/// Test-and-set: all waiting threads read one word, and write to it when the lock is free.
 pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 
 /// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on its own word.

@@ -48,9 +48,10 @@ impl HandOn for LockFree {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
-    /// Its own queues, each under a lock.
+    /// A worker serves its own queues, each under a lock.
     Own,
-    /// Any queue: the worker tries a queue's lock, takes one packet, and goes to the next queue.
+    /// A worker serves all queues: it tries a queue's lock, takes one packet, and goes to the next
+    /// queue.
     Any,
 }
 
@@ -104,7 +105,7 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
     }
 }
 
-/// Threads of the pool beside the dispatcher's.
+/// The number of the pool's threads other than the dispatcher.
 fn workers() -> usize {
     rayon::current_num_threads() - 1
 }
@@ -197,8 +198,9 @@ fn work_until_closed(
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. Read before the round,
-        // because the dispatcher may fill a queue that the worker has passed, and then close.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. The flag is read before the
+        // round, because the dispatcher may add to a queue that the worker has already passed, and
+        // then close the queues.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

@@ -38,10 +38,10 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Generator {
-    /// Every source draws uniformly from 1 to twice the mean less one.
+    /// Every source draws lengths uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with its own mean, so that some queues
-    /// are overloaded. The average of all means is the mean asked for.
+    /// Every source draws lengths from an exponential distribution with its own mean, so that some
+    /// queues are overloaded. The average of these means is the requested mean.
     Exponential,
 }
 
@@ -99,7 +99,8 @@ impl Traffic {
         }
     }
 
-    /// The `number`th packet of a dispatcher that takes one from each source in turn.
+    /// Returns the `number`th packet of a dispatcher that takes one packet from each source in
+    /// turn, with its source.
     pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
         let sources = self.sources() as u64;
         let source = usize::try_from(number % sources).expect("below the number of sources");
