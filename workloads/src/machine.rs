@@ -1,5 +1,5 @@
-//! The machine on which workloads run: the host. A simulated one has the same names
-//! (`machine_simulated.rs`).
+//! The machine on which workloads run: the host. `machine_simulated.rs` has the same names for a
+//! simulated machine.
 //!
 //! On a simulated machine, only two things take time: accesses to shared memory, and the costs that
 //! code adds by the functions of this file.
@@ -14,14 +14,14 @@ use crate::usage::UsageSample;
 
 pub(crate) use std::time::Instant;
 
-/// Whether this is a simulated machine.
+/// Whether workloads run on a simulated machine.
 pub(crate) const IS_SIMULATED: bool = false;
 
 /// Adds the cost of `units` units of work.
 #[inline(always)]
 pub fn add_cost(_units: u64) {}
 
-/// Adds the time for which the thread kept its CPU.
+/// Adds the time for which the thread spins.
 #[inline(always)]
 pub fn add_time(_time: Duration) {}
 

@@ -1,4 +1,4 @@
-//! A whole program around a trial: it reads one request, and prints one result.
+//! The main function of a program for trials, which reads one request and prints one result.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -25,8 +25,8 @@ pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     respond(variant, catalogue, None)
 }
 
-/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Never
-/// quote its times.
+/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Do not
+/// use the times of instrumented builds as results.
 ///
 /// # Panics
 /// As [`main`].

@@ -47,8 +47,8 @@ impl Costs {
     /// Creates costs with penalties, by a subgradient ascent towards round trips shorter than
     /// `target`.
     ///
-    /// A step raises a city's penalty in proportion to the number of roads above two that the
-    /// cheapest one-tree has there. The length of a step follows Held, Wolfe and Crowder (1974):
+    /// A step changes a city's penalty in proportion to its number of roads in the cheapest
+    /// one-tree, minus two. The length of a step follows Held, Wolfe and Crowder (1974):
     /// proportional to the gap that remains, halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
