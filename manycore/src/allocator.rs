@@ -11,8 +11,8 @@ use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
 /// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
-/// Heap;`. Allocations outside a simulation, and those of the simulation's own data, are the
-/// system's.
+/// Heap;`. The system's allocator serves allocations outside a simulation, and the simulation's
+/// own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
@@ -23,8 +23,8 @@ fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
-// SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
-// as the class says, and aligned to 16, or to their size if that is a power of two. A larger
+// SAFETY: objects of one class lie apart from one another in chunks of their own. Objects are as
+// long as their class says, and aligned to 16, or to their size if that is a power of two. A larger
 // object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. An
 // object is given out again only after it was freed. No code here unwinds, except at a failed
 // assertion, which ends the process.

@@ -1,4 +1,4 @@
-//! Atomics of the size and alignment of the real ones, with a cost for each access.
+//! Atomics with the size and alignment of the standard library's, and a cost for each access.
 //!
 //! Accesses happen one after another, so all orderings are sequentially consistent. A `SeqCst`
 //! store costs more: it waits until the store buffer is empty, as on x86-64.

@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 impl Progress {
     #[inline]
     pub(crate) fn turn(&self, turns: u64) {
-        // Relaxed: the watcher may see it late.
+        // Relaxed: the watcher may see the number late.
         self.turns.store(turns, Ordering::Relaxed);
     }
 

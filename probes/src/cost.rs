@@ -11,11 +11,11 @@ use crate::stats;
 /// A measured cost parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Its key in a machine's file, which ends in its unit.
+    /// The key of the parameter in a machine's file, which ends in the unit.
     pub key: &'static str,
     /// Its value, finite and not below 0.
     pub value: f64,
-    /// How it was measured.
+    /// How the parameter was measured.
     pub how: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl Cost {
 pub struct Cpu {
     /// Its number for the kernel.
     pub number: usize,
-    /// Its cluster: CPUs with one last cache.
+    /// Its cluster: CPUs of a cluster share the last cache.
     pub cluster: usize,
     /// Its socket.
     pub socket: usize,

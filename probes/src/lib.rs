@@ -18,8 +18,8 @@ use cost::{median_of, on};
 /// disturbances of a host last longer than a window.
 const ROUNDS: usize = 5;
 
-/// Measures every cost parameter that can be measured with `cpus`, and leaves out others. It takes
-/// some seconds. Call it while no other program runs.
+/// Measures every cost parameter that can be measured with `cpus`, and leaves out others. The
+/// measurements take some seconds. Call it while no other program runs.
 #[must_use]
 pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
     medians(cpus, ROUNDS)

@@ -12,8 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::cost::{Cost, Cpu, each_ns, median_of, on, on_both, pair};
 
-/// How long a thread sleeps until it is woken, and how often. In the first [`SHORT`] rows its core
-/// may still be polling when the thread is woken.
+/// How long a thread sleeps until it is woken, and how often. In the first [`SHORT`] rows, the
+/// thread's core may still be polling when the thread is woken.
 const SLEEPS: [(Duration, u32); 7] = [
     (Duration::from_micros(5), 100),
     (Duration::from_micros(20), 100),

@@ -1,4 +1,4 @@
-//! One trial: prepare, warm up, time, check every answer.
+//! Runs one trial: prepares the workload, warms up, times iterations, and checks every answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

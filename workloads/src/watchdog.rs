@@ -1,6 +1,6 @@
-//! A thread of the process that notices if a run makes no progress. It then reports the state of
-//! every thread, as the pool and the kernel see it, and ends the process. A lost wake-up shows as
-//! workers that sleep.
+//! A thread of the process that notices if a run makes no progress. The watchdog then reports the
+//! state of every thread, as the pool and the kernel see it, and ends the process. A lost wake-up
+//! shows as workers that sleep.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

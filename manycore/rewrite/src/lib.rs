@@ -1,6 +1,6 @@
-//! Rewrites a source file so that it runs on a simulated machine. Its paths to `std`, `core` and
-//! `alloc` begin with `cores_std` instead, which has the same names. Paths to `rustix` lead to the
-//! part of it that `cores_std` has.
+//! Rewrites a source file so that it runs on a simulated machine. In the rewritten file, paths to
+//! `std`, `core` and `alloc` begin with `cores_std` instead, which has the same names. Paths to
+//! `rustix` lead to the part of that crate that `cores_std` has.
 //!
 //! The rewriter works on tokens, so it rewrites macros but not comments; every line keeps its
 //! number.
@@ -23,7 +23,7 @@ const BEFORE_PATHS: &[&str] = &[
 pub struct Fault {
     /// Counted from 1.
     pub line: usize,
-    /// The code found there, and the remedy.
+    /// The code that cannot be rewritten, and the remedy.
     pub why: String,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Line {
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
     /// The turns in the order in which cores get the line: the core that has it and earlier ones in
-    /// its cluster, then all that wait. Empty if cores get it in the order of their requests.
+    /// its cluster, then all that wait. Empty if cores get the line in the order of their requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
@@ -164,7 +164,7 @@ impl Lines {
     }
 
     /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
-    /// if it goes last. Also whether the line is then in the core's own cache.
+    /// if it goes last. The second value is whether the line is then in the core's own cache.
     ///
     /// A core goes behind its own operations (including its sibling's), unless `run` of them
     /// already follow each other. Otherwise it goes behind the operations of its cluster, unless
@@ -201,7 +201,8 @@ impl Lines {
         of_cluster
     }
 
-    /// Removes turns that are over and do not count for the core that now has the line.
+    /// Removes turns that are over. Keeps the turn of the core that now has the line, and those
+    /// directly before it in the same cluster.
     fn forget(&mut self, number: usize, now: Picoseconds) {
         let turns = &self.all[number].turns;
         let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
@@ -218,7 +219,7 @@ impl Lines {
 
     /// Lets `core` have line `number` before earlier requests, if it may; returns the time when it
     /// has the line, and its ticket. `time` is the duration of a transfer in its cluster, and
-    /// `kept` the part in which no other core can have the line. `held` is how long its own
+    /// `kept` the part in which no other core can have the line. `held` is how long the core's
     /// operation keeps the line.
     pub(crate) fn squeeze_in(
         &mut self,
@@ -250,7 +251,8 @@ impl Lines {
         Some((turn.done, turn.ticket))
     }
 
-    /// Lets `core` have line `number` last, when it is `done`; returns its ticket.
+    /// Adds a turn of `core` behind all others of line `number`, which ends at `done`; returns its
+    /// ticket.
     pub(crate) fn line_up(&mut self, number: usize, core: usize, done: Picoseconds) -> u64 {
         let line = &mut self.all[number];
         if line.turns.is_empty() && line.owner != NOBODY {
@@ -271,8 +273,8 @@ impl Lines {
         line.tickets
     }
 
-    /// The time when `core` has line `number`, which is on its way to it, and the ticket of that
-    /// turn. `None` if it has the line, or did not request it.
+    /// The time when `core` will have line `number`, which is on its way to this core, and the
+    /// ticket of that turn. `None` if the core has the line, or did not request it.
     pub(crate) fn on_its_way(
         &self,
         number: usize,
@@ -301,7 +303,8 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
-    /// From now on `core` has the line: alone if it writes, together with the others if it reads.
+    /// From now on `core` has the line: alone if it writes, together with the other holders if it
+    /// reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let holders = &mut self.holders[number * self.words..][..self.words];

@@ -55,11 +55,11 @@ enum State {
     /// No thread has this entry: a new thread may take it.
     Free,
     Awake,
-    /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
+    /// Blocked until another thread wakes it. If the thread has a clock in the tournament, it is
     /// blocked for a limited time.
     Blocked,
     Sleeping,
-    /// It has a core, and takes a turn when its clock is reached.
+    /// The thread has a core, and takes a turn when the simulation reaches its clock.
     Waking,
     Queued,
 }
@@ -85,7 +85,8 @@ enum Local {
 struct Thread {
     state: State,
     core: usize,
-    /// Its clock while it does not run. If it waits for a core, the start of that wait.
+    /// The thread's clock while it does not run. If the thread waits for a core, this is the start
+    /// of that wait.
     clock: Picoseconds,
     /// The thread's handle on its own coroutine; null before the first step.
     yielder: *const Yielder<(), ()>,
@@ -96,7 +97,7 @@ struct Thread {
     /// Work and bytes that do not fill a piece yet.
     unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
-    /// Whether it stopped waiting because its time was up.
+    /// Whether the thread stopped waiting because its time was up.
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
@@ -159,7 +160,7 @@ struct Socket {
 
 struct Transfer {
     number: usize,
-    /// Its turn, if other cores may still go first.
+    /// The ticket of its turn, if other cores may still go first.
     ticket: Option<u64>,
     done: Picoseconds,
     at: &'static Location<'static>,
@@ -287,7 +288,7 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The values for [`Socket::costs`] while so many cores of the socket run.
+    /// The values for [`Socket::costs`] while `running` cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;
@@ -484,8 +485,8 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Threads that still exist end with the program, as in a process. They do not continue and do
-    /// not unwind, because unwinding would run their code.
+    /// Threads that still exist end with the program, as in a process. These threads neither
+    /// continue nor unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
             // SAFETY: what lies on these stacks is never reached again: only code on them knows

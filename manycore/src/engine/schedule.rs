@@ -3,8 +3,8 @@
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
 //! free core. If no core is free, it waits for its previous core. A core that loses its thread
 //! takes the first thread of its own queue, otherwise the first of the longest queue. A thread
-//! gives up its core when it blocks, sleeps or ends. It also gives its core to a waiting thread if
-//! it yields or has used its time slice.
+//! gives up its core when it blocks, sleeps or ends. A thread also gives its core to a waiting
+//! thread if it yields or has used its time slice.
 //!
 //! Each hardware thread counts as a core in this file. A thread that must move prefers a core whose
 //! sibling is free. No thread is moved away from a busy sibling afterwards.

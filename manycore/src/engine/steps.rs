@@ -21,9 +21,9 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     }
     let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
-    // runs the code of one core at a time, and `step` neither suspends nor calls this function. Its
-    // allocations use the system's allocator, since `IS_THREAD` is false. So this is the only
-    // reference.
+    // runs the code of one core at a time, and `step` neither suspends nor calls this function.
+    // Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So this is the
+    // only reference.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)
@@ -200,7 +200,7 @@ pub(crate) fn is_thread() -> bool {
 }
 
 /// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
-/// nothing. It must not access memory that cores share, and must not panic.
+/// nothing. `step` must not access memory that cores share, and must not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
@@ -300,7 +300,7 @@ pub(crate) fn block(
     }
     on_engine(|engine| {
         let thread = engine.current;
-        // From here on it can be woken, even before it sleeps.
+        // From here on the thread can be woken, even before it sleeps.
         engine.charge(Spending::System, engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,

@@ -7,7 +7,7 @@ pub type Picoseconds = u64;
 pub const NANOSECOND: Picoseconds = 1_000;
 
 /// The name by which one factor scales the costs of blocking, waking and yielding together. These
-/// guesses depend on each other, as all are paths through one scheduler.
+/// costs are guesses that depend on each other, because all are paths through one scheduler.
 pub const SYSTEM: &str = "system";
 
 /// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
@@ -106,8 +106,7 @@ costs! {
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.
     slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
-    /// Resuming takes longer by a random part of its time, at most this one, from 0 to 1. The seed
-    /// chooses it.
+    /// The largest random delay of a resumption, as a part of its time, from 0 to 1.
     jitter: f64 = "jitter", share, 0.0;
     /// A yield, in addition to switching to another thread.
     yielding: Picoseconds = "yield-ns", time, 0, system;

@@ -142,7 +142,7 @@ pub enum Distance {
 }
 
 impl Costs {
-    /// The cost of a line from a core at this distance; 0 for the own core.
+    /// The cost of a line from a core at this distance; 0 if both are the same core.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Picoseconds {
         match distance {
@@ -159,7 +159,7 @@ impl Costs {
 pub struct Frequency {
     /// The frequency at which the cost parameters of a core hold, in MHz.
     pub reference_mhz: u32,
-    /// The one frequency of the mode `fixed`, in MHz.
+    /// The frequency in the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
     /// The mode `dynamic`: ascending numbers of running cores of a socket, each with the frequency
     /// in MHz up to that number. If more cores run, they have the frequency of the last row.

@@ -142,7 +142,7 @@ pub mod cell {
 pub mod ptr {
     pub use std::ptr::*;
 
-    /// Like the standard library's, but adds the cost of the lines that are read.
+    /// Like the standard library's `read_volatile`, but adds the cost of the lines that are read.
     #[inline]
     #[track_caller]
     pub unsafe fn read_volatile<T>(place: *const T) -> T {
@@ -151,7 +151,8 @@ pub mod ptr {
         unsafe { std::ptr::read_volatile(place) }
     }
 
-    /// Like the standard library's, but adds the cost of the lines that are written.
+    /// Like the standard library's `write_volatile`, but adds the cost of the lines that are
+    /// written.
     #[inline]
     #[track_caller]
     pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
@@ -238,7 +239,7 @@ pub mod thread {
     }
 }
 
-/// Extensions for this system; threads have no system handles.
+/// The standard library's extensions for Linux; simulated threads have no system handles.
 pub mod os {
     pub mod unix {
         pub mod fs {

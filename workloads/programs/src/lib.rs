@@ -1,8 +1,8 @@
 //! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to
 //! its end.
 //!
-//! They are in a separate crate, so that a branch is built with them only if a sweep runs one. The
-//! runner builds each program separately, and records its path.
+//! The programs are in a separate crate, so that a branch is built with them only if a sweep runs
+//! one. The runner builds each program separately, and records its path.
 
 mod inputs;
 mod whole;

@@ -1,5 +1,5 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition. It measures the cost of a
-//! join.
+//! `fib-join`: the naive Fibonacci recursion, one join per addition. The program measures the cost
+//! of a join.
 //!
 //! This workload is the most sensitive to one more atomic operation in a push. At each size, the
 //! parallel program takes the nominal time on one thread; the sequential program is six times

@@ -107,8 +107,8 @@ impl Latencies {
         metrics
     }
 
-    /// Percentiles and maximum of all runs in ns, and how many latencies exceeded 10 ms. Empty if
-    /// there are no latencies.
+    /// Returns percentiles and maximum of all runs in ns, and how many latencies exceeded 10 ms.
+    /// The result is empty if there are no latencies.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {

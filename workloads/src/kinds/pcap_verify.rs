@@ -1,7 +1,7 @@
 //! `pcap-verify`: checks the checksums of all packets in a capture.
 //!
-//! It is the realistic counterpart of `packets`: short, uneven pieces of work over memory that is
-//! only read.
+//! The program is the realistic counterpart of `packets`: short, uneven pieces of work over memory
+//! that is only read.
 
 use protocol::Refusal;
 use rayon::prelude::*;

@@ -90,8 +90,8 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
 }
 
 /// Reorders `values` so that no element before the returned index is greater than any element from
-/// that index on. Both sides are non-empty. Equal elements are spread over both sides, so that
-/// inputs with many of them do not take quadratic time. Needs at least two elements.
+/// that index on. Both sides are then non-empty. Equal elements are spread over both sides, so that
+/// inputs with many of them do not take quadratic time. `values` must have at least two elements.
 fn partition(values: &mut [u32]) -> usize {
     add_cost(values.len() as u64);
     let pivot = median_of_three(values);

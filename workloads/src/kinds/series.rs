@@ -274,7 +274,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Its first request takes 20 ms.
+    /// A series whose first request takes 20 ms.
     #[derive(Default)]
     struct Slow {
         seen: Vec<usize>,

@@ -1,4 +1,4 @@
-//! From the bytes of a capture file to its packets, by the library `pcap-parser`.
+//! Reads the packets of a capture file, by the library `pcap-parser`.
 
 use std::ops::Range;
 use std::path::Path;

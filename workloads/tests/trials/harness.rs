@@ -179,7 +179,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     }
 }
 
-/// A workload that an external thread runs. It counts its runs for its metrics.
+/// A workload that an external thread runs. The instance counts its runs for its metrics.
 struct Outside {
     runs: u32,
 }

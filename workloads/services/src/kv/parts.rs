@@ -1,5 +1,5 @@
-//! The longest service times in the order of requests. They show how long a server takes to reach a
-//! steady state.
+//! The longest service times in the order of requests. These times show how long a server takes to
+//! reach a steady state.
 
 use std::time::{Duration, Instant};
 

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     /// arrives.
     LockFree,
     /// A list of segments of atomic slots. A thread that finds all slots empty sleeps for this
-    /// duration, and then tries again. This repeats a mistake of the study.
+    /// duration, and then tries again. This sleep repeats a mistake of the study.
     LockFreeLookingEvery(Duration),
 }
 

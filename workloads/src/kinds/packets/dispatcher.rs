@@ -9,7 +9,7 @@ use super::traffic::{Packet, Tally, Traffic};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// After this many packets from each source.
+    /// The dispatcher stops after this many packets from each source.
     AfterPackets(u64),
     /// After this time.
     AfterTime(Duration),

@@ -21,7 +21,8 @@ fn queues(sources: usize, depth: usize) -> Ends {
     (0..sources).map(|_| RingBuffer::new(depth)).unzip()
 }
 
-/// Each queue has one worker and no lock. With fewer workers than queues, some serve several.
+/// Each queue has one worker and no lock. If there are fewer workers than queues, some workers
+/// serve several queues.
 pub(super) struct LockFree(Ends);
 
 impl LockFree {
@@ -163,7 +164,8 @@ fn with_workers<S: Send>(
                 done.lock().unwrap_or_else(PoisonError::into_inner).add(own);
             });
         }
-        // Also closes them if the dispatcher panics; otherwise the workers would wait for ever.
+        // The guard also closes the queues if the dispatcher panics; otherwise the workers would
+        // wait for ever.
         let _close = CloseOnDrop(&is_closed);
         dispatched = dispatch(traffic, stop, |source, packet| {
             let backoff = Backoff::new();

@@ -27,7 +27,7 @@ impl Packet {
     }
 }
 
-/// RFC 1071: the complement of the ones'-complement sum. At most 2^48 words.
+/// RFC 1071: the complement of the ones'-complement sum. There must be at most 2^48 words.
 fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
     let mut sum: u64 = words.map(u64::from).sum();
     while sum > 0xffff {

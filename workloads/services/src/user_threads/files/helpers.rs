@@ -46,7 +46,7 @@ fn help(inbox: &Receiver<Transfer>, outbox: &Sender<(usize, Outcome)>) {
             offset,
         } = transfer;
         let result = direction.carry_out(&file, &mut buffer, offset);
-        // It fails if nobody waits for the transfer any more.
+        // Sending fails if no thread waits for the transfer any more.
         let _ = outbox.send((thread, result.map(|()| buffer)));
     }
 }

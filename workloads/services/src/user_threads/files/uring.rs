@@ -102,7 +102,7 @@ impl Backend for Ring {
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>> {
         loop {
             match self.ended() {
-                // The kernel stopped early, for example at a signal.
+                // The kernel ended the transfer early, for example at a signal.
                 Some((transfer, Ok(done))) if done < transfer.buffer.len() => {
                     self.begin(transfer, done)?;
                 }
