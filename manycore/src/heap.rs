@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// Bytes of a chunk, which holds objects of one size of one thread.
+/// Bytes of a chunk. A chunk holds objects of one size that one thread allocated.
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// Address space for all chunks of a process. The unused part costs nothing.
@@ -18,7 +18,7 @@ pub(crate) const LARGEST: usize = 16 << 10;
 /// Number of size classes up to [`LARGEST`]: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
-/// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
+/// How many free objects of one size a thread keeps for itself: as many as in the GNU C library.
 const CACHED: usize = 7;
 
 pub(crate) fn class_of(bytes: usize) -> usize {
@@ -57,7 +57,8 @@ struct Region {
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The base of the region, or 0: pointers into the region are recognized by it without a lock.
+/// The address of the region, or 0. With it, code recognizes pointers into the region without a
+/// lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {
@@ -219,7 +220,7 @@ impl RunHeap {
         object
     }
 
-    /// The lock of `thread`'s arena, if its cache of `class` is empty.
+    /// The lock of `thread`'s arena, if the thread's cache of `class` is empty.
     pub(crate) fn lock_to_take(&self, thread: usize, class: usize) -> Option<usize> {
         let heap = &self.threads[thread];
         (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
@@ -270,7 +271,7 @@ impl Drop for RunHeap {
     }
 }
 
-/// Counts one more live object in its chunk, or one less. Returns the chunk.
+/// Counts one more live object in the object's chunk, or one less. Returns the chunk.
 pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
     let number = chunk_of(object).expect("an object of the region");
     let mut region = region();

@@ -3,7 +3,7 @@
 //!
 //! A program uses the atomics, locks and threads of this crate instead of the standard library's,
 //! and [`run`] runs it on a [`Machine`]. `manycore/README.md` lists what is simulated and what is
-//! not; `results/PUBLISHED.md` compares it with published figures.
+//! not; `results/PUBLISHED.md` compares simulations with published figures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -60,7 +60,7 @@ pub use stuck::Stuck;
 pub struct Finished<R> {
     /// The result of the program.
     pub result: R,
-    /// The clock when it ended, in picoseconds.
+    /// The machine's clock when the run ended, in picoseconds.
     pub elapsed: Picoseconds,
     /// Accesses to shared memory that had a cost.
     pub accesses: u64,

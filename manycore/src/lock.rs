@@ -193,7 +193,7 @@ impl Condvar {
     }
 
     /// Frees the lock, blocks until notified or until the time is up, and takes the lock again.
-    /// Returns whether it was notified.
+    /// Returns whether the caller was notified.
     #[track_caller]
     fn wait_for<'a, T>(
         &self,

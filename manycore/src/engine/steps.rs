@@ -29,8 +29,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     Some(result)
 }
 
-/// Lets every thread with an earlier clock go first, and of those with an equal clock the ones with
-/// smaller numbers. A thread that waits for the core also goes first, if its turn has come.
+/// Lets threads with earlier clocks go first, and threads with an equal clock and a smaller number.
+/// A thread that waits for the core also goes first, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -125,7 +125,7 @@ pub(crate) fn fence() {
 }
 
 /// The heavy side of an asymmetric fence: a fence for this core and for all running cores, as
-/// `membarrier` makes. The kernel executes one at a time.
+/// `membarrier` makes. The kernel executes one heavy side at a time.
 #[track_caller]
 pub fn heavy_fence() {
     let at = Location::caller();
@@ -199,8 +199,8 @@ pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
 }
 
-/// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
-/// nothing. `step` must not access memory that cores share, and must not panic.
+/// Calls `step` as a part of the simulation itself: allocations of `step` use the host's allocator
+/// and cost nothing. `step` must not access memory that cores share, and must not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
@@ -224,8 +224,8 @@ const PIECES: Picoseconds = 4;
 /// wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
-/// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
-/// reference frequency, alone on its core.
+/// Adds the cost of work that takes `time` at the machine's reference frequency, if the thread is
+/// alone on its core.
 pub fn work(time: Picoseconds) {
     let mut left = time;
     loop {
@@ -253,8 +253,8 @@ pub fn work(time: Picoseconds) {
 /// Bytes that are moved in one piece.
 pub const PIECE_BYTES: u64 = 4_096;
 
-/// Adds the cost of work that meanwhile moves `bytes` between the core and its socket's memory. The
-/// work takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
+/// Adds the cost of work that also moves `bytes` between the core and its socket's memory. The work
+/// takes `time`, or as long as the bandwidth of the core or of the socket needs, whichever is
 /// longest. Bytes are moved in pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     let is_piece = on_engine(|engine| {
@@ -401,7 +401,7 @@ pub fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
 }
 
-/// Cores of the machine, as the operating system counts them; `None` outside a simulation.
+/// Number of the machine's cores, as the operating system counts them; `None` outside a simulation.
 #[must_use]
 pub fn cores() -> Option<usize> {
     on_engine(|engine| engine.cores.len())
@@ -522,7 +522,7 @@ pub fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 
-/// A duration in the machine's unit; a longer one becomes the longest.
+/// Converts a duration to the machine's unit, or to the largest number if the duration is too long.
 pub(crate) fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::try_from(time.as_nanos()).map_or(Picoseconds::MAX, |ns| ns.saturating_mul(1_000))
 }

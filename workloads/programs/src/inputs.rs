@@ -26,7 +26,7 @@ pub(crate) fn make(
     }
     fs::create_dir_all(folder)?;
     let mut random = Random::new(seed);
-    // If another trial creates the input at the same time, one of the two is deleted.
+    // If another trial creates the input at the same time, one of the two inputs is deleted.
     let unfinished = tempfile::tempdir_in(folder)?;
     let path = unfinished.path().join(name);
     match input {

@@ -1,5 +1,5 @@
-//! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to
-//! its end.
+//! Whole programs of the registry as workloads of a pool: each iteration runs a program from its
+//! start to its end.
 //!
 //! The programs are in a separate crate, so that a branch is built with them only if a sweep runs
 //! one. The runner builds each program separately, and records its path.

@@ -16,8 +16,8 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// The workload that runs beside the CPU hogs.
 struct Load {
     workload: &'static str,
-    /// The parameter that sets the number of calls, and its value for one round. A round takes
-    /// about as long with every load.
+    /// The parameter that sets the number of calls, and the parameter's value for one round. A
+    /// round takes about as long with every load.
     often: (&'static str, u64),
     /// Parameters that differ from size `small`.
     set: &'static [(&'static str, &'static str)],

@@ -88,7 +88,7 @@ impl Latencies {
         self.slow += other.slow;
     }
 
-    /// [`Latencies::metrics`], and mean and minimum in ns, as studies of servers print them.
+    /// Returns [`Latencies::metrics`] and, as studies of servers do, mean and minimum in ns.
     #[must_use]
     pub fn summary(&self) -> Vec<(String, Metric)> {
         let mut metrics = self.metrics();

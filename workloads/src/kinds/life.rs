@@ -1,7 +1,7 @@
 //! `life`: Conway's game of life on a torus.
 //!
-//! Each generation is one short flat loop over rows, and a barrier. With a frame rate, an external
-//! thread calls the pool once per frame, as a game does.
+//! Each generation is one short parallel loop over rows, with a barrier at its end. With a frame
+//! rate, an external thread calls the pool once per frame, as a game does.
 
 use std::mem;
 use std::time::{Duration, Instant};

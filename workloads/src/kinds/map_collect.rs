@@ -1,7 +1,7 @@
 //! `map-collect`: computed pairs are collected into a hash map.
 //!
-//! Computing a pair is cheap. Inserting it is expensive, and one thread inserts all pairs, so little
-//! of the work scales.
+//! Computing a pair is cheap. Inserting a pair is expensive, and one thread inserts all pairs, so
+//! little of the work scales.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};

@@ -1,4 +1,4 @@
-//! `nbody`: bodies that attract each other, every pair of them, step by step.
+//! `nbody`: simulates bodies that all attract each other, in steps of time.
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update. With steps of one length and few bodies, a step is two

@@ -1,5 +1,5 @@
 //! `exr-blocks LINES SEED`: writes a synthetic picture of `LINES` lines into memory, as compressed
-//! OpenEXR. Reads it again, and prints the size and a digest of both.
+//! OpenEXR. Then reads the picture from memory, and prints the size and a digest of both pictures.
 
 use std::io::Cursor;
 

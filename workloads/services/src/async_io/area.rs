@@ -127,7 +127,7 @@ impl Area {
     fn content(&self, task: usize, block: usize) -> Vec<u8> {
         let place = (task * self.blocks + block) as u64;
         let mut random = Random::new(mix(self.seed) ^ mix(place));
-        // Never all zero, because a block is all zero before the run.
+        // The content has no zero bytes, because a block is all zero before the run.
         let words = std::iter::repeat_with(|| random.word() | 0x0101_0101_0101_0101);
         words.flat_map(u64::to_le_bytes).take(self.bytes).collect()
     }
@@ -140,7 +140,7 @@ impl Area {
         &self.tasks[task].file
     }
 
-    /// Replaces the buffer of a block, and returns the old one.
+    /// Replaces the buffer of a block, and returns the old buffer.
     pub(super) fn swap_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) -> Vec<u8> {
         mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }

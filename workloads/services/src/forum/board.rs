@@ -18,7 +18,7 @@ const SHARDS: usize = 64;
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
 /// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it
-/// is sent outside the lock.
+/// is sent to clients without holding the lock.
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,

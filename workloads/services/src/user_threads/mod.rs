@@ -235,8 +235,8 @@ impl Current<'_> {
     }
 }
 
-/// The steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of
-/// the time.
+/// Number of steps between two safepoints. They take under a microsecond, so that reading the clock
+/// takes some 3 % of the time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 /// The same steps as [`chain`], with a safepoint after each group of steps.

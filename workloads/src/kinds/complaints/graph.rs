@@ -30,8 +30,8 @@ struct Task {
 pub(super) struct Graph {
     /// All tasks, in an order in which each comes after its predecessors.
     tasks: Vec<Task>,
-    /// The sum of the values of tasks without a successor. Relaxed: the caller reads it after the
-    /// end of the scope.
+    /// The sum of the values of tasks without a successor. Relaxed: the sum is read after the end
+    /// of the scope.
     answer: AtomicU64,
     known: u64,
 }

@@ -36,7 +36,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
-        // Each pool sleeps while the others are called.
+        // Each pool sleeps while other pools are called.
         "pools-in-turn" => {
             let entry = Entry::in_turn(values.count("pools"), setup.threads)?;
             let calls = Calls::new(Sections::one(setup), entry);
