@@ -31,7 +31,7 @@ fn is_simulated() -> bool {
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {
-            // SAFETY: the caller's promise, passed on.
+            // SAFETY: the caller has the same obligations.
             return unsafe { System.alloc(layout) };
         }
         engine::allocation();
@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         if chunk_of(object).is_none() {
-            // SAFETY: the caller's promise, passed on: a pointer outside the region is the
+            // SAFETY: the caller has the same obligations, and a pointer outside the region is the
             // system's.
             return unsafe { System.dealloc(object, layout) };
         }

@@ -68,7 +68,7 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            #[allow(dead_code, reason = "only one of the types uses it")]
+            #[allow(dead_code, reason = "only one of the atomic types uses this method")]
             pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
                 self.access(Access::ReadModifyWrite, at);
                 self.0.swap(value, Relaxed)
@@ -121,7 +121,7 @@ macro_rules! atomic {
                 Err(current)
             }
 
-            #[allow(dead_code, reason = "only one of the types uses it")]
+            #[allow(dead_code, reason = "only one of the atomic types uses this method")]
             pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
                 self.access(Access::Load, at);
                 self.0.load(Relaxed)

@@ -73,7 +73,7 @@ fn region() -> MutexGuard<'static, Region> {
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         };
-        let base = mapped.expect("address space for the simulated heap") as usize;
+        let base = mapped.expect("there is address space for the simulated heap") as usize;
         let base = base.next_multiple_of(CHUNK);
         BASE.store(base, std::sync::atomic::Ordering::Release);
         Mutex::new(Region {
@@ -273,7 +273,7 @@ impl Drop for RunHeap {
 
 /// Counts one more live object in the object's chunk, or one less. Returns the chunk.
 pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
-    let number = chunk_of(object).expect("an object of the region");
+    let number = chunk_of(object).expect("the object is in the region");
     let mut region = region();
     let chunk = &mut region.chunks[number];
     if lives {

@@ -74,7 +74,9 @@ impl<T: 'static> OnceLock<T> {
             once.value.get_or_init(make);
             once.is_set.store(true, Ordering::Release);
         }
-        once.value.get().expect("it was made above, or before")
+        once.value
+            .get()
+            .expect("the value was set above or earlier")
     }
 
     #[track_caller]

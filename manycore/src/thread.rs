@@ -53,7 +53,7 @@ impl<T> JoinHandle<T> {
         let result = result.lock().expect("it is never poisoned");
         let result = is_done.wait_while(result, |result| result.is_none());
         let taken = result.expect("it is never poisoned").take();
-        taken.expect("the thread has left it")
+        taken.expect("the thread has stored its result")
     }
 }
 
@@ -139,7 +139,9 @@ impl Builder {
 }
 
 pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-    Builder::new().spawn(body).expect("room for a thread")
+    Builder::new()
+        .spawn(body)
+        .expect("there is room for a thread")
 }
 
 pub fn yield_now() {
@@ -290,7 +292,7 @@ impl<'scope> Scope<'scope> {
     pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
         Builder::new()
             .spawn_scoped(self, body)
-            .expect("room for a thread")
+            .expect("there is room for a thread")
     }
 }
 
@@ -357,7 +359,7 @@ impl<T: 'static> Local<T> {
         Ok(visit(
             value
                 .downcast_ref()
-                .expect("the number is this place's own"),
+                .expect("each thread-local value has its own number"),
         ))
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
         ));
     }
     if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
-        let how = "all cores of a socket sum up 256 MiB, each from another start";
+        let how = "all cores of a socket sum up 256 MiB, each from a different start";
         costs.push(Cost::new("socket-gigabytes-per-second", rate, how));
     }
     costs

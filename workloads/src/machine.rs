@@ -28,7 +28,7 @@ pub fn add_time(_time: Duration) {}
 /// Calls `serve`; fails if `request` is for a simulated machine.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "a simulated machine keeps it"
+    reason = "on a simulated machine, this function keeps the request"
 )]
 pub(crate) fn run(
     request: Request,
@@ -80,7 +80,10 @@ fn count(value: impl TryInto<u64>) -> u64 {
 #[derive(Default)]
 pub(crate) struct Ledger {}
 
-#[expect(clippy::unused_self, reason = "the one of a simulated machine uses it")]
+#[expect(
+    clippy::unused_self,
+    reason = "the methods for a simulated machine use `self`"
+)]
 impl Ledger {
     pub(crate) fn begin(&mut self, _iteration: u32, _is_first_timed: bool) {}
 

@@ -46,7 +46,7 @@ pub fn thread_cpu() -> Duration {
 
 fn clock(clock: ClockId) -> Duration {
     clock_gettime(clock)
-        .expect("every Linux has the clocks of CPU time")
+        .expect("Linux always has clocks of CPU time")
         .into()
 }
 

@@ -76,7 +76,7 @@ pub struct Setup<'a> {
     pub threads: usize,
 }
 
-/// An answer that is not the known one.
+/// A wrong answer, with the known answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The known answer.

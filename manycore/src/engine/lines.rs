@@ -339,7 +339,7 @@ mod tests {
     fn from(lines: &Lines, core: usize, access: Access) -> Option<Distance> {
         lines
             .miss(0, core, access)
-            .expect("the core does not have it")
+            .expect("the core does not have the line")
             .from
     }
 
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(from(&lines, 5, Access::Load), Some(Distance::Cluster));
         let miss = lines.miss(line, 1, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 2));
-        // A sharer that writes must still invalidate the others.
+        // A core that shares the line must invalidate the other copies before it writes.
         let miss = lines.miss(line, 4, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 1));
     }

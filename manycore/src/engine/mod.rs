@@ -94,7 +94,7 @@ struct Thread {
     is_searching: bool,
     /// The part of the time of its next accesses that the core overlaps with others.
     overlapped: Picoseconds,
-    /// Work and bytes that do not fill a piece yet.
+    /// Work and bytes that are not simulated yet, because they are less than a piece.
     unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
     /// Whether the thread stopped waiting because its time was up.
@@ -253,7 +253,7 @@ impl Engine {
         let _reset = Reset;
         loop {
             // SAFETY: no thread's code runs here, so no other reference to the engine exists; this
-            // one ends before the coroutine is resumed.
+            // reference ends before the coroutine is resumed.
             let coroutine: *mut Step = unsafe {
                 let engine = &mut *engine;
                 let next = engine.earliest.min();

@@ -71,7 +71,7 @@ impl Engine {
             number,
             ..Thread::free()
         };
-        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
+        let stack = DefaultStack::new(STACK_BYTES).expect("there is address space for a stack");
         self.stacks.retain(|_, (_, other)| *other != place);
         self.stacks
             .insert(stack.base().get(), (stack.limit().get(), place));

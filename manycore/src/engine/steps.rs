@@ -22,8 +22,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
     // runs the code of one core at a time, and `step` neither suspends nor calls this function.
-    // Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So this is the
-    // only reference.
+    // Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So this
+    // reference to the engine is the only one.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)
@@ -489,8 +489,8 @@ pub fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// Returns the time that each thread spent so far; empty outside a simulation. A thread's entry
-/// includes earlier threads with the same index.
+/// Returns the time that each thread spent so far; empty outside a simulation. If a thread has
+/// taken the index of a thread that ended, its entry includes that thread's time.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {

@@ -120,9 +120,9 @@ costs! {
     heavy_fence_per_core: Picoseconds = "heavy-fence-per-core-ns", time, 0;
     /// The heavy side of an asymmetric fence, for each core that it interrupts.
     interrupt: Picoseconds = "interrupt-ns", time, 0;
-    /// One byte to or from memory by one core.
+    /// The time of one byte to or from memory, if one core moves bytes.
     byte: f64 = "core-gigabytes-per-second", picoseconds_per_byte, 0.0;
-    /// One byte to or from a socket's memory by all of its cores together.
+    /// The time of one byte to or from a socket's memory, if all its cores move bytes.
     socket_byte: f64 = "socket-gigabytes-per-second", picoseconds_per_byte, 0.0;
 }
 
@@ -160,11 +160,12 @@ fn within(value: f64, factor: f64, most: f64) -> Result<f64, String> {
     }
 }
 
-/// Nanoseconds, as picoseconds: at most a second, because more means a wrong unit.
+/// Converts nanoseconds to picoseconds. More than a second is an error, because it means a wrong
+/// unit.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "within 0 and a second"
+    reason = "the value is from 0 to a second"
 )]
 fn time(value: f64, factor: f64) -> Result<Picoseconds, String> {
     Ok((within(value, factor, 1e9)? * NANOSECOND as f64).round() as Picoseconds)
@@ -190,7 +191,7 @@ fn count(value: f64, factor: f64) -> Result<usize, String> {
     }
 }
 
-/// Gigabytes a second, as picoseconds for a byte.
+/// Converts gigabytes a second to picoseconds for a byte.
 fn picoseconds_per_byte(value: f64, factor: f64) -> Result<f64, String> {
     match within(value, factor, 1e6)? {
         0.0 => Err("no access to memory would ever end; write more".to_owned()),

@@ -84,7 +84,7 @@ pub mod boxed {
     #[inline]
     #[track_caller]
     pub unsafe fn from_raw<T: ?Sized>(place: *mut T) -> Box<T> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         let value = unsafe { Box::from_raw(place) };
         let bytes = size_of_val(&*value).min(super::MOST);
         manycore::take_over(place.cast::<u8>() as usize, bytes, true);
@@ -147,7 +147,7 @@ pub mod ptr {
     #[track_caller]
     pub unsafe fn read_volatile<T>(place: *const T) -> T {
         manycore::touch(place as usize, size_of::<T>(), false);
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         unsafe { std::ptr::read_volatile(place) }
     }
 
@@ -157,7 +157,7 @@ pub mod ptr {
     #[track_caller]
     pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
         manycore::touch(place as usize, size_of::<T>(), true);
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         unsafe { std::ptr::write_volatile(place, value) }
     }
 }

@@ -80,7 +80,7 @@ fn source(random: &mut Random) -> String {
 /// Slow waves of three colours with noise, as a PNG that is not compressed.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "colours are below 256, and a picture of the most lines is below 2^32 bytes"
+    reason = "colours are below 256, and the largest picture has less than 2^32 bytes"
 )]
 fn picture(path: &Path, lines: u64, random: &mut Random) -> io::Result<()> {
     const WIDTH: u32 = 512;

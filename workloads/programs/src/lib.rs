@@ -36,7 +36,8 @@ pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
         .and_then(Path::parent)
         .unwrap_or(Path::new("."))
         .join("common");
-    let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
+    let rows: WholePrograms =
+        toml::from_str(ROWS).expect("tests check that `programs.toml` can be parsed");
     let rows = rows.program.into_iter().chain(whole.user);
     let whole = rows.map(|row| -> Box<dyn Workload> {
         let binary = binaries.remove(&row.name);

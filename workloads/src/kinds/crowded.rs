@@ -58,7 +58,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 impl Load {
     fn find(name: &str) -> &'static Self {
         let found = LOADS.iter().find(|load| load.workload == name);
-        found.expect("every value of the parameter is a load")
+        found.expect("each value of the parameter names a load")
     }
 
     fn values(&self, rounds: u64) -> Result<Values, Refusal> {

@@ -246,7 +246,7 @@ fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [
         if let Some(items) = shares.get(worker.index()) {
             work(
                 worker.index() * share,
-                &mut items.lock().expect("a share is its worker's alone"),
+                &mut items.lock().expect("no other worker takes this lock"),
             );
         }
     });

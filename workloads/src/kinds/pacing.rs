@@ -1,4 +1,5 @@
-//! Work of a known length with an answer, waits until a given time, and seeded random gaps.
+//! Functions for timing: work of a known length that has a result, waits until a given time, and
+//! seeded random gaps.
 
 use std::hint::{black_box, spin_loop};
 use std::thread;

@@ -38,7 +38,7 @@ pub(super) trait Request: Send {
         false
     }
 
-    /// Makes room for a run of this many requests.
+    /// Prepares for a run of `requests` requests.
     fn begin_run(&mut self, requests: usize);
 
     /// Submits each request of a run to `pool`, or does its work on the calling thread.

@@ -69,7 +69,7 @@ pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
             (udp.write(&mut bytes, content), 18 + 20 + 6)
         }
     };
-    written.expect("memory takes everything, and the content is short");
+    written.expect("writing a short content into memory cannot fail");
     (bytes, checksum)
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
                     || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
-                // In UDP over version 4, zero means that the sender computed no checksum.
+                // In UDP over IP version 4, zero means that the sender computed no checksum.
                 if is_udp_over_4 {
                     CheckResult::Correct
                 } else {

@@ -1,5 +1,6 @@
 //! `exr-blocks LINES SEED`: writes a synthetic picture of `LINES` lines into memory, as compressed
-//! OpenEXR. Then reads the picture from memory, and prints the size and a digest of both pictures.
+//! OpenEXR. Then reads that file again, and prints its size, and a digest of the file and the
+//! picture.
 
 use std::io::Cursor;
 

@@ -110,14 +110,15 @@ impl Area {
                 };
                 task.file
                     .write_all_at(&on_disk, self.offset(block))
-                    .expect("its room on the disk was reserved");
+                    .expect("the file's space on the disk is reserved");
                 *buffer = in_memory;
             }
             if self.reaches_disk {
                 // The data is on the disk already. So the kernel can drop the data from the page
                 // cache, and reads come from the disk.
                 let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
-                posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
+                posix_fadvise(&task.file, 0, 0, advice)
+                    .expect("a process may give advice for its own file");
             }
         }
     }

@@ -35,7 +35,7 @@ impl Board {
     fn shard(&self, topic: &[u8]) -> &RwLock<Topics> {
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "any bits of a hash will do"
+            reason = "any bits of the hash are good enough"
         )]
         let hash = self.hasher.hash_one(topic) as usize;
         &self.shards[hash % SHARDS]

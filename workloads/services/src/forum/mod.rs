@@ -46,7 +46,10 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all workloads have this signature"
+)]
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     Ok(Box::new(Runs::new(Discussion {

@@ -116,7 +116,9 @@ pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     }
     let mut chosen = CpuSet::new();
     for &cpu in &usable[..count] {
-        chosen.set(cpu).expect("a CPU of a set fits another one");
+        chosen
+            .set(cpu)
+            .expect("a set of CPUs has room for any CPU of another set");
     }
     Ok(Some(chosen))
 }

@@ -90,7 +90,9 @@ impl<E: Exchange> Runs<E> {
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
-        let address = server.address().expect("the kernel gave it an address");
+        let address = server
+            .address()
+            .expect("the kernel gave the listener an address");
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let (ended, clients) = thread::scope(|scope| {
             let serving = scope.spawn(|| server.run(&service, handlers));

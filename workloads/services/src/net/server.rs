@@ -240,7 +240,7 @@ impl<S: Service> Shared<'_, S> {
         while !stop.is_requested() {
             let outcome = listener.accept().and_then(|(stream, _)| {
                 // Waits until another connection ends, if the limit is reached.
-                take.send(()).expect("the receiver is beside it");
+                take.send(()).expect("the receiver is in the same struct");
                 let connection = Connection {
                     number,
                     stream,

@@ -37,7 +37,7 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
         .collect();
     match poll(&mut asked, timeout) {
         Err(Errno::EINTR) => return Vec::new(),
-        outcome => outcome.expect("a poll of our own"),
+        outcome => outcome.expect("polling its own sockets cannot fail"),
     };
     let now = Instant::now();
     let is_ready: Vec<bool> = asked.iter().map(|it| it.any() == Some(true)).collect();

@@ -12,8 +12,8 @@ use crate::workload::Setup;
 pub(super) struct Busy {
     seed: u64,
     workers: usize,
-    /// How many stretches of work each worker does. With each stretch, the worker offers a small
-    /// job to other workers.
+    /// How many stretches of work each busy worker does. With each stretch, the worker offers a
+    /// small job to other workers.
     stretches: u64,
     stretch_steps: u64,
     offer_steps: u64,

@@ -46,7 +46,7 @@ impl Entry {
             Self::NewPool => {
                 let threads = pool.current_num_threads();
                 let own = placement::build(threads, Placement::Free);
-                outside(&own.expect("the trial's pool is as wide"))
+                outside(&own.expect("the trial's pool has as many workers"))
             }
             Self::InTurn(others) => match number % (others.len() + 1) {
                 0 => outside(pool),

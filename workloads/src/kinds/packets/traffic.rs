@@ -83,7 +83,7 @@ impl Traffic {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a few times the mean, which is limited; never negative"
+        reason = "the value is a few times the mean at most, and not negative"
     )]
     pub(super) fn packet(&self, source: usize, index: u64) -> Packet {
         let stream = mix(self.seed ^ mix(source as u64 + 1)).wrapping_add(index);

@@ -148,7 +148,7 @@ impl Costs {
 /// A step is bounded by the tour's length, so penalties stay far below what an `i64` holds.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "saturates, and any penalty gives a valid bound"
+    reason = "the cast saturates, and any penalty gives a valid bound"
 )]
 fn whole(penalty: f64) -> i64 {
     penalty.round() as i64

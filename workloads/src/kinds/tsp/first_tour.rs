@@ -11,7 +11,7 @@ pub(super) fn first_tour(cities: &Cities) -> Tour {
         while improve_by_two_exchange(cities, &mut order) {}
         let length = cities
             .round_trip_length(&order)
-            .expect("every city was taken once");
+            .expect("the tour has every city once");
         Tour { length, order }
     });
     tours

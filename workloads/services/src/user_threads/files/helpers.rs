@@ -53,7 +53,10 @@ fn help(inbox: &Receiver<Transfer>, outbox: &Sender<(usize, Outcome)>) {
 
 impl Backend for Helpers {
     fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
-        let to_do = self.to_do.as_ref().expect("there until it is dropped");
+        let to_do = self
+            .to_do
+            .as_ref()
+            .expect("the channel exists until the helpers are dropped");
         to_do.send(transfer).map_err(io::Error::other)
     }
 

@@ -83,7 +83,8 @@ impl Ring {
     /// Returns a transfer that has ended, its thread, and the number of bytes that are done.
     fn ended(&mut self) -> Option<(Transfer, io::Result<usize>)> {
         let entry = self.ring.completion().next()?;
-        let number = usize::try_from(entry.user_data()).expect("a number that we gave");
+        let number =
+            usize::try_from(entry.user_data()).expect("the kernel returns a number of `flights`");
         let (transfer, done) = self.flights.remove(number);
         let result = match usize::try_from(entry.result()) {
             Ok(0) if done < transfer.buffer.len() => Err(io::ErrorKind::UnexpectedEof.into()),
