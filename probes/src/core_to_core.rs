@@ -20,8 +20,8 @@ const WINDOWS: u32 = 11;
 #[repr(align(128))]
 struct Line(AtomicU32);
 
-/// The time in which a line gets from one CPU to the other, in nanoseconds. `None` if this process
-/// may not use one of the CPUs.
+/// The time in which a cache line moves from one CPU to the other, in nanoseconds. `None` if this
+/// process may not use one of the CPUs.
 ///
 /// Two threads, one on each CPU, respond to each other by writing the next number into one line.
 #[must_use]

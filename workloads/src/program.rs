@@ -16,7 +16,7 @@ pub const HOST_FAILED: u8 = 4;
 /// an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2 for a refusal). The exit
 /// code is 4 if the line cannot be written.
 ///
-/// With the arguments `list --json`, it describes the workloads instead.
+/// With the arguments `list --json`, the program prints descriptions of the workloads instead.
 ///
 /// # Panics
 /// If a workload panics: the process then ends with code 101 and the message on standard error.

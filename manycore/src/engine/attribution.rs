@@ -85,7 +85,7 @@ pub enum WaitedFor {
     Line(Option<&'static Location<'static>>),
     /// A lock: the thread blocked until it ran again.
     Lock,
-    /// A system call that wakes others.
+    /// A system call that wakes other threads.
     Wake,
 }
 

@@ -13,7 +13,7 @@ pub const MAX_CORES: usize = 2_047;
 /// A machine to simulate: its topology, cost parameters and frequencies, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name, as in `machines/NAME.toml`.
+    /// The machine's name, as in `machines/NAME.toml`.
     pub name: String,
     /// The machine that it stands for, in one line.
     pub title: String,
@@ -49,7 +49,7 @@ impl Call {
         Self::ALL.into_iter().find(|call| call.name() == name)
     }
 
-    /// Its name in files.
+    /// The call's name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

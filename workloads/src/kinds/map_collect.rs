@@ -31,12 +31,12 @@ struct Pairs {
     map: Map,
 }
 
-/// The cost of a pair's insertion by the sequential program, in units. Computing a pair costs 1
-/// unit. A guess.
+/// The cost of inserting a pair in the sequential program, in units. Computing a pair costs 1 unit.
+/// A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The cost of a pair's insertion by the parallel program, which first collects a list of vectors,
-/// in units. Computed from the times of one thread and of the sequential program in sweep
+/// The cost in units of inserting a pair in the parallel program, which first collects a list of
+/// vectors. Computed from the times of one thread and of the sequential program in sweep
 /// 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 

@@ -265,7 +265,7 @@ mod tests {
             "handlers=threads takes=requests queue=lock-free store=global load=open",
             "handlers=threads takes=connections queue=regular load=closed",
             "handlers=threads takes=connections queue=lock-free empty=wait load=closed",
-            // The study's mistake costs time and no answer.
+            // The study's mistake costs time, but all answers are right.
             "handlers=threads takes=connections queue=lock-free empty=sleep-250ms load=closed",
         ] {
             let mut run = run(text);

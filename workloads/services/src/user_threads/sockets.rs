@@ -24,7 +24,8 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
         return Vec::new();
     };
     let left = first_due.saturating_duration_since(Instant::now());
-    // The time is rounded up: otherwise the scheduler would spin for a fraction of a millisecond.
+    // The time is rounded up to milliseconds: otherwise the scheduler would poll again and again in
+    // the last millisecond.
     let left = left.as_micros().div_ceil(1000);
     let timeout = if may_wait {
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)

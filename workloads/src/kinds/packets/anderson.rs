@@ -54,8 +54,8 @@ impl<T> Anderson<T> {
         if !self.place(ticket).load(Acquire) {
             return None;
         }
-        // If our ticket is still the next one, no thread came in between. ORDERING: AcqRel as in
-        // `with`; on failure nothing is read, so Relaxed.
+        // If our ticket is still the next ticket, no other thread has taken it. ORDERING: AcqRel as
+        // in `with`; on failure nothing is read, so Relaxed.
         self.next_ticket
             .compare_exchange(ticket, ticket.wrapping_add(1), AcqRel, Relaxed)
             .ok()?;
