@@ -57,8 +57,8 @@ struct Region {
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The address of the region, or 0. With it, code recognizes pointers into the region without a
-/// lock.
+/// The address of the region, or 0. With this address, code recognizes pointers into the region
+/// without a lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {

@@ -62,9 +62,9 @@ pub struct Finished<R> {
     pub result: R,
     /// The machine's clock when the run ended, in picoseconds.
     pub elapsed: Picoseconds,
-    /// Accesses to shared memory that had a cost.
+    /// Number of accesses to shared memory that had a cost.
     pub accesses: u64,
-    /// Turns that cores took.
+    /// Number of turns that cores took.
     pub turns: u64,
 }
 

@@ -43,7 +43,7 @@ impl<T: 'static> OnceLock<T> {
     }
 
     /// Returns the cell's state in this run; `None` outside a simulation. The state outlives the
-    /// run, because references to it may outlive the run, too.
+    /// run, because references to the state may do so.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {

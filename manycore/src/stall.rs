@@ -18,7 +18,7 @@ pub const STALLED: i32 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     turns: AtomicU64,
-    /// The last access, a `&'static Location`.
+    /// The place in the source of the last access, a `&'static Location`.
     at: AtomicPtr<Location<'static>>,
 }
 

@@ -149,7 +149,7 @@ pub fn yield_now() {
     engine::yield_now();
 }
 
-/// Sleeps for `time` of the machine; outside a simulation, of the host.
+/// Sleeps for `time` on the machine's clock; outside a simulation, on the host's.
 pub fn sleep(time: Duration) {
     if !engine::sleep(time) {
         std::thread::sleep(time);

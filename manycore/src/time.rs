@@ -38,7 +38,7 @@ impl Instant {
         Some(self + time)
     }
 
-    /// Picoseconds since the beginning.
+    /// Picoseconds since the simulation began.
     pub fn picoseconds(self) -> Picoseconds {
         self.0
     }

@@ -94,7 +94,7 @@ pub enum WaitedFor {
 pub struct Wait {
     /// The place in the source.
     pub at: &'static Location<'static>,
-    /// The thing for which it waited.
+    /// The thing for which the line of source waited.
     pub on: WaitedFor,
     /// How often it waited: the number of transfers, of times that it blocked, or of calls.
     pub times: u64,

@@ -155,8 +155,8 @@ pub fn heavy_fence() {
     });
 }
 
-/// Adds the cost of the own instructions of `call`, which a pool begins. Discards the overlap that
-/// an earlier call left.
+/// Adds the cost of the own instructions of `call`. A pool calls this at the start of `call`.
+/// Discards the overlap that an earlier call left.
 #[inline]
 pub fn own_instructions(call: Call) {
     on_engine(|engine| {

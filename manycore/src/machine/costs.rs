@@ -74,14 +74,14 @@ costs! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How often operations of one core, or cores of one cluster, follow each other on a line for
-    /// which others wait. 1 means first come, first served.
+    /// How often operations of one core, or of cores of one cluster, follow each other on a line
+    /// for which other cores wait. 1 means first come, first served.
     run: usize = "run", count, 1;
     /// For a write: each sharer of the line except the farthest.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;
-    /// Stores that a core's buffer holds.
+    /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
     /// A system call that finds no thread to wake, or that need not block.
     call: Picoseconds = "call-ns", time, 0;

@@ -50,7 +50,7 @@ struct TopologyTable {
 struct FrequencyTable {
     reference: u32,
     fixed: u32,
-    /// Rows of running cores and MHz.
+    /// Rows of a number of running cores and their frequency in MHz.
     dynamic: Vec<(usize, u32)>,
     source: String,
 }

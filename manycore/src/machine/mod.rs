@@ -43,7 +43,7 @@ impl Call {
     /// All calls.
     pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
 
-    /// The call with this name.
+    /// Returns the call with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|call| call.name() == name)

@@ -195,7 +195,7 @@ pub mod hash {
     }
 }
 
-/// Hints; a spin hint takes time.
+/// Hints to the processor, of which a spin hint takes simulated time.
 pub mod hint {
     pub use std::hint::*;
 
@@ -222,7 +222,7 @@ pub mod sync {
     }
 }
 
-/// Threads, each on a core of its own.
+/// Simulated threads, with the interface of `std::thread`.
 pub mod thread {
     use std::io;
     use std::num::NonZeroUsize;
@@ -258,7 +258,7 @@ pub mod os {
 
         /// Handles of threads, which the system does not know.
         pub mod thread {
-            /// The type of a handle; it has no values.
+            /// The type of a thread's system handle; there are no values of this type.
             pub type RawPthread = std::convert::Infallible;
 
             pub trait JoinHandleExt {

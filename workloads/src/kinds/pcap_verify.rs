@@ -32,7 +32,7 @@ struct Verification {
     passes: u64,
     /// The tally of one pass.
     expected: Tally,
-    /// The tally of all passes together.
+    /// The tally of all passes of a run together.
     found: Option<Tally>,
 }
 

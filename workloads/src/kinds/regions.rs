@@ -205,7 +205,8 @@ impl Barrier {
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {
-            // ORDERING: Acquire and Release, as in `lead`.
+            // ORDERING: Acquire, pairs with the Release in `lead`. The count below has a Release,
+            // which pairs with the Acquire in `lead`.
             let number = self.number.0.load(Acquire);
             if number == Self::OVER {
                 return;

@@ -113,7 +113,7 @@ fn at(values: Values, at: Field) -> Field {
     values[0] + at * slope + at * (at - Field(1)) * bend
 }
 
-/// The prover's values of each round, and the one entry that is left of each table.
+/// The values that the prover sends in each round, and the last entry of each table.
 struct Proof {
     rounds: Vec<Values>,
     rest: [Field; 2],

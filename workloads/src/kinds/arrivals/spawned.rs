@@ -15,7 +15,7 @@ use crate::workload::Mismatch;
 pub(super) struct Spawned {
     /// When each job had ended.
     ended: Moments,
-    /// `None` for empty jobs.
+    /// The work of each job; `None` for empty jobs.
     work: Option<Work>,
 }
 
