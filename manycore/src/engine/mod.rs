@@ -183,7 +183,7 @@ pub(crate) struct Engine {
     queued: usize,
     alive: usize,
     /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
-    /// at a time.
+    /// heavy side at a time.
     heavy_fence_free_at: Picoseconds,
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,

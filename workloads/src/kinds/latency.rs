@@ -1,4 +1,5 @@
-//! Latencies of one kind: recorded in the timed region, added to a histogram after it.
+//! Latencies of one kind. They are recorded in the timed region, and added to a histogram after the
+//! region.
 
 use std::time::Duration;
 

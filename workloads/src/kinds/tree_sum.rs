@@ -1,7 +1,7 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
-//! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
-//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
+//! Heartbeat schedulers (Spice, chili, Forte) use this benchmark. A node costs two nanoseconds and
+//! a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
 
 use protocol::Refusal;
 use rayon::ThreadPool;

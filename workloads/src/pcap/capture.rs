@@ -28,7 +28,7 @@ pub(crate) enum Link {
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 impl Link {
-    /// The numbers are those of <https://www.tcpdump.org/linktypes.html>.
+    /// Returns the header for a link number of <https://www.tcpdump.org/linktypes.html>.
     fn from_number(number: u32) -> Option<Self> {
         match number {
             1 => Some(Self::Ethernet),

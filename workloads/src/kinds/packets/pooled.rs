@@ -81,7 +81,8 @@ impl Pooled {
         }
     }
 
-    /// A job fills half of its source's queue, so that the other half can be processed meanwhile.
+    /// A job has as many packets as half of its source's queue, so that workers can process the
+    /// other half meanwhile.
     pub(super) fn batched(sources: usize, depth: usize, threads: usize) -> Self {
         Self {
             size: depth.div_ceil(2),
