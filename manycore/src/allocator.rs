@@ -17,7 +17,7 @@ use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 pub struct Heap;
 
 /// Whether the running code gets objects from the heap of the run. A panicking thread gets them
-/// from the system: otherwise it would give up its turn inside the panic hook, and a second panic
+/// from the system. Otherwise it would give up its turn inside the panic hook, and a second panic
 /// would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()

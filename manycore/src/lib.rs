@@ -91,8 +91,8 @@ pub fn run<R: 'static>(
 /// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
 /// core takes a turn within this limit.
 ///
-/// The limit passes if a core holds a lock of the standard library while it gives up its turn, and
-/// another core wants that lock: all cores are one thread of the host. The limit also passes if a
+/// All cores are one thread of the host. So the limit passes if a core holds a lock of the standard
+/// library while it gives up its turn, and another core wants that lock. The limit also passes if a
 /// core computes for so long without an access to shared memory.
 ///
 /// # Errors

@@ -12,9 +12,9 @@ use crate::observer::Observer;
 /// Exit code of a host that fails: output is lost, or a thread cannot start.
 pub const HOST_FAILED: u8 = 4;
 
-/// Reads one [`protocol::Request`] line from standard input, and prints one line on standard output:
-/// an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2 for a refusal). The exit
-/// code is 4 if the line cannot be written.
+/// Reads one [`protocol::Request`] line from standard input, and prints one line on standard
+/// output. That line is an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2
+/// for a refusal). The exit code is 4 if the line cannot be written.
 ///
 /// With the arguments `list --json`, the program prints descriptions of the workloads instead.
 ///

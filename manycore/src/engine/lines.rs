@@ -40,8 +40,9 @@ pub(crate) struct Line {
     /// The time at which a core at the end of the queue can have the line.
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns in the order in which cores get the line: the core that has it and earlier ones in
-    /// its cluster, then all that wait. Empty if cores get the line in the order of their requests.
+    /// The turns in the order in which cores get the line. First come the core that has it and
+    /// earlier cores of its cluster, then all cores that wait. Empty if cores get the line in the
+    /// order of their requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }

@@ -288,7 +288,7 @@ impl FrequencyTable {
     }
 }
 
-/// Pairs of keys of which the second must not cost less than the first, because it is for a longer
+/// Pairs of keys of which the second must not cost less than the first. The second is for a longer
 /// distance on this machine, or for a deeper sleep.
 fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let distances = [

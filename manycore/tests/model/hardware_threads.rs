@@ -22,7 +22,7 @@ fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
 
-/// How long 300 µs of work take beside a thread that does `other`, on a machine of one core where
+/// How long 300 µs of work take beside a thread that does `other`. The machine has one core, and
 /// each thread takes `wake` until it runs.
 fn beside(wake: Picoseconds, other: fn(Arc<AtomicBool>)) -> Picoseconds {
     let mut machine = machine(1);

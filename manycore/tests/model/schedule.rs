@@ -58,8 +58,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again after it was parked for `slept`, and the CPU time of all
-/// threads in addition to their work.
+/// How long a thread takes to run again after it was parked for `slept`. The second value is the
+/// CPU time of all threads in addition to their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {

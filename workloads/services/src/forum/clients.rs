@@ -27,7 +27,7 @@ pub(crate) struct Words {
 impl Words {
     /// Creates texts of one byte, as in the study's first harness, which chose short texts for
     /// speed. If `are_long`, creates topics of the longest length, and messages as long as people
-    /// write them, because the texts of the study's second harness are unknown.
+    /// write them. The texts of the study's second harness are unknown.
     pub(crate) fn new(are_long: bool) -> Self {
         let (topic, message) = if are_long { (MAX_TOPIC, 200) } else { (1, 1) };
         let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);

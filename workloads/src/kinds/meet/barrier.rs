@@ -4,7 +4,7 @@
 //! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section 9
 //! which variants lose wake-ups.
 //!
-//! Writes to uncached memory just before the join make a lost wake-up more likely: the store of the
+//! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.
 
 use std::hint::{black_box, spin_loop};

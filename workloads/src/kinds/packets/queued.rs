@@ -201,8 +201,8 @@ fn work_until_closed(
     let backoff = Backoff::new();
     loop {
         // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. The flag is read before the
-        // round, because the dispatcher may add to a queue that the worker has already passed, and
-        // then close the queues.
+        // round: the dispatcher may add to a queue that the worker has already passed, and then
+        // close the queues.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

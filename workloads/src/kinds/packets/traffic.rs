@@ -12,8 +12,8 @@ pub(super) struct Packet {
 
 impl Packet {
     /// The work on a packet: the Internet checksum of its words. A linear congruential generator
-    /// (constants of Knuth's MMIX) makes the words, each from the one before, so that the cost
-    /// depends neither on memory nor on vector registers.
+    /// (constants of Knuth's MMIX) makes each word from the previous word. So the cost depends
+    /// neither on memory nor on vector registers.
     pub(super) fn checksum(self) -> u16 {
         add_cost(self.words);
         let mut state = self.seed;

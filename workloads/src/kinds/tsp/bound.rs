@@ -2,7 +2,7 @@
 //!
 //! A penalty on all roads at a city makes every round trip longer by twice that penalty, so the
 //! shortest round trip stays the same. But penalties change the cheapest tree. Held and Karp (1970,
-//! 1971) choose penalties that drive this tree towards two roads at each city; the tree's cost is
+//! 1971) choose penalties that drive this tree towards two roads at each city. The tree's cost is
 //! then a lower bound about 1 % below the optimum. The search uses only the adjusted costs.
 
 use super::cities::Cities;

@@ -116,8 +116,8 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions: the cheapest spanning tree over the cities to
-    /// come, and the cheapest road from it to each end of the partial tour.
+    /// A lower bound for the cost of completions. It is the cheapest spanning tree over the cities
+    /// to come, and the cheapest road from it to each end of the partial tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];

@@ -54,8 +54,8 @@ impl Ring {
         };
         let number = self.flights.insert((transfer, done));
         let entry = entry.user_data(number as u64);
-        // SAFETY: buffer and file are owned by `flights[number]`, which no code touches before the
-        // kernel has reported the end of this transfer: then `ended` removes the entry. `drop`
+        // SAFETY: buffer and file are owned by `flights[number]`. No code touches this entry before
+        // the kernel has reported the end of the transfer; then `ended` removes the entry. `drop`
         // waits for that report. Moving the transfer moves neither the file nor the buffer's bytes,
         // which are on the heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
