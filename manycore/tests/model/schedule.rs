@@ -13,7 +13,7 @@ use crate::{NS, US, on_threads, simulate, time_of};
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
     machine.costs.slice = 10 * US;
-    // A slice ends at the end of a piece of work, up to a quarter of a slice late.
+    // A slice ends when a piece of work ends, up to a quarter of a slice late.
     let elapsed = time_of(&machine, || on_threads(12, |_| manycore::work(100 * US)));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }

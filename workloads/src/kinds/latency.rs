@@ -1,5 +1,5 @@
-//! Latencies of one kind. They are recorded in the timed region, and added to a histogram after the
-//! region.
+//! Latencies of one kind. Latencies are recorded in the timed region, and added to a histogram
+//! after the region.
 
 use std::time::Duration;
 

@@ -277,7 +277,7 @@ impl Request for Stream {
                     let leader = leader.lock().expect("no other thread takes this lock").take();
                     let (times, run) = leader.expect("there is one leader");
                     times.of_each(region, run, |number| barrier.lead(region, number));
-                    // ORDERING: Release, as in `lead`.
+                    // ORDERING: Release, pairs with the Acquire in `follow`.
                     barrier.number.0.store(Barrier::OVER, Release);
                 });
             }

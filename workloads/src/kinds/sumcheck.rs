@@ -90,7 +90,8 @@ fn values((one, other): (&[Field], &[Field])) -> Values {
     ]
 }
 
-/// Interpolates between the two values of a pair: 0 is the first value, 1 the second.
+/// Interpolates between the two values of a pair: `challenge` 0 gives the first value, 1 the
+/// second.
 fn fold(pair: &[Field], challenge: Field) -> Field {
     pair[0] + challenge * (pair[1] - pair[0])
 }

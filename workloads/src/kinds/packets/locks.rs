@@ -1,5 +1,5 @@
-//! The locks of queues: three of libraries, and Anderson's. Each yields the processor after some
-//! spinning, because a sweep also runs more threads than there are CPUs.
+//! The locks of queues: three of libraries, and Anderson's. A waiting thread yields the processor
+//! after some spinning, because a sweep also runs more threads than there are CPUs.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 

@@ -1,4 +1,5 @@
-//! Lower bounds: minimum spanning trees over costs that were adjusted once, at the root.
+//! Lower bounds for tours: minimum spanning trees over costs that are adjusted once, at the root of
+//! the search.
 //!
 //! A penalty on all roads at a city makes every round trip longer by twice that penalty, so the
 //! shortest round trip stays the same. But penalties change the cheapest tree. Held and Karp (1970,
