@@ -154,7 +154,7 @@ struct Socket {
     running: usize,
     /// The costs of cores whose sibling does not run, and of cores whose sibling runs.
     costs: [CoreCosts; 2],
-    /// The time when its memory will have moved all requested bytes.
+    /// The time when the socket's memory will have moved all requested bytes.
     memory_free_at: Picoseconds,
 }
 

@@ -39,7 +39,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Torus {
     initial: Vec<u8>,
-    /// Row by row; 1 is alive, 0 dead.
+    /// The cells, row by row: 1 is alive, 0 is dead.
     cells: Vec<u8>,
     next: Vec<u8>,
     columns: usize,

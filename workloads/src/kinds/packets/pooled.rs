@@ -1,4 +1,4 @@
-//! Strategies in which packets are jobs of the pool under test. The study had none of these.
+//! Strategies in which packets are jobs of the pool under test. The study had no such strategies.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
