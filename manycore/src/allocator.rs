@@ -2,8 +2,8 @@
 //!
 //! A program's costs depend on which objects share a line. In this heap, an object's address
 //! follows from the program's earlier allocations. Each thread has an arena and, before it, a cache
-//! of free objects of each size. An object that another thread frees goes into that thread's cache,
-//! or if it is full, back into its own arena, whose lock is on an ordinary line.
+//! of free objects of each size. An object goes into the cache of the thread that frees it. If that
+//! cache is full, the object goes back into its own arena, whose lock is on an ordinary line.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -11,25 +11,27 @@ use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
 /// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
-/// Heap;`. Allocations outside a simulation, and those of the simulation's own data, are the
-/// system's.
+/// Heap;`. The system's allocator serves allocations outside a simulation, and the simulation's
+/// own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. A thread that panics does not:
-/// it would give up its turn inside the panic hook, and a second panic would end the process.
+/// Whether the running code gets objects from the heap of the run. A panicking thread gets them
+/// from the system. Otherwise it would give up its turn inside the panic hook, and a second panic
+/// would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
-// SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
-// as the class says, and aligned to 16, or to their size if that is a power of two. An object
-// that needs more gets chunks of its own, which are aligned to 64 KiB. An object is given out again
-// only after it was freed. Nothing here unwinds but in an assertion that ends the process.
+// SAFETY: objects of one class lie apart from one another in chunks of their own. Objects are as
+// long as their class says, and aligned to 16, or to their size if that is a power of two. A larger
+// object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. An
+// object is given out again only after it was freed. No code here unwinds, except at a failed
+// assertion, which ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {
-            // SAFETY: the caller's promise, passed on.
+            // SAFETY: the caller has the same obligations.
             return unsafe { System.alloc(layout) };
         }
         engine::allocation();
@@ -52,7 +54,7 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         if chunk_of(object).is_none() {
-            // SAFETY: the caller's promise, passed on: a pointer outside the region is the
+            // SAFETY: the caller has the same obligations, and a pointer outside the region is the
             // system's.
             return unsafe { System.dealloc(object, layout) };
         }

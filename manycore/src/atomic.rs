@@ -1,4 +1,4 @@
-//! Atomics of the size and alignment of the real ones, with a cost for each access.
+//! Atomics with the size and alignment of the standard library's, and a cost for each access.
 //!
 //! Accesses happen one after another, so all orderings are sequentially consistent. A `SeqCst`
 //! store costs more: it waits until the store buffer is empty, as on x86-64.
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::engine::{self, Access};
 
-/// A fence: `SeqCst` waits until the core's store buffer is empty, the others cost nothing.
+/// A fence: `SeqCst` waits until the core's store buffer is empty; other orderings cost nothing.
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     if ordering == SeqCst {
@@ -68,7 +68,7 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            #[allow(dead_code, reason = "only one of the types uses it")]
+            #[allow(dead_code, reason = "only one of the atomic types uses this method")]
             pub(crate) fn swap_at(&self, value: $value, at: &'static Location<'static>) -> $value {
                 self.access(Access::ReadModifyWrite, at);
                 self.0.swap(value, Relaxed)
@@ -121,7 +121,7 @@ macro_rules! atomic {
                 Err(current)
             }
 
-            #[allow(dead_code, reason = "only one of the types uses it")]
+            #[allow(dead_code, reason = "only one of the atomic types uses this method")]
             pub(crate) fn load_at(&self, at: &'static Location<'static>) -> $value {
                 self.access(Access::Load, at);
                 self.0.load(Relaxed)

@@ -154,7 +154,8 @@ impl<T> Drop for Receiver<T> {
             state.has_receiver = false;
             std::mem::take(&mut state.messages)
         };
-        // Dropped outside the lock, because a message may own a sender of this channel.
+        // The messages are dropped outside the lock, because a message may own a sender of this
+        // channel.
         drop(messages);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// Bytes of a chunk, which holds objects of one size of one thread.
+/// Bytes of a chunk. A chunk holds objects of one size that one thread allocated.
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// Address space for all chunks of a process. The unused part costs nothing.
@@ -15,10 +15,10 @@ const REGION: usize = 256 << 30;
 /// Objects up to this size share chunks.
 pub(crate) const LARGEST: usize = 16 << 10;
 
-/// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
+/// Number of size classes up to [`LARGEST`]: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
-/// Free objects of one size that a thread keeps for itself: as many as in the GNU C library.
+/// How many free objects of one size a thread keeps for itself: as many as in the GNU C library.
 const CACHED: usize = 7;
 
 pub(crate) fn class_of(bytes: usize) -> usize {
@@ -50,14 +50,15 @@ pub(crate) struct Chunk {
 struct Region {
     base: usize,
     chunks: Vec<Chunk>,
-    /// Chunks without a live object, of runs that are over.
+    /// Chunks of earlier runs that contain no live object.
     free: Vec<usize>,
     runs: u64,
 }
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The base of the region, or 0: distinguishes its pointers from others without a lock.
+/// The address of the region, or 0. With this address, code recognizes pointers into the region
+/// without a lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {
@@ -72,7 +73,7 @@ fn region() -> MutexGuard<'static, Region> {
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         };
-        let base = mapped.expect("address space for the simulated heap") as usize;
+        let base = mapped.expect("there is address space for the simulated heap") as usize;
         let base = base.next_multiple_of(CHUNK);
         BASE.store(base, std::sync::atomic::Ordering::Release);
         Mutex::new(Region {
@@ -111,8 +112,8 @@ impl FreeList {
 
     #[expect(clippy::cast_ptr_alignment, reason = "objects are aligned to 16")]
     fn push(&mut self, object: *mut u8) {
-        // SAFETY: a free object is this module's own, at least 16 bytes long and aligned to as
-        // much.
+        // SAFETY: a free object belongs to this module, has at least 16 bytes, and is aligned to
+        // 16.
         unsafe { object.cast::<*mut u8>().write(self.first) };
         self.first = object;
         self.length += 1;
@@ -124,7 +125,7 @@ impl FreeList {
         if object.is_null() {
             return None;
         }
-        // SAFETY: as in `push`, which wrote what is read here.
+        // SAFETY: as in `push`, which wrote the pointer that is read here.
         self.first = unsafe { object.cast::<*mut u8>().read() };
         self.length -= 1;
         Some(object)
@@ -219,7 +220,7 @@ impl RunHeap {
         object
     }
 
-    /// The lock of `thread`'s arena, if its cache of `class` is empty.
+    /// The lock of `thread`'s arena, if the thread's cache of `class` is empty.
     pub(crate) fn lock_to_take(&self, thread: usize, class: usize) -> Option<usize> {
         let heap = &self.threads[thread];
         (heap.cached[class].length == 0).then(|| ptr::from_ref(&*heap.lock) as usize)
@@ -234,8 +235,8 @@ impl RunHeap {
         }
     }
 
-    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if it goes back
-    /// there.
+    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if the object
+    /// goes back into that arena.
     pub(crate) fn give_back(
         &mut self,
         thread: usize,
@@ -270,9 +271,9 @@ impl Drop for RunHeap {
     }
 }
 
-/// Counts one more live object in its chunk, or one less. Returns the chunk.
+/// Counts one more live object in the object's chunk, or one less. Returns the chunk.
 pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
-    let number = chunk_of(object).expect("an object of the region");
+    let number = chunk_of(object).expect("the object is in the region");
     let mut region = region();
     let chunk = &mut region.chunks[number];
     if lives {

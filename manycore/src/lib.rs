@@ -3,7 +3,7 @@
 //!
 //! A program uses the atomics, locks and threads of this crate instead of the standard library's,
 //! and [`run`] runs it on a [`Machine`]. `manycore/README.md` lists what is simulated and what is
-//! not; `results/PUBLISHED.md` compares it with published figures.
+//! not; `results/PUBLISHED.md` compares simulations with published figures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -59,16 +59,16 @@ pub use stuck::Stuck;
 pub struct Finished<R> {
     /// The result of the program.
     pub result: R,
-    /// The clock when it ended, in picoseconds.
+    /// The machine's clock when the run ended, in picoseconds.
     pub elapsed: Picoseconds,
-    /// Accesses to shared memory that had a cost.
+    /// Number of accesses to shared memory that had a cost.
     pub accesses: u64,
-    /// Turns that cores took.
+    /// Number of turns that cores took.
     pub turns: u64,
 }
 
 /// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that
-/// runs nothing else. When `main` returns, the program is over, as a process is.
+/// runs nothing else. When `main` returns, the program ends, like a process.
 ///
 /// The same program, machine, mode and `seed` give the same result.
 ///
@@ -87,12 +87,12 @@ pub fn run<R: 'static>(
     run_watched(machine, mode, seed, Duration::from_mins(5), main)
 }
 
-/// [`run`] with a time limit of the host. Ends the process with an error and [`STALLED`] if no core
-/// has taken a turn for so long.
+/// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
+/// core takes a turn within this limit.
 ///
-/// That happens if a core holds a lock of the standard library while it gives up its turn, and
-/// another core wants that lock: all cores are one thread of the host. It also happens if a core
-/// works for so long without an access to shared memory.
+/// All cores are one thread of the host. So the limit passes if a core holds a lock of the standard
+/// library while it gives up its turn, and another core wants that lock. The limit also passes if a
+/// core computes for so long without an access to shared memory.
 ///
 /// # Errors
 /// As [`run`].

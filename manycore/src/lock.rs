@@ -22,14 +22,14 @@ use crate::time::Instant;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// A thread has it, and others may wait.
+/// A thread has the lock, and others may wait.
 const WAITED_FOR: u32 = 2;
 
 /// How often a thread tries again before it blocks: as often as the standard library's lock.
 const SPINS: u32 = 100;
 
-/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). It
-/// spins first, as the standard library's does on Linux.
+/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex). A
+/// thread spins before it blocks, as in the standard library's lock on Linux.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -42,7 +42,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-// Like those of the standard library: a thread that panics under a lock leaves the value unchanged.
+// Like the standard library's locks, these may be used across `catch_unwind`.
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
@@ -193,7 +193,7 @@ impl Condvar {
     }
 
     /// Frees the lock, blocks until notified or until the time is up, and takes the lock again.
-    /// Returns whether it was notified.
+    /// Returns whether the caller was notified.
     #[track_caller]
     fn wait_for<'a, T>(
         &self,

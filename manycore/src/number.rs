@@ -1,4 +1,4 @@
-//! Numbers by which each run finds its value of a static.
+//! Numbers by which a run finds its own values of the program's statics.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ impl Number {
 
     pub(crate) fn get(&self) -> usize {
         // Relaxed, here and below: only the number itself passes from one thread of the host to
-        // another. The exchange lets only one of them assign it.
+        // another. The exchange lets only one thread assign the number.
         let number = self.0.load(Ordering::Relaxed);
         if number != 0 {
             return number;

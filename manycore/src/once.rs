@@ -16,7 +16,7 @@ use crate::lock::Mutex;
 use crate::number::Number;
 
 /// A cell that is written once in each run. A run is a program of its own, so its statics hold no
-/// value of another run. A thread that comes while another writes it waits.
+/// value of another run. While a thread writes the cell, other threads wait.
 pub struct OnceLock<T> {
     number: Number,
     value: PhantomData<T>,
@@ -30,8 +30,8 @@ struct OfRun<T> {
     is_set: AtomicBool,
 }
 
-// SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and
-// only read after it.
+// SAFETY: as for `std::sync::OnceLock`: the value is written under the lock before `is_set` is, and
+// only read after `is_set`.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {
@@ -42,8 +42,8 @@ impl<T: 'static> OnceLock<T> {
         }
     }
 
-    /// Returns its state in this run; `None` outside a simulation. The state outlives the run,
-    /// because references to it may outlive the run, too.
+    /// Returns the cell's state in this run; `None` outside a simulation. The state outlives the
+    /// run, because references to the state may do so.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {
@@ -74,7 +74,9 @@ impl<T: 'static> OnceLock<T> {
             once.value.get_or_init(make);
             once.is_set.store(true, Ordering::Release);
         }
-        once.value.get().expect("it was made above, or before")
+        once.value
+            .get()
+            .expect("the value was set above or earlier")
     }
 
     #[track_caller]

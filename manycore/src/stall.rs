@@ -18,14 +18,14 @@ pub const STALLED: i32 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     turns: AtomicU64,
-    /// The last access, a `&'static Location`.
+    /// The place in the source of the last access, a `&'static Location`.
     at: AtomicPtr<Location<'static>>,
 }
 
 impl Progress {
     #[inline]
     pub(crate) fn turn(&self, turns: u64) {
-        // Relaxed: the watcher may see it late.
+        // Relaxed: the watcher may see the number late.
         self.turns.store(turns, Ordering::Relaxed);
     }
 
@@ -50,11 +50,12 @@ pub(crate) struct Watch {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no
-/// CPU, missed the looks that fell into that time.
+/// How often the watcher looks for progress before it ends the process. With many looks, a process
+/// that was stopped for a while, or got no CPU, is not ended at once.
 const LOOKS: u32 = 10;
 
-/// Ends the process if the simulation that begins on this thread takes no turn for so long.
+/// Ends the process if the simulation that begins on this thread takes no turn for as long as
+/// `limit`.
 pub(crate) fn watch(limit: Duration) -> Watch {
     let progress = Arc::new(Progress::default());
     NEXT.set(Some(Arc::clone(&progress)));
@@ -89,7 +90,7 @@ fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
          it first. Or it is a computation that takes longer.\n",
         limit.as_secs_f64()
     );
-    // `eprintln!` would not do: a test harness would keep its text until the end of a test that
+    // Not `eprintln!`: a test harness would keep its text until the end of a test, and this test
     // never ends.
     drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(STALLED);

@@ -53,7 +53,7 @@ impl<T> JoinHandle<T> {
         let result = result.lock().expect("it is never poisoned");
         let result = is_done.wait_while(result, |result| result.is_none());
         let taken = result.expect("it is never poisoned").take();
-        taken.expect("the thread has left it")
+        taken.expect("the thread has stored its result")
     }
 }
 
@@ -77,21 +77,20 @@ impl Builder {
         self
     }
 
-    /// Starts the thread on the first free core, or behind others. An error if there are thousands
-    /// of threads, or outside a simulation.
+    /// Starts the thread on the first free core, or behind others. Fails if there are thousands of
+    /// threads, or outside a simulation.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,
     ) -> io::Result<JoinHandle<T>> {
-        // SAFETY: what lives for ever outlives every thread.
+        // SAFETY: `body` and its result borrow only data that lives for ever.
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
     /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
     ///
-    /// # Safety
-    /// All that `body` and its result borrow must live until `after` has been called, or the thread
-    /// could not be started.
+    /// # Safety All data that `body` and its result borrow must live until `after` has been called,
+    /// or until this returns an error.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,
         body: impl FnOnce() -> T + 'a,
@@ -109,7 +108,7 @@ impl Builder {
             crate::on_host(|| TOKEN.with(|token| drop(token.set(own))));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 let value = body();
-                // A value's destructor may request others.
+                // A value's destructor may create other thread-local values.
                 while let Some(value) = engine::take_local() {
                     drop(value);
                 }
@@ -140,7 +139,9 @@ impl Builder {
 }
 
 pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-    Builder::new().spawn(body).expect("room for a thread")
+    Builder::new()
+        .spawn(body)
+        .expect("there is room for a thread")
 }
 
 pub fn yield_now() {
@@ -148,7 +149,7 @@ pub fn yield_now() {
     engine::yield_now();
 }
 
-/// Sleeps for `time` of the machine; outside a simulation, of the host.
+/// Sleeps for `time` on the machine's clock; outside a simulation, on the host's.
 pub fn sleep(time: Duration) {
     if !engine::sleep(time) {
         std::thread::sleep(time);
@@ -266,8 +267,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's, it
-/// ignores panics of its threads.
+/// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's
+/// scope, it ignores panics of its threads.
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     struct Waits(Arc<Unfinished>);
     impl Drop for Waits {
@@ -291,7 +292,7 @@ impl<'scope> Scope<'scope> {
     pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
         Builder::new()
             .spawn_scoped(self, body)
-            .expect("room for a thread")
+            .expect("there is room for a thread")
     }
 }
 
@@ -358,7 +359,7 @@ impl<T: 'static> Local<T> {
         Ok(visit(
             value
                 .downcast_ref()
-                .expect("the number is this place's own"),
+                .expect("each thread-local value has its own number"),
         ))
     }
 }

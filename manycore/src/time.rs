@@ -28,17 +28,17 @@ impl Instant {
         self - earlier
     }
 
-    /// 0 if `earlier` is later.
+    /// The time since `earlier`; 0 if `earlier` is later.
     pub fn duration_since(self, earlier: Self) -> Duration {
         self - earlier
     }
 
-    /// The moment after this duration; it always exists.
+    /// The moment after this duration; never `None`.
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         Some(self + time)
     }
 
-    /// Picoseconds since the beginning.
+    /// Picoseconds since the simulation began.
     pub fn picoseconds(self) -> Picoseconds {
         self.0
     }

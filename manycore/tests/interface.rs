@@ -35,7 +35,7 @@ fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
             let halves =
                 [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
             let panics = threads.spawn(|| panic!("on purpose"));
-            // No thread joins it, but its result is dropped before the scope returns.
+            // No thread joins this thread, but its result is dropped before the scope returns.
             drop(threads.spawn(|| Counts(&dropped)));
             let sum: i32 = halves.into_iter().map(|half| half.join().unwrap()).sum();
             (sum, *panics.join().unwrap_err().downcast::<&str>().unwrap())
@@ -102,7 +102,7 @@ fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
         let body = |i: usize| {
             move || {
                 let is_own = |round| {
-                    // The hook makes this text, and so allocates.
+                    // The panic hook formats this text, which allocates.
                     let body = || panic!("thread {i} round {round} {}", "long ".repeat(20));
                     let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
                     let text = panic.downcast::<String>().unwrap();

@@ -1,5 +1,5 @@
-//! Tests how runs proceed and end: each time the same, with panics reported, deadlocks located, and
-//! room for a thousand cores.
+//! Tests how runs proceed and end: runs are repeatable, panics are reported, deadlocks are located,
+//! and a thousand cores can run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,8 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// Threads that contend for words and sleep at random; returns everything that happened, as text.
+/// Runs threads that contend for words and sleep at random; returns the results of all steps as
+/// text.
 fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     let mut machine = Machine::free(32 / hardware_threads);
     machine.topology.hardware_threads = hardware_threads;

@@ -1,7 +1,8 @@
 //! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
-//! A hypervisor may move its guests' CPUs, from two threads of one core to two sockets and back.
-//! That changes the speed of a pool several times, and no other number of the guest shows this.
+//! A hypervisor may move two virtual CPUs from two threads of one core to two sockets, and back. A
+//! move changes the speed of a pool by a factor of several, and only this distance shows it in the
+//! guest.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -12,14 +13,15 @@ use crate::cost::{median_of, on_both};
 /// interrupted.
 const ROUND_TRIPS: u32 = 100;
 
-/// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
+/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
+/// windows.
 const WINDOWS: u32 = 11;
 
 #[repr(align(128))]
 struct Line(AtomicU32);
 
-/// Time of one way, in nanoseconds, between two CPUs. `None` if this process may not use one of
-/// them.
+/// The time in which a cache line moves from one CPU to the other, in nanoseconds. `None` if this
+/// process may not use one of the CPUs.
 ///
 /// Two threads, one on each CPU, respond to each other by writing the next number into one line.
 #[must_use]

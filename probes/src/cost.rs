@@ -11,11 +11,11 @@ use crate::stats;
 /// A measured cost parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Its key in a machine's file, which ends in its unit.
+    /// The key of the parameter in a machine's file, which ends in the unit.
     pub key: &'static str,
     /// Its value, finite and not below 0.
     pub value: f64,
-    /// How it was measured.
+    /// How the parameter was measured.
     pub how: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl Cost {
 pub struct Cpu {
     /// Its number for the kernel.
     pub number: usize,
-    /// Its cluster: CPUs with one last cache.
+    /// Its cluster: CPUs of a cluster share the last cache.
     pub cluster: usize,
     /// Its socket.
     pub socket: usize,
@@ -56,11 +56,11 @@ pub(crate) fn on_both<A: Send, B: Send>(
 ) -> Option<(A, B)> {
     let (start, are_pinned) = (Barrier::new(2), AtomicBool::new(true));
     let may_start = |cpu| {
-        // Relaxed: the barrier orders it.
+        // Relaxed: the barrier orders the store before the load.
         if !pin_to(cpu) {
             are_pinned.store(false, Ordering::Relaxed);
         }
-        // Also after a failure, or the other would wait for ever.
+        // Waits even after a failure, or the other thread would wait for ever.
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };
@@ -75,7 +75,8 @@ pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     stats::median(&mut values.collect::<Vec<f64>>())
 }
 
-/// Windows of a measurement. Their median counts: interrupts lengthen some.
+/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
+/// windows.
 const WINDOWS: u32 = 15;
 
 pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {

@@ -1,10 +1,11 @@
 //! Costs of cache lines that move from one core to another.
 //!
-//! Both measurements are solved for the cost parameters, by the time of the same loops on a
-//! simulated machine. In one way of a ping-pong, the store takes the line from the reader. The next
-//! reader fetches it as soon as the store releases it: `way = transfer × (1 + occupancy) + 3
-//! hits`. When two cores add, each does a run of additions before the line leaves: `run × add =
-//! transfer + run × read-modify-write`. The values that each has read show the run.
+//! There are two measurements, a ping-pong and concurrent additions. The time of each loop on a
+//! simulated machine gives an equation, which is solved for the cost parameters. In one way of a
+//! ping-pong, the store takes the line from the reader. The other CPU fetches the line as soon as
+//! the store releases it: `way = transfer × (1 + occupancy) + 3 hits`. When two cores add, each
+//! does a run of additions before the line leaves: `run × add = transfer + run ×
+//! read-modify-write`. The values that each core has read show the length of a run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,8 +72,8 @@ pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost>
         .collect()
 }
 
-/// Medians of two values while two CPUs add to one word as fast as they can. The first is the
-/// nanoseconds of an addition. The second is how many additions one of them makes in a row.
+/// Medians of two values while two CPUs add to one word as fast as they can. The first is the time
+/// of an addition in nanoseconds. The second is how many additions one CPU makes in a row.
 fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     let word = Word::default();
     let start = Barrier::new(2);
@@ -91,7 +92,7 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
         (times, values)
     };
     let ((one, values), (other, _)) = on_both(cpus, add, add)?;
-    // The thread that began a window first was alone for some of it; the later thread was not.
+    // The thread that began a window first ran alone for a part of it, so the slower time counts.
     let slower = one.into_iter().zip(other).map(|(a, b)| a.max(b));
     median_of(slower).zip(run(&values))
 }

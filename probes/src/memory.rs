@@ -19,8 +19,8 @@ pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
     };
     let lines = WORDS / LINE;
     let mut buffer = vec![0_usize; WORDS];
-    // Each line names another, all different, in a single circle: a full period of a linear
-    // congruence.
+    // Each line holds the number of the next line to read. The numbers form a single cycle through
+    // all lines: a full period of a linear congruence.
     for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
         words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
     }

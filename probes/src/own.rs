@@ -66,7 +66,7 @@ pub(crate) fn costs() -> Vec<Cost> {
         Cost::new(
             "allocation-ns",
             boxed / 2.0,
-            "a box of 48 bytes, made and freed, halved",
+            "half the time to make and free a box of 48 bytes",
         ),
     ]
 }

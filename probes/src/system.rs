@@ -12,8 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::cost::{Cost, Cpu, each_ns, median_of, on, on_both, pair};
 
-/// How long a thread sleeps until it is woken, and how often. During the first [`SHORT`] its core
-/// may still be polling.
+/// How long a thread sleeps until it is woken, and how often. In the first [`SHORT`] rows, the
+/// thread's core may still be polling when the thread is woken.
 const SLEEPS: [(Duration, u32); 7] = [
     (Duration::from_micros(5), 100),
     (Duration::from_micros(20), 100),
@@ -73,7 +73,7 @@ pub(crate) fn costs(cpus: &[Cpu]) -> Vec<Cost> {
 fn called_ns() -> f64 {
     let word = AtomicU32::new(0);
     each_ns(1_000, || {
-        // This cannot fail, and no thread waits.
+        // The call cannot fail, and no thread waits on the word.
         let _ = futex::wake(&word, futex::Flags::PRIVATE, 1);
     })
 }
@@ -110,7 +110,7 @@ fn spawned_ns() -> f64 {
 
 struct Woken {
     wake: f64,
-    /// From the end of that call until the woken thread runs: the quartiles.
+    /// Quartiles of the time from the end of the waking call until the woken thread runs.
     resume: [f64; 3],
     block: f64,
 }
@@ -132,7 +132,7 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let least = |middle: f64| middle / (1.0 + jitter / 2.0);
     let between = (shallow.resume[1].max(1.0) * deep.resume[1].max(1.0)).sqrt();
     let is_deep = |woken: &Woken| woken.resume[1] > between;
-    // The last length after which threads still came back soon.
+    // The longest sleep after which threads still came back soon.
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "latency of a thread that slept 50 µs in a futex call";
     // The core polls during a sleep if threads come back sooner from that sleep.
@@ -211,7 +211,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         for round in 0..times {
             ready.store(round + 1, Ordering::Relaxed);
             while word.load(Ordering::Relaxed) == round {
-                // An error means that it need not sleep, which the loop sees.
+                // An error means that the word has changed, which the loop checks.
                 let _ = futex::wait(&word, flags, round, None);
             }
             stamps.push(Instant::now());
@@ -237,7 +237,7 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
     })
 }
 
-/// The time from one moment to another; negative if the other was earlier.
+/// The time from `from` to `to`; negative if `to` was earlier.
 fn nanoseconds(from: Instant, to: Instant) -> f64 {
     let before = from.saturating_duration_since(to).as_nanos() as f64;
     to.saturating_duration_since(from).as_nanos() as f64 - before
@@ -252,7 +252,7 @@ fn thread_cpu_ns() -> f64 {
 fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     membarrier(MembarrierCommand::RegisterPrivateExpedited).ok()?;
     let fence = || {
-        // An error would already have come from the registration.
+        // The fence cannot fail after a registration that succeeded.
         let _ = membarrier(MembarrierCommand::PrivateExpedited);
     };
     let alone = on(cpus[0], || each_ns(FENCES, fence))?;
@@ -271,13 +271,13 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
         time
     };
     let is_delayed = || {
-        // Relaxed: it carries no other data; a stale value is read again.
+        // Relaxed: the flag carries no other data; a stale value is read again.
         let begin = || (!is_over.load(Ordering::Relaxed)).then(delayed);
         median_of(std::iter::from_fn(begin))
     };
     let (beside, interrupted) = on_both(cpus, fences_beside, is_delayed)?;
     let interrupted = interrupted?;
-    // So many fences came while the other was delayed.
+    // The number of fences during one interrupted loop of the other thread.
     let fences = interrupted / beside.max(1.0);
     Some(vec![
         Cost::new(

@@ -10,7 +10,7 @@ use crate::workload::{Instance, Setup, Workload};
 /// Workloads in the order in which they are listed.
 pub type Catalogue = [Box<dyn Workload>];
 
-/// A program's function for [`Workload::prepare`].
+/// The function of a program that [`Workload::prepare`] calls.
 pub type Prepare = fn(&Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 
 /// Every workload that is compiled.
@@ -18,7 +18,7 @@ pub static CATALOGUE: &LazyLock<Vec<Box<dyn Workload>>> = &COMPILED;
 
 static COMPILED: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(compiled);
 
-/// [`CATALOGUE`], for a catalogue that has more.
+/// A new copy of the workloads in [`CATALOGUE`], to which a caller can add others.
 #[must_use]
 pub fn compiled() -> Vec<Box<dyn Workload>> {
     of(kinds::PROGRAMS)

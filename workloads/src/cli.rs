@@ -32,7 +32,7 @@ pub struct Run {
     /// Timed iterations
     #[arg(long, short, default_value_t = 5)]
     iterations: u32,
-    /// Untimed iterations before them
+    /// Untimed iterations before the timed ones
     #[arg(long, default_value_t = 1)]
     warmup: u32,
     /// Seed of the input
@@ -61,7 +61,7 @@ pub fn parse_setting(setting: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Collects the settings, each name once.
+/// Collects the settings by name.
 ///
 /// # Errors
 /// If a name is given twice. The function has then printed a message.

@@ -16,7 +16,7 @@ use protocol::Refusal;
 const SHELL: &str = "/bin/sh";
 const LOOP: &str = "while :; do :; done";
 
-/// CPU hogs. They end when this value is dropped, or when the thread that started them ends.
+/// CPU hogs. The hogs end when this value is dropped, or when the thread that started them ends.
 pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
@@ -56,7 +56,7 @@ impl Hogs {
 impl Drop for Hogs {
     fn drop(&mut self) {
         for hog in &mut self.0 {
-            // It may have ended already.
+            // The hog may have ended already.
             let _ = hog.kill();
             let _ = hog.wait();
         }

@@ -11,10 +11,10 @@ pub(crate) fn refusal(path: &Path, fault: &str) -> Refusal {
     Refusal::new(format!("input {}: {fault}", path.display()))
 }
 
-/// Reads a regular file of at most `longest` bytes. `expected` names its format.
+/// Reads a regular file of at most `longest` bytes. `expected` names the file's format.
 pub(crate) fn read(path: &Path, longest: u64, expected: &str) -> Result<Vec<u8>, Refusal> {
     let refuse = |fault: String| refusal(path, &format!("{fault}; expected {expected}"));
-    // Checked before it is opened: opening a pipe would wait for its other end.
+    // The kind of file is checked before opening, because opening a pipe would wait for a writer.
     let facts = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if !facts.is_file() {
         return Err(refuse("is no regular file".to_owned()));

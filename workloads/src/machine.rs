@@ -1,5 +1,5 @@
-//! The machine on which workloads run: the host. A simulated one has the same names
-//! (`machine_simulated.rs`).
+//! The machine on which workloads run: the host. `machine_simulated.rs` has the same names for a
+//! simulated machine.
 //!
 //! On a simulated machine, only two things take time: accesses to shared memory, and the costs that
 //! code adds by the functions of this file.
@@ -14,21 +14,21 @@ use crate::usage::UsageSample;
 
 pub(crate) use std::time::Instant;
 
-/// Whether this is a simulated machine.
+/// Whether workloads run on a simulated machine.
 pub(crate) const IS_SIMULATED: bool = false;
 
 /// Adds the cost of `units` units of work.
 #[inline(always)]
 pub fn add_cost(_units: u64) {}
 
-/// Adds the time for which the thread kept its CPU.
+/// Adds the time for which the thread spins.
 #[inline(always)]
 pub fn add_time(_time: Duration) {}
 
 /// Calls `serve`; fails if `request` is for a simulated machine.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "a simulated machine keeps it"
+    reason = "on a simulated machine, this function keeps the request"
 )]
 pub(crate) fn run(
     request: Request,
@@ -80,7 +80,10 @@ fn count(value: impl TryInto<u64>) -> u64 {
 #[derive(Default)]
 pub(crate) struct Ledger {}
 
-#[expect(clippy::unused_self, reason = "the one of a simulated machine uses it")]
+#[expect(
+    clippy::unused_self,
+    reason = "the methods for a simulated machine use `self`"
+)]
 impl Ledger {
     pub(crate) fn begin(&mut self, _iteration: u32, _is_first_timed: bool) {}
 

@@ -1,5 +1,5 @@
-//! The machine on which workloads run: a simulated one, which a request names. The host has the
-//! same names (`machine.rs`).
+//! The machine on which workloads run: a simulated machine, which a request names. `machine.rs` has
+//! the same names for the host.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -12,16 +12,16 @@ use crate::usage::{UsageSample, nanoseconds};
 
 pub(crate) use manycore::time::Instant;
 
-/// Whether this is a simulated machine.
+/// Whether workloads run on a simulated machine.
 pub(crate) const IS_SIMULATED: bool = true;
 
-/// How many lines of source the report names: those whose waits took longest.
+/// How many lines of source the report names. It names the lines whose waits took longest.
 const WAITS_REPORTED: usize = 40;
 
 /// The current iteration, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The cost of a unit in picoseconds, as the bits of its float. Written before the machine starts.
+/// The cost of a unit in picoseconds, as the bits of an `f64`. It is set before the machine starts.
 static UNIT_COST: AtomicU64 = AtomicU64::new(0);
 
 /// Adds the cost of `units` units of work; the request gives the cost of a unit.
@@ -35,7 +35,7 @@ pub fn add_cost(units: u64) {
     manycore::work((units as f64 * unit).round() as u64);
 }
 
-/// Adds the time for which the thread kept its CPU.
+/// Adds the time for which the thread spins.
 pub fn add_time(time: Duration) {
     manycore::work(1_000 * nanoseconds(time));
 }
@@ -115,7 +115,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Begins an iteration. The first timed one discards everything before it.
+    /// Begins an iteration. The first timed iteration discards everything recorded before.
     pub(crate) fn begin(&mut self, iteration: u32, is_first_timed: bool) {
         ITERATION.store(iteration, Relaxed);
         if is_first_timed {
@@ -127,7 +127,7 @@ impl Ledger {
 
     pub(crate) fn end(&mut self) {
         for (number, thread) in manycore::spent().iter().enumerate() {
-            // Threads that were started meanwhile had spent nothing.
+            // Threads that were started during the region had spent no time before it.
             let before = self
                 .before
                 .get(number)

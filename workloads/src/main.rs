@@ -10,7 +10,8 @@ use workloads::cli::{self, Run};
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Try one workload by hand, every answer checked. `cargo runner list workloads` shows them.
+/// Try one workload by hand, every answer checked. `cargo runner list workloads` shows the
+/// workloads.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and prints one line.
 /// Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed (for example, the

@@ -1,4 +1,4 @@
-//! One trial: prepare, warm up, time, check every answer.
+//! Runs one trial: prepares the workload, warms up, times iterations, and checks every answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +15,13 @@ use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// The most iterations of one process, warm-ups included: each stays in memory and in the record. A
-/// guess.
+/// The most iterations of one process, warm-ups included: the results of each stay in memory and in
+/// the record. A guess.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// [`trial`] with the workload of `catalogue` that `request` names.
+/// Calls [`trial`] with the workload of `catalogue` that `request` names.
 ///
-/// # Errors
-/// If there is none, and as [`trial`].
+/// # Errors If there is no such workload, and as [`trial`].
 ///
 /// # Panics
 /// If the workload panics.
@@ -66,7 +65,7 @@ pub fn trial(
         threads: request.threads,
     })?;
     let engine = Engine::new(request)?;
-    // A simulated machine finds deadlocks itself.
+    // Simulated machines have no watchdog, because they find deadlocks themselves.
     let watchdog = request
         .hang_after_ms
         .filter(|_| request.machine.is_none())
@@ -195,8 +194,8 @@ impl Engine {
         }
     }
 
-    /// The timed region is that for which a caller of the pool waits: entering the pool, the work,
-    /// and the return.
+    /// The timed region is the time for which a caller of the pool waits: entering the pool, the
+    /// work, and the return.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();
@@ -263,7 +262,7 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
     let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
     let ratio = |numerator: f64, denominator: f64, unit: String| Metric {
-        // If the clock did not advance, the result is 0, because JSON cannot hold an infinity.
+        // If the clock did not advance, the rate is 0, because JSON cannot hold an infinity.
         value: if denominator > 0.0 {
             numerator / denominator
         } else {

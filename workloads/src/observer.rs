@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use protocol::Events;
 use rayon::ThreadPool;
 
-/// The reports of an instrumented rayon-core about a pool.
+/// Reads the event counts of an instrumented rayon-core.
 pub trait Observer {
-    /// The counts since the pool was built.
+    /// Returns the counts since `pool` was built.
     fn counts(&self, pool: &ThreadPool) -> Counts;
 }
 
@@ -19,9 +19,9 @@ pub type NamedCounts = Vec<(&'static str, u64)>;
 /// The counts up to some moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// By each worker of the pool, in the order of indices.
+    /// The counts of each worker of the pool, in the order of indices.
     pub workers: Vec<NamedCounts>,
-    /// By all other threads.
+    /// The counts of all other threads together.
     pub outside: NamedCounts,
 }
 
@@ -41,12 +41,12 @@ impl<'a> Observing<'a> {
         }
     }
 
-    /// A timed region is about to begin.
+    /// Call this right before a timed region.
     pub(crate) fn begin(&mut self, pool: &ThreadPool) {
         self.before = Some(self.observer.counts(pool));
     }
 
-    /// The timed region has ended, after `work_units` units of work.
+    /// Call this right after a timed region, which did `work_units` units of work.
     pub(crate) fn end(&mut self, pool: &ThreadPool, work_units: u64) {
         let after = self.observer.counts(pool);
         let before = self

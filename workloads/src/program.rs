@@ -1,4 +1,4 @@
-//! A whole program around a trial: it reads one request, and prints one result.
+//! The main function of a program for trials, which reads one request and prints one result.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -12,11 +12,11 @@ use crate::observer::Observer;
 /// Exit code of a host that fails: output is lost, or a thread cannot start.
 pub const HOST_FAILED: u8 = 4;
 
-/// Reads one [`protocol::Request`] line from standard input, and prints one line on standard output:
-/// an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2 for a refusal). The exit
-/// code is 4 if the line cannot be written.
+/// Reads one [`protocol::Request`] line from standard input, and prints one line on standard
+/// output. That line is an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2
+/// for a refusal). The exit code is 4 if the line cannot be written.
 ///
-/// With the arguments `list --json`, it describes the workloads instead.
+/// With the arguments `list --json`, the program prints descriptions of the workloads instead.
 ///
 /// # Panics
 /// If a workload panics: the process then ends with code 101 and the message on standard error.
@@ -25,8 +25,8 @@ pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     respond(variant, catalogue, None)
 }
 
-/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Never
-/// quote its times.
+/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Do not
+/// use the times of instrumented builds as results.
 ///
 /// # Panics
 /// As [`main`].

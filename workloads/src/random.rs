@@ -1,5 +1,6 @@
-//! Seeded random numbers by `SplitMix64` (Steele, Lea and Flood 2014). No library provides them,
-//! because inputs must never change: results of different years are compared under one seed.
+//! Seeded random numbers by `SplitMix64` (Steele, Lea and Flood 2014). The generator is written
+//! here and not from a library, because inputs must never change: results of different years are
+//! compared under one seed.
 
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -18,7 +19,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of `seed`.
+    /// Creates the stream of `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
@@ -53,8 +54,8 @@ impl Random {
         ((self.word() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Input of a stable sort: a random key in the upper half of each word, its position in the
-    /// lower half. Each key occurs four times on average.
+    /// Returns the input of a stable sort: each word has a random key in its upper half, and its
+    /// position in its lower half. Each key occurs four times on average.
     pub fn keys_with_positions(mut self, words: u64) -> impl Iterator<Item = u64> {
         let keys = words.div_ceil(4);
         (0..words).map(move |position| self.below(keys) << 32 | position)

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
-/// One thread at one moment. A field that the kernel does not show is `None`.
+/// The state of one thread at one moment. A field that the kernel does not show is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glimpse {
     /// The kernel's number of the thread.
     pub(crate) id: u64,
-    /// Its name, cut off by the kernel after 15 bytes.
+    /// The thread's name, which the kernel cuts off after 15 bytes.
     pub(crate) name: Option<String>,
     /// For example `S (sleeping)`.
     state: Option<String>,

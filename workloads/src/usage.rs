@@ -6,7 +6,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::machine;
 
-/// Use of the whole process, and of its children that have ended.
+/// The use of resources by the whole process, and by its children that have ended.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
 /// thread that asks. So CPU time is coarse over a region of a few milliseconds.
@@ -21,7 +21,7 @@ pub struct UsageSample {
 }
 
 impl UsageSample {
-    /// Asks the machine.
+    /// Asks the machine for its counts.
     ///
     /// # Panics
     ///
@@ -46,11 +46,11 @@ pub fn thread_cpu() -> Duration {
 
 fn clock(clock: ClockId) -> Duration {
     clock_gettime(clock)
-        .expect("every Linux has the clocks of CPU time")
+        .expect("Linux always has clocks of CPU time")
         .into()
 }
 
-/// Whole nanoseconds, saturating after some 500 years.
+/// The duration in whole nanoseconds; more than some 500 years become the largest number.
 #[must_use]
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

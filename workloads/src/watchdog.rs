@@ -1,6 +1,6 @@
-//! A thread of the process that notices if a run makes no progress. It then reports the state of
-//! every thread, as the pool and the kernel see it, and ends the process. A lost wake-up shows as
-//! workers that sleep.
+//! A thread of the process that notices if a run makes no progress. The watchdog then reports the
+//! state of every thread, as the pool and the kernel see it, and ends the process. A lost wake-up
+//! shows as workers that sleep.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -27,12 +27,12 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Written by the run, read by the watchdog. Relaxed: after an old value the watchdog reads again,
-/// or at worst reports a run that just made progress.
+/// The progress of a run, which the watchdog reads. Relaxed: after an old value the watchdog reads
+/// again, or at worst reports a run that just made progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
-    /// When the last step was made.
+    /// When the last step was recorded.
     stepped_ns: AtomicU64,
     is_over: AtomicBool,
 }
@@ -46,7 +46,7 @@ impl Progress {
 }
 
 impl Watchdog {
-    /// A step that takes longer than `limit` is a hang.
+    /// Starts a watchdog, which considers a step longer than `limit` a hang.
     pub(crate) fn start(limit: Duration, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(Progress {
             started: Instant::now(),
@@ -66,7 +66,7 @@ impl Watchdog {
         }
     }
 
-    /// The run begins or ends a timed region of this iteration.
+    /// Records that the run begins or ends a timed region of this iteration.
     pub(crate) fn step(&self, iteration: u32) {
         self.progress.iteration.store(iteration, Relaxed);
         self.progress
@@ -101,7 +101,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
     eprint!("{}", describe_threads(Path::new(OWN_THREADS)));
-    // Last, since this runs code of the pool, which may be broken.
+    // The pool comes last, because formatting it runs code of the pool, which may be broken.
     match pool {
         Some(pool) => eprintln!("the pool: {pool:?}"),
         None => eprintln!("there is no pool: the sequential program runs"),

@@ -12,7 +12,7 @@ pub trait Workload: Send + Sync {
     /// The workload's row of `workloads.toml`.
     fn description(&self) -> &Description;
 
-    /// Builds the input and the known answer. Not timed.
+    /// Builds the input and the known answer. This is not timed.
     ///
     /// # Errors
     /// If the input file cannot be used.
@@ -24,17 +24,17 @@ pub trait Workload: Send + Sync {
 /// Workloads about how work enters a pool implement [`Instance::run_on`], all others
 /// [`Instance::run_parallel`].
 pub trait Instance: Send {
-    /// Restores the input and makes room for the answer. Not timed.
+    /// Restores the input and makes room for the answer. This is not timed.
     fn reset(&mut self);
 
-    /// The warm-up is over: discards all data for [`Instance::metrics`].
+    /// Discards all data for [`Instance::metrics`], because the warm-up is over.
     fn forget_warmup(&mut self) {}
 
-    /// Does the work on the calling thread alone; returns the units of work done. Timed.
+    /// Does the work on the calling thread alone; returns the units of work done. This is timed.
     fn run_sequential(&mut self) -> u64;
 
     /// Does the work on the pool that the calling thread belongs to; returns the units of work
-    /// done. Timed.
+    /// done. This is timed.
     ///
     /// # Panics
     ///
@@ -43,12 +43,13 @@ pub trait Instance: Send {
         unreachable!("this workload has `run_on` in place of `run_parallel`")
     }
 
-    /// Does the work on `pool`, from an external thread; returns the units of work done. Timed.
+    /// Does the work on `pool`, from an external thread; returns the units of work done. This is
+    /// timed.
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.run_parallel())
     }
 
-    /// Compares the answer of the last run with the known one; returns it in a short printable
+    /// Compares the answer of the last run with the known answer; returns it in a short printable
     /// form.
     ///
     /// # Errors
@@ -56,7 +57,7 @@ pub trait Instance: Send {
     /// If the answer is wrong.
     fn check(&mut self) -> Result<String, Mismatch>;
 
-    /// Quantities beside time, work and throughput.
+    /// Measured quantities other than time, work and throughput.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         BTreeMap::new()
     }
@@ -65,7 +66,7 @@ pub trait Instance: Send {
 /// The input of [`Workload::prepare`].
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// The parameters in force.
     pub values: &'a Values,
@@ -75,7 +76,7 @@ pub struct Setup<'a> {
     pub threads: usize,
 }
 
-/// An answer that is not the known one.
+/// A wrong answer, with the known answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The known answer.

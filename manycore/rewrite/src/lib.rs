@@ -1,6 +1,6 @@
-//! Rewrites a source file so that it runs on a simulated machine. Its paths to `std`, `core` and
-//! `alloc` begin with `cores_std` instead, which has the same names. Paths to `rustix` lead to the
-//! part of it that `cores_std` has.
+//! Rewrites a source file so that it runs on a simulated machine. In the rewritten file, paths to
+//! `std`, `core` and `alloc` begin with `cores_std` instead, which has the same names. Paths to
+//! `rustix` lead to the part of that crate that `cores_std` has.
 //!
 //! The rewriter works on tokens, so it rewrites macros but not comments; every line keeps its
 //! number.
@@ -23,12 +23,12 @@ const BEFORE_PATHS: &[&str] = &[
 pub struct Fault {
     /// Counted from 1.
     pub line: usize,
-    /// The code found there, and the remedy.
+    /// The code that cannot be rewritten, and the remedy.
     pub why: String,
 }
 
-/// All tokens of a text in their order, including those in brackets. Their words are kept, because
-/// it takes long to find where a token stands.
+/// All tokens of a text in their order, including those in brackets. The text of each word is kept,
+/// because looking it up by its position takes long.
 struct Tokens(Vec<(Token, Span)>);
 
 enum Token {
@@ -80,8 +80,8 @@ impl Tokens {
     }
 }
 
-/// Returns the rewritten text. `has_alloc` says whether the name `alloc` is a crate, because one
-/// file of the crate says `extern crate alloc`.
+/// Returns the rewritten text. `has_alloc` says whether a file of the crate says `extern crate
+/// alloc`: then the name `alloc` is that crate.
 ///
 /// # Errors
 /// The first place that cannot be rewritten.
@@ -162,11 +162,10 @@ const CALLS: [(&str, &[&str]); 2] = [
     ("Spawn", &["spawn", "spawn_fifo"]),
 ];
 
-/// Returns the text of a file of a pool, whose public functions that begin a job first add the cost
-/// of their own instructions. One that calls another such function adds nothing.
+/// Returns the text of a pool's source file, in which public functions that begin a job first add
+/// the cost of their own instructions. A function that calls another of them adds nothing.
 ///
-/// # Errors
-/// If it has such a name and is not Rust.
+/// # Errors If the text has the name of such a function and is not Rust.
 pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
     let mut names = CALLS.iter().flat_map(|(_, names)| *names);
     if !names.any(|name| text.contains(name)) {
@@ -216,7 +215,7 @@ pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Returns the text of a file of tests. Each test passes its body to the function `on`, as in
+/// Returns a file of tests, rewritten: each test passes its body to the function `on`, as in
 /// `on("name", || { … })`.
 ///
 /// # Errors
@@ -290,11 +289,10 @@ fn passes_on(text: &str, tokens: &Tokens, i: usize) -> bool {
 
 /// Whether the file says `extern crate alloc`.
 ///
-/// # Errors
-/// If it has these words and is not Rust.
+/// # Errors If the text has these three words and is not Rust.
 pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     const WORDS: [&str; 3] = ["extern", "crate", "alloc"];
-    // To find tokens takes far longer, and few files have all three words.
+    // Searching for words is far quicker than finding tokens, and few files have all three words.
     if !WORDS.iter().all(|word| text.contains(word)) {
         return Ok(false);
     }

@@ -35,14 +35,14 @@ spendings! {
     Work = "work",
     /// Accesses that hit, and fences, outside a search.
     Jobs = "jobs",
-    /// The same in a search for work. A search lasts from a spin hint or a yield until the program
-    /// adds the cost of work.
+    /// Accesses that hit, and fences, in a search for work. A search lasts from a spin hint or a
+    /// yield until the program adds the cost of work.
     Search = "search",
     /// Waiting for lines, and for stores to leave the buffer.
     Lines = "lines",
     /// System calls, and switches from one thread to the next on a core.
     System = "system",
-    /// From a wake-up until the thread runs, and waiting for a core that another thread has.
+    /// From a wake-up until the thread runs, including the wait for a core that another thread has.
     Waking = "waking",
     /// Blocked, or sleeping for a time.
     Asleep = "asleep",
@@ -83,9 +83,9 @@ impl Spent {
 pub enum WaitedFor {
     /// A line of memory, and the source line that last wrote it; `None` if it was never written.
     Line(Option<&'static Location<'static>>),
-    /// A lock: blocked until it ran again.
+    /// A lock: the thread blocked until it ran again.
     Lock,
-    /// A system call that wakes others.
+    /// A system call that wakes other threads.
     Wake,
 }
 
@@ -94,11 +94,11 @@ pub enum WaitedFor {
 pub struct Wait {
     /// The place in the source.
     pub at: &'static Location<'static>,
-    /// The thing for which it waited.
+    /// The thing for which the line of source waited.
     pub on: WaitedFor,
-    /// How often it happened: transfers of a line, times that it blocked, or calls.
+    /// How often it waited: the number of transfers, of times that it blocked, or of calls.
     pub times: u64,
-    /// The duration, summed over all threads. For a line of memory: queueing for it, and the
+    /// The duration, summed over all threads. For a line of memory it includes queueing and the
     /// transfer.
     pub waited: Picoseconds,
 }
@@ -109,7 +109,8 @@ fn address(place: &'static Location<'static>) -> usize {
 }
 
 impl WaitedFor {
-    /// Distinguishes the kinds from places; no place has so low an address.
+    /// A number that identifies the thing: the address of a place, or a small number for any other
+    /// kind.
     fn key(self) -> usize {
         match self {
             Self::Line(None) => 0,

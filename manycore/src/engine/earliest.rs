@@ -1,4 +1,5 @@
-//! Finds the earliest thread: a tournament of keys, each a clock and a thread's number.
+//! Finds the earliest thread by a tournament tree of keys. A key consists of a clock and a thread's
+//! number.
 
 use crate::machine::Picoseconds;
 

@@ -35,13 +35,14 @@ impl Turn {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// The core that has it alone, or [`NOBODY`] if it is shared or in no cache.
+    /// The core that has the line alone, or [`NOBODY`] if the line is shared or in no cache.
     owner: u32,
-    /// The time at which a core at the end of the queue can have it.
+    /// The time at which a core at the end of the queue can have the line.
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns in the order in which cores get the line: the core that has it and earlier ones in
-    /// its cluster, then all that wait. Empty if cores get it in the order of their requests.
+    /// The turns in the order in which cores get the line. First come the core that has it and
+    /// earlier cores of its cluster, then all cores that wait. Empty if cores get the line in the
+    /// order of their requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
@@ -52,8 +53,8 @@ pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
     pub(crate) losers: u64,
-    /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
-    /// one another.
+    /// Whether no other core can have the line during the transfer. Cores that read from sharers do
+    /// not wait for one another.
     pub(crate) is_exclusive: bool,
 }
 
@@ -164,7 +165,7 @@ impl Lines {
     }
 
     /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
-    /// if it goes last. Also whether the line is then in the core's own cache.
+    /// if it goes last. The second value is whether the line is then in the core's own cache.
     ///
     /// A core goes behind its own operations (including its sibling's), unless `run` of them
     /// already follow each other. Otherwise it goes behind the operations of its cluster, unless
@@ -189,7 +190,8 @@ impl Lines {
                 return Some((i + 1, true));
             }
             let is_last = self.are_near(core, turn.core) && !self.are_near(core, after);
-            // Behind its own operations, it would only extend that sequence.
+            // Behind its own operations, `core` would only extend their sequence, which `run`
+            // limits.
             if is_last && turn.core != core && cores < run && of_cluster.is_none() {
                 of_cluster = Some((i + 1, false));
             }
@@ -200,7 +202,8 @@ impl Lines {
         of_cluster
     }
 
-    /// Removes turns that are over and do not count for the core that now has the line.
+    /// Removes turns that are over. Keeps the turn of the core that now has the line, and those
+    /// directly before it in the same cluster.
     fn forget(&mut self, number: usize, now: Picoseconds) {
         let turns = &self.all[number].turns;
         let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
@@ -217,7 +220,7 @@ impl Lines {
 
     /// Lets `core` have line `number` before earlier requests, if it may; returns the time when it
     /// has the line, and its ticket. `time` is the duration of a transfer in its cluster, and
-    /// `kept` the part in which no other core can have the line. `held` is how long its own
+    /// `kept` the part in which no other core can have the line. `held` is how long the core's
     /// operation keeps the line.
     pub(crate) fn squeeze_in(
         &mut self,
@@ -249,7 +252,8 @@ impl Lines {
         Some((turn.done, turn.ticket))
     }
 
-    /// Lets `core` have line `number` last, when it is `done`; returns its ticket.
+    /// Adds a turn of `core` behind all others of line `number`, which ends at `done`; returns its
+    /// ticket.
     pub(crate) fn line_up(&mut self, number: usize, core: usize, done: Picoseconds) -> u64 {
         let line = &mut self.all[number];
         if line.turns.is_empty() && line.owner != NOBODY {
@@ -270,8 +274,8 @@ impl Lines {
         line.tickets
     }
 
-    /// The time when `core` has line `number`, which is on its way to it, and the ticket of that
-    /// turn. `None` if it has the line, or did not request it.
+    /// The time when `core` will have line `number`, which is on its way to this core, and the
+    /// ticket of that turn. `None` if the core has the line, or did not request it.
     pub(crate) fn on_its_way(
         &self,
         number: usize,
@@ -300,7 +304,8 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
-    /// From now on `core` has the line: alone if it writes, together with the others if it reads.
+    /// From now on `core` has the line: alone if it writes, together with the other holders if it
+    /// reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let holders = &mut self.holders[number * self.words..][..self.words];
@@ -335,7 +340,7 @@ mod tests {
     fn from(lines: &Lines, core: usize, access: Access) -> Option<Distance> {
         lines
             .miss(0, core, access)
-            .expect("the core does not have it")
+            .expect("the core does not have the line")
             .from
     }
 
@@ -353,7 +358,7 @@ mod tests {
         assert_eq!(from(&lines, 5, Access::Load), Some(Distance::Cluster));
         let miss = lines.miss(line, 1, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 2));
-        // A sharer that writes must still invalidate the others.
+        // A core that shares the line must invalidate the other copies before it writes.
         let miss = lines.miss(line, 4, Access::Store).unwrap();
         assert_eq!((miss.from, miss.losers), (Some(Distance::Far), 1));
     }

@@ -52,14 +52,14 @@ pub(crate) fn running() -> *mut Engine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is no thread: its place is free for a new one.
+    /// No thread has this entry: a new thread may take it.
     Free,
     Awake,
-    /// Blocked until another thread wakes it. If it has a clock in the tournament, it is also
+    /// Blocked until another thread wakes it. If the thread has a clock in the tournament, it is
     /// blocked for a limited time.
     Blocked,
     Sleeping,
-    /// It has a core, and takes a turn when its clock is reached.
+    /// The thread has a core, and takes a turn when the simulation reaches its clock.
     Waking,
     Queued,
 }
@@ -85,7 +85,8 @@ enum Local {
 struct Thread {
     state: State,
     core: usize,
-    /// Its clock while it does not run. If it waits for a core, the start of that wait.
+    /// The thread's clock while it does not run. If the thread waits for a core, this is the start
+    /// of that wait.
     clock: Picoseconds,
     /// The thread's handle on its own coroutine; null before the first step.
     yielder: *const Yielder<(), ()>,
@@ -94,7 +95,7 @@ struct Thread {
     /// The part of the time of its next accesses that the core overlaps with others.
     overlapped: Picoseconds,
     blocked: Option<Blocked>,
-    /// Whether it stopped waiting because its time was up.
+    /// Whether the thread stopped waiting because its time was up.
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
@@ -126,7 +127,7 @@ impl Thread {
 struct Core {
     thread: Option<usize>,
     queue: VecDeque<usize>,
-    /// The time since its thread has it, or since it is free.
+    /// The time at which its thread got the core, or at which the core became free.
     since: Picoseconds,
     is_counted: bool,
     /// The times at which buffered stores will be done, oldest first.
@@ -145,13 +146,13 @@ struct CoreCosts {
 
 struct Socket {
     running: usize,
-    /// The costs of cores whose sibling does not run, and those of the others.
+    /// The costs of cores whose sibling does not run, and of cores whose sibling runs.
     costs: [CoreCosts; 2],
 }
 
 struct Transfer {
     number: usize,
-    /// Its turn, if other cores may still go first.
+    /// The ticket of its turn, if other cores may still go first.
     ticket: Option<u64>,
     done: Picoseconds,
     at: &'static Location<'static>,
@@ -163,7 +164,7 @@ pub(crate) struct Engine {
     mode: FrequencyMode,
     current: usize,
     core: usize,
-    /// The core whose cache that core uses: siblings share one.
+    /// The number of the cache that `core` uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
     costs: CoreCosts,
@@ -174,7 +175,7 @@ pub(crate) struct Engine {
     queued: usize,
     alive: usize,
     /// The time when the next heavy side of an asymmetric fence can begin: the kernel executes one
-    /// at a time.
+    /// heavy side at a time.
     heavy_fence_free_at: Picoseconds,
     stacks: BTreeMap<usize, (usize, usize)>,
     sockets: Vec<Socket>,
@@ -240,7 +241,7 @@ impl Engine {
         let _reset = Reset;
         loop {
             // SAFETY: no thread's code runs here, so no other reference to the engine exists; this
-            // one ends before the coroutine is resumed.
+            // reference ends before the coroutine is resumed.
             let coroutine: *mut Step = unsafe {
                 let engine = &mut *engine;
                 let next = engine.earliest.min();
@@ -275,7 +276,7 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The values for [`Socket::costs`] while so many cores of the socket run.
+    /// The values for [`Socket::costs`] while `running` cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;
@@ -363,8 +364,8 @@ impl Engine {
         (done, ticket)
     }
 
-    /// Whether nearer cores have gone first since the current thread began to `wait`. It then waits
-    /// for these, too.
+    /// Whether nearer cores have gone first since the current thread began to `wait`. If so, adds
+    /// the time to wait for these cores, too.
     fn is_overtaken(&mut self, wait: &mut Transfer) -> bool {
         let done = wait
             .ticket
@@ -381,7 +382,8 @@ impl Engine {
         true
     }
 
-    /// Lets stores whose time has come leave the buffer, and waits for those above `most`.
+    /// Lets stores whose time has come leave the buffer, and waits until at most `most` stores are
+    /// left.
     fn drain(&mut self, most: usize, at: &'static Location<'static>) {
         let clock = self.clock;
         let stores = &mut self.cores[self.core].stores;
@@ -467,8 +469,8 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Threads that still exist end with the program, as in a process. They do not continue and do
-    /// not unwind, because unwinding would run their code.
+    /// Threads that still exist end with the program, as in a process. These threads neither
+    /// continue nor unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
             // SAFETY: what lies on these stacks is never reached again: only code on them knows

@@ -1,12 +1,12 @@
 //! Assigns threads to cores, as an operating system does.
 //!
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
-//! free core. Otherwise it waits for its previous core. A core that loses its thread takes the
-//! first thread of its own queue, otherwise the first of the longest queue. A thread gives up its
-//! core when it blocks, sleeps or ends. It also gives its core to a waiting thread if it yields or
-//! has used its time slice.
+//! free core. If no core is free, it waits for its previous core. A core that loses its thread
+//! takes the first thread of its own queue, otherwise the first of the longest queue. A thread
+//! gives up its core when it blocks, sleeps or ends. A thread also gives its core to a waiting
+//! thread if it yields or has used its time slice.
 //!
-//! Each hardware thread counts as a core in this file. A thread that must move prefers one whose
+//! Each hardware thread counts as a core in this file. A thread that must move prefers a core whose
 //! sibling is free. No thread is moved away from a busy sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
@@ -71,7 +71,7 @@ impl Engine {
             number,
             ..Thread::free()
         };
-        let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
+        let stack = DefaultStack::new(STACK_BYTES).expect("there is address space for a stack");
         self.stacks.retain(|_, (_, other)| *other != place);
         self.stacks
             .insert(stack.base().get(), (stack.limit().get(), place));
@@ -191,7 +191,7 @@ impl Engine {
         self.cores[from].queue.pop_front()
     }
 
-    /// The earliest thread takes its turn; `false` if it only became able to run.
+    /// The earliest thread takes its turn. Returns `false` if the thread only became able to run.
     pub(super) fn begin_turn(&mut self, thread: usize) -> bool {
         self.steps += 1;
         self.progress.turn(self.steps);
@@ -277,7 +277,7 @@ impl Engine {
         Stuck(self.threads.iter().filter_map(line).collect())
     }
 
-    /// How long `core`, which is free, takes to run a thread, if that begins at `begins`.
+    /// How long the free `core` takes to start running a thread, from the moment `begins` on.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let costs = &self.machine.costs;
         let idle = begins - self.cores[core].since;

@@ -21,16 +21,16 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     }
     let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
-    // runs the code of one core at a time, and `step` neither suspends nor calls this function. Its
-    // allocations use the system's allocator, since `IS_THREAD` is false. So this is the only
-    // reference.
+    // runs the code of one core at a time, and `step` neither suspends nor calls this function.
+    // Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So this
+    // reference to the engine is the only one.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal with a smaller number. A thread that
-/// waits for the core also goes first, if its turn has come.
+/// Lets threads with earlier clocks go first, and threads with an equal clock and a smaller number.
+/// A thread that waits for the core also goes first, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -93,8 +93,8 @@ pub fn read_modify_write(address: usize) {
 }
 
 /// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
-/// did not report. They come from the core whose stack they are in, or if they are a box, from the
-/// core that allocated it.
+/// did not report. The bytes come from the core whose stack they are in, or if they are a box, from
+/// the core that allocated the box.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     on_engine(|engine| {
@@ -125,7 +125,7 @@ pub(crate) fn fence() {
 }
 
 /// The heavy side of an asymmetric fence: a fence for this core and for all running cores, as
-/// `membarrier` makes. The kernel executes one at a time.
+/// `membarrier` makes. The kernel executes one heavy side at a time.
 #[track_caller]
 pub fn heavy_fence() {
     let at = Location::caller();
@@ -155,8 +155,8 @@ pub fn heavy_fence() {
     });
 }
 
-/// Adds the cost of the own instructions of `call`, which a pool begins. Discards the overlap that
-/// an earlier call left.
+/// Adds the cost of the own instructions of `call`. A pool calls this at the start of `call`.
+/// Discards the overlap that an earlier call left.
 #[inline]
 pub fn own_instructions(call: Call) {
     on_engine(|engine| {
@@ -199,8 +199,8 @@ pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
 }
 
-/// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
-/// nothing. It must not access memory that cores share, and must not panic.
+/// Calls `step` as a part of the simulation itself: allocations of `step` use the host's allocator
+/// and cost nothing. `step` must not access memory that cores share, and must not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
@@ -219,12 +219,13 @@ pub(crate) fn allocation() {
 /// Number of pieces of work in a time slice. After each piece another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads. Its cost depends on whether the sibling
-/// runs at its beginning. A guess, small compared with the time of a wake-up.
+/// A piece of work on a core with two hardware threads. The cost of a piece depends on whether the
+/// sibling runs when the piece begins. The length is a guess, small compared with the time of a
+/// wake-up.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
-/// Adds the cost of work that took, or would have taken, so many picoseconds at the machine's
-/// reference frequency, alone on its core.
+/// Adds the cost of work that takes `time` at the machine's reference frequency, if the thread is
+/// alone on its core.
 pub fn work(time: Picoseconds) {
     let mut left = time;
     loop {
@@ -267,7 +268,7 @@ pub(crate) fn block(
     }
     on_engine(|engine| {
         let thread = engine.current;
-        // From here on it can be woken, even before it sleeps.
+        // From here on the thread can be woken, even before it sleeps.
         engine.charge(Spending::System, engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,
@@ -362,13 +363,13 @@ pub(crate) fn thread_identity() -> (u64, Option<String>) {
     on_engine(identity).unwrap_or_default()
 }
 
-/// The number of the core on which this runs; `None` outside a simulation.
+/// The number of the core on which the caller runs; `None` outside a simulation.
 #[must_use]
 pub fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
 }
 
-/// Cores of the machine, as the operating system counts them; `None` outside a simulation.
+/// Number of the machine's cores, as the operating system counts them; `None` outside a simulation.
 #[must_use]
 pub fn cores() -> Option<usize> {
     on_engine(|engine| engine.cores.len())
@@ -401,7 +402,7 @@ pub fn threads() -> Option<usize> {
 }
 
 /// The address of a thread-local value of the current thread, which `make` creates at the first
-/// call. `None` if the thread ends and has dropped it.
+/// call. `None` if the thread is ending and has dropped the value.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.threads[engine.current].locals;
@@ -425,7 +426,7 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Removes a thread-local value with a destructor from the current thread, which ends.
+/// Removes a thread-local value with a destructor from the current thread, which is ending.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;
@@ -456,8 +457,8 @@ pub fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// Returns the time that each thread spent so far; empty outside a simulation. A thread's entry
-/// includes earlier threads with the same index.
+/// Returns the time that each thread spent so far; empty outside a simulation. If a thread has
+/// taken the index of a thread that ended, its entry includes that thread's time.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
@@ -489,7 +490,7 @@ pub fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 
-/// A duration in the machine's unit; a longer one becomes the longest.
+/// Converts a duration to the machine's unit, or to the largest number if the duration is too long.
 pub(crate) fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::try_from(time.as_nanos()).map_or(Picoseconds::MAX, |ns| ns.saturating_mul(1_000))
 }

@@ -20,8 +20,8 @@ macro_rules! costs {
         #[derive(Clone, Debug, PartialEq)]
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
-            /// Of a core: the speed of each of its two hardware threads while both run, as a part
-            /// of its speed alone. `[hardware-threads]` in a machine's file has it.
+            /// Of a core: the speed of each of its two hardware threads while both run, relative to
+            /// a thread that runs alone. The key is in `[hardware-threads]` of a machine's file.
             pub shared_speed: f64,
         }
 
@@ -60,7 +60,7 @@ costs! {
     own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
-    /// Of a core: an allocation, or freeing what it allocated itself.
+    /// Of a core: an allocation, or freeing an object that the core allocated itself.
     allocation: Picoseconds = "allocation-ns", time, 0;
     /// A line from another core of the cluster.
     transfer_cluster: Picoseconds = "transfer-cluster-ns", time, 0;
@@ -70,14 +70,14 @@ costs! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How often operations of one core, or cores of one cluster, follow each other on a line for
-    /// which others wait. 1 means first come, first served.
+    /// How often operations of one core, or of cores of one cluster, follow each other on a line
+    /// for which other cores wait. 1 means first come, first served.
     run: usize = "run", count, 1;
     /// For a write: each sharer of the line except the farthest.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;
-    /// Stores that a core's buffer holds.
+    /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
     /// A system call that finds no thread to wake, or that need not block.
     call: Picoseconds = "call-ns", time, 0;
@@ -101,7 +101,7 @@ costs! {
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.
     slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
-    /// Resuming takes longer by up to this part, chosen by the seed, from 0 to 1.
+    /// The largest random delay of a resumption, as a part of its time, from 0 to 1.
     jitter: f64 = "jitter", share, 0.0;
     /// A yield, in addition to switching to another thread.
     yielding: Picoseconds = "yield-ns", time, 0;
@@ -134,11 +134,12 @@ fn within(value: f64, most: f64) -> Result<f64, String> {
     }
 }
 
-/// Nanoseconds, as picoseconds: at most a second, because more means a wrong unit.
+/// Converts nanoseconds to picoseconds. More than a second is an error, because it means a wrong
+/// unit.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "within 0 and a second"
+    reason = "the value is from 0 to a second"
 )]
 fn time(value: f64) -> Result<Picoseconds, String> {
     Ok((within(value, 1e9)? * NANOSECOND as f64).round() as Picoseconds)

@@ -9,21 +9,21 @@ use serde::Deserialize;
 use super::costs::Costs;
 use super::{Frequency, MAX_CORES, Machine, Topology};
 
-/// The frequencies that a core may have, in MHz: a value outside means a wrong unit.
+/// The frequencies that a core may have, in MHz: a value outside this range means a wrong unit.
 const MHZ: std::ops::RangeInclusive<u32> = 100..=10_000;
 
 /// An error in a machine's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct MachineError {
-    /// The file, as it was named; and its line, if it cannot be parsed.
+    /// The file's path as the caller gave it, and the line of an error in its syntax.
     pub file: String,
     /// Key, value and remedy.
     pub message: String,
 }
 
-/// The file as written. One with `like` has only what differs from the machine of that name, whose
-/// file is in the same folder.
+/// The file as written. A file with `like` has only the differences from the machine of that name,
+/// whose file is in the same folder.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -50,7 +50,7 @@ struct TopologyTable {
 struct FrequencyTable {
     reference: u32,
     fixed: u32,
-    /// Rows of running cores and MHz.
+    /// Rows of a number of running cores and their frequency in MHz.
     dynamic: Vec<(usize, u32)>,
     source: String,
 }
@@ -106,7 +106,7 @@ fn sourced(source: &str, of: &str) -> Result<(), String> {
 }
 
 impl Machine {
-    /// Reads and checks a machine's file. Its name is the file's, without `.toml`.
+    /// Reads and checks a machine's file. The machine gets the file's name, without `.toml`.
     ///
     /// # Errors
     /// If the file cannot be read, a key is unknown or missing, a value is out of range, or a
@@ -267,8 +267,8 @@ impl FrequencyTable {
     }
 }
 
-/// Pairs of keys of which the second must not cost less: a longer distance that the machine has,
-/// or a deeper sleep.
+/// Pairs of keys of which the second must not cost less than the first. The second is for a longer
+/// distance on this machine, or for a deeper sleep.
 fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let distances = [
         ("transfer-cluster-ns", topology.cores_per_cluster),
@@ -285,7 +285,8 @@ fn beside(path: &Path, name: &str) -> PathBuf {
     path.with_file_name(format!("{name}.toml"))
 }
 
-/// The text of a regular file: a pipe would wait for its other end, a device may have no end.
+/// The text of a regular file. Reading a pipe would wait for a writer, and a device may have no
+/// end.
 fn text_of(path: &Path) -> io::Result<String> {
     if fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Err(io::Error::other("not a regular file"));
@@ -347,7 +348,7 @@ mod tests {
             ..other.costs
         };
         assert_eq!((machine.costs, &*machine.title), (expected, "t"));
-        // A whole file says the same about hardware threads.
+        // The table of hardware threads means the same in a file without `like`.
         let threads = LIKE.split_once("\n\n").unwrap().1;
         let whole = read(&format!("{}\n{threads}", example())).unwrap();
         assert_eq!(whole.costs, read(LIKE).unwrap().costs);

@@ -13,7 +13,7 @@ pub const MAX_CORES: usize = 2_047;
 /// A machine to simulate: its topology, cost parameters and frequencies, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name, as in `machines/NAME.toml`.
+    /// The machine's name, as in `machines/NAME.toml`.
     pub name: String,
     /// The machine that it stands for, in one line.
     pub title: String,
@@ -24,8 +24,8 @@ pub struct Machine {
     /// The frequencies of its cores.
     pub frequency: Frequency,
     /// The time of the own instructions of each [`Call`] of the pool that runs, in picoseconds at
-    /// the reference frequency. It is negative if the core overlaps accesses of the call whose
-    /// costs are added one after the other.
+    /// the reference frequency. The time is negative if the core overlaps accesses of the call
+    /// whose costs are added one after the other.
     pub own_instructions: [i64; 2],
 }
 
@@ -43,13 +43,13 @@ impl Call {
     /// All calls.
     pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
 
-    /// The call with this name.
+    /// Returns the call with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|call| call.name() == name)
     }
 
-    /// Its name in files.
+    /// The call's name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,10 +59,10 @@ impl Call {
     }
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Core numbers run through all
-/// sockets, from the first cluster of the first socket on. CPUs are the hardware threads of the
-/// cores, numbered as by Linux on x86: first one of each core, then, in the same order, its
-/// sibling.
+/// The arrangement of cores in clusters, which share a cache, and of clusters in sockets. Core
+/// numbers run through all sockets, from the first cluster of the first socket on. CPUs are the
+/// hardware threads of the cores, numbered as by Linux on x86: first one of each core, then their
+/// siblings in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -142,7 +142,7 @@ pub enum Distance {
 }
 
 impl Costs {
-    /// The cost of a line from a core at this distance; 0 for the own core.
+    /// The cost of a line from a core at this distance; 0 if both are the same core.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Picoseconds {
         match distance {
@@ -159,20 +159,20 @@ impl Costs {
 pub struct Frequency {
     /// The frequency at which the cost parameters of a core hold, in MHz.
     pub reference_mhz: u32,
-    /// The one frequency of the mode `fixed`, in MHz.
+    /// The frequency in the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// The mode `dynamic`: numbers of running cores of a socket, ascending, each with the frequency
-    /// in MHz up to that number. More cores have the frequency of the last row.
+    /// The mode `dynamic`: ascending numbers of running cores of a socket, each with the frequency
+    /// in MHz up to that number. If more cores run, they have the frequency of the last row.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 
 /// The mode of the cores' frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrequencyMode {
-    /// The same on all cores, at all times.
+    /// All cores have the same frequency at all times.
     #[default]
     Fixed,
-    /// The fewer cores of a socket run, the higher it is.
+    /// The fewer cores of a socket run, the higher is their frequency.
     Dynamic,
 }
 
@@ -214,7 +214,7 @@ impl Machine {
         }
     }
 
-    /// Sets the cycles of a `call` of the branch that runs, times the cost parameter
+    /// Sets the time of `call` of the branch that runs: `cycles` times the cost parameter
     /// `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {

@@ -7,12 +7,12 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// Like the standard library's, but each change of the count has a cost. It has no weak pointers,
-/// and cannot be a method's receiver or become an `Arc` of a trait.
+/// Like the standard library's `Arc`, but each change of the count has a cost. There are no weak
+/// pointers, and this `Arc` cannot be a method's receiver or become an `Arc` of a trait.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 
-/// Adds the cost of a change of the counts, which are before the value.
+/// Adds the cost of a change of the counts, which lie before the value in memory.
 #[track_caller]
 fn change_counts<T: ?Sized>(value: *const T, align: usize) {
     let counts = align.max(2 * size_of::<usize>());
@@ -40,20 +40,20 @@ impl<T> Arc<T> {
     }
 
     pub unsafe fn from_raw(value: *const T) -> Self {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         Self(unsafe { sync::Arc::from_raw(value) })
     }
 
     #[track_caller]
     pub unsafe fn increment_strong_count(value: *const T) {
         change_counts(value, align_of::<T>());
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         unsafe { sync::Arc::increment_strong_count(value) };
     }
 
     #[track_caller]
     pub unsafe fn decrement_strong_count(value: *const T) {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         drop(unsafe { Self::from_raw(value) });
     }
 }
@@ -65,7 +65,7 @@ impl<T: ?Sized> Arc<T> {
 
     fn into_std(self) -> sync::Arc<T> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not used again, and not dropped.
+        // SAFETY: `this` is neither used again nor dropped.
         unsafe { ptr::read(&raw const this.0) }
     }
 

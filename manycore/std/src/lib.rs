@@ -1,4 +1,4 @@
-//! The names of the standard library, for rewritten crates. Those that threads share lead to a
+//! The names of the standard library, for rewritten crates. Types that threads share belong to a
 //! simulated machine. Files, sockets, other processes, the time of day and assembler are missing,
 //! since they are not simulated.
 
@@ -16,7 +16,7 @@ pub use std::*;
 
 pub use manycore;
 
-/// Only one folder, no files: access to the host's files would take no time of the machine.
+/// One folder and no files, because access to the host's files would take no simulated time.
 pub mod fs {
     use std::io;
     use std::path::Path;
@@ -61,13 +61,13 @@ pub mod rustix {
     }
 }
 
-/// No sockets, for the same reason.
+/// No sockets, because access to the host's sockets would take no simulated time.
 pub mod net {}
 
-/// No instructions by name: the simulation would not see their accesses to memory.
+/// No intrinsics of a processor: the simulation would not see their accesses to memory.
 pub mod arch {}
 
-/// Only the end of this process, no other processes.
+/// Functions that end this process; a program cannot start other processes.
 pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
@@ -84,7 +84,7 @@ pub mod boxed {
     #[inline]
     #[track_caller]
     pub unsafe fn from_raw<T: ?Sized>(place: *mut T) -> Box<T> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         let value = unsafe { Box::from_raw(place) };
         let bytes = size_of_val(&*value).min(super::MOST);
         manycore::take_over(place.cast::<u8>() as usize, bytes, true);
@@ -96,8 +96,9 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// Like the standard library's, but a visit adds the cost of the value's lines. A thread that
-    /// writes there informs others by an atomic, mostly on the same line, which has its own cost.
+    /// Like the standard library's `UnsafeCell`, but a visit adds the cost of the value's lines. A
+    /// thread that writes the value informs others by an atomic, mostly on the same line, which has
+    /// its own cost.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -141,30 +142,31 @@ pub mod cell {
 pub mod ptr {
     pub use std::ptr::*;
 
-    /// Like the standard library's, but adds the cost of the lines that are read.
+    /// Like the standard library's `read_volatile`, but adds the cost of the lines that are read.
     #[inline]
     #[track_caller]
     pub unsafe fn read_volatile<T>(place: *const T) -> T {
         manycore::touch(place as usize, size_of::<T>(), false);
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         unsafe { std::ptr::read_volatile(place) }
     }
 
-    /// Like the standard library's, but adds the cost of the lines that are written.
+    /// Like the standard library's `write_volatile`, but adds the cost of the lines that are
+    /// written.
     #[inline]
     #[track_caller]
     pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
         manycore::touch(place as usize, size_of::<T>(), true);
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller has the same obligations.
         unsafe { std::ptr::write_volatile(place, value) }
     }
 }
 
-/// Hashes, which differ between seeds: pools make their random numbers from them.
+/// Hashes, which differ between seeds: pools make their random numbers from hashes.
 pub mod hash {
     pub use std::hash::*;
 
-    /// Like the standard library's, but starts with the run's seed.
+    /// Like the standard library's hasher, but starts with the run's seed.
     #[derive(Clone, Debug)]
     pub struct DefaultHasher(std::hash::DefaultHasher);
 
@@ -193,7 +195,7 @@ pub mod hash {
     }
 }
 
-/// Hints; a spin hint takes time.
+/// Hints to the processor, of which a spin hint takes simulated time.
 pub mod hint {
     pub use std::hint::*;
 
@@ -220,7 +222,7 @@ pub mod sync {
     }
 }
 
-/// Threads, each on a core of its own.
+/// Simulated threads, with the interface of `std::thread`.
 pub mod thread {
     use std::io;
     use std::num::NonZeroUsize;
@@ -237,12 +239,12 @@ pub mod thread {
     }
 }
 
-/// Extensions for this system; threads have no system handles.
+/// The standard library's extensions for Linux; simulated threads have no system handles.
 pub mod os {
     pub mod unix {
         pub mod fs {
             pub trait MetadataExt {
-                /// Number of links to the folder: its own, the one from above, and one from each
+                /// Number of links to the folder: its own, one from its parent, and one from each
                 /// folder in it.
                 fn nlink(&self) -> u64;
             }
@@ -256,7 +258,7 @@ pub mod os {
 
         /// Handles of threads, which the system does not know.
         pub mod thread {
-            /// The type of a handle; it has no values.
+            /// The type of a thread's system handle; there are no values of this type.
             pub type RawPthread = std::convert::Infallible;
 
             pub trait JoinHandleExt {

@@ -16,13 +16,13 @@ fn machine(cores: usize) -> Machine {
     machine
 }
 
-/// Work is simulated in pieces of a microsecond, so the start and end of a sibling have that
-/// precision.
+/// Work is simulated in pieces of a microsecond, so the effect of a sibling starts and ends with
+/// that precision.
 fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
 
-/// How long 300 µs of work take beside a thread that does `other`, on a machine of one core where
+/// How long 300 µs of work take beside a thread that does `other`. The machine has one core, and
 /// each thread takes `wake` until it runs.
 fn beside(wake: Picoseconds, other: fn(Arc<AtomicBool>)) -> Picoseconds {
     let mut machine = machine(1);
@@ -71,7 +71,8 @@ fn work_takes_longer_by_the_shared_speed_exactly_while_a_sibling_runs() {
             |_| thread::sleep(Duration::from_millis(1)),
             300 * US,
         ),
-        // It starts after 200 µs, sleeps for 50, and starts again when the work is done.
+        // The other thread starts after 200 µs, sleeps for 50, and starts again when the work is
+        // done.
         ("it is being woken", 200 * US, sleeps, 300 * US),
     ] {
         let elapsed = beside(wake, other);
@@ -97,7 +98,7 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
         })
     };
     let siblings = elapsed(machine(1));
-    // Each access of the two takes twice as long as alone.
+    // Each access of the two siblings takes twice as long as alone.
     assert!(siblings <= 2 * 100 * 2 * NS, "{siblings}");
     let others = elapsed(machine(2));
     assert!(others > 150 * 50 * NS, "{others}");
@@ -131,7 +132,7 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
             manycore::current_core()
         });
         manycore::work(US);
-        // It takes the core of the sleeper.
+        // This thread takes the core of the sleeper.
         let other = thread::spawn(|| {
             manycore::work(100 * US);
             manycore::current_core()
@@ -142,7 +143,7 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
         (other.join().unwrap(), woken)
     };
     assert_eq!(simulate(&machine(3), place).0, (Some(1), Some(2)));
-    // Both cores run: the nearest sibling.
+    // Both cores run a thread, so the woken thread gets the nearest sibling.
     assert_eq!(simulate(&machine(2), place).0, (Some(1), Some(3)));
 }
 
@@ -158,7 +159,8 @@ fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
         sleeper.thread().unpark();
         sleeper.join().unwrap();
     });
-    // The sleeper started in 3 µs, woke in 3, and then `main`, which waited for less than that.
+    // The sleeper took 3 µs to start and 3 µs to wake. `main`, which waited for it, then resumes in
+    // less than 3 µs.
     assert!(is_about(elapsed, 1_006 * US), "{elapsed}");
 }
 

@@ -14,7 +14,7 @@ use crate::{NS, on_threads, simulate, time_of, timed};
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// A machine on which a transfer takes 50 ns and a hit 1.
+/// A machine on which a transfer takes 50 ns and a hit 1 ns.
 fn with_lines(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.costs.set_transfers(50 * NS);
@@ -105,7 +105,7 @@ fn a_store_is_buffered_and_a_fence_waits_for_it() {
             };
             thread::spawn(|| timed(write)).join().unwrap()
         };
-        // Each time on another core than the one that has the line.
+        // Both writes run on a core that does not have the line.
         word.0.store(0, Ordering::Relaxed);
         let store = write(false);
         word.0.fetch_add(1, Ordering::Relaxed);
@@ -248,8 +248,9 @@ proptest! {
     }
 }
 
-/// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
-/// each addition. Returns the threads in the order of their additions, and the whole time.
+/// Runs threads on the cores of `machine` that each add to one word `each` times, and work for
+/// `gap` after each addition. Returns the threads in the order of their additions, and the whole
+/// time.
 fn additions(
     machine: &Machine,
     each: usize,
@@ -275,7 +276,7 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);
     let mut streaks: Vec<usize> = middle.chunk_by(same).map(<[usize]>::len).collect();
-    // The first and the last group were cut off.
+    // The first and the last streak are incomplete.
     streaks.pop();
     streaks.drain(..1);
     streaks

@@ -1,4 +1,5 @@
-//! Results that the model must give: limits by theory, and what counting gives.
+//! Results that the model must give: limits known from theory, and costs that can be counted by
+//! hand.
 
 mod hardware_threads;
 mod limits;

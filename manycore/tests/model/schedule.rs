@@ -13,7 +13,7 @@ use crate::{NS, US, on_threads, simulate, time_of};
 fn no_core_is_idle_while_a_thread_waits() {
     let mut machine = Machine::free(4);
     machine.costs.slice = 10 * US;
-    // The ends of slices differ by a quarter of a slice.
+    // A slice ends when a piece of work ends, up to a quarter of a slice late.
     let elapsed = time_of(&machine, || on_threads(12, |_| manycore::work(100 * US)));
     assert!((300 * US..=310 * US).contains(&elapsed), "{elapsed}");
 }
@@ -31,7 +31,7 @@ fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
     let switches = system.sum::<Picoseconds>() / US;
     assert!((9..=13).contains(&switches), "{switches}");
     assert_eq!(elapsed, 100 * US + switches * US);
-    // The second waited for the core as long as the first had it.
+    // The second thread waited for the core while the first had it.
     assert!(spent[2].on(Spending::Waking) >= 40 * US, "{spent:?}");
     assert_eq!(spent[2].cpu() - spent[2].on(Spending::System), 50 * US);
 }
@@ -58,8 +58,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again after it parked for so long. Also the CPU time of all
-/// threads in addition to their work.
+/// How long a thread takes to run again after it was parked for `slept`. The second value is the
+/// CPU time of all threads in addition to their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {
@@ -130,7 +130,7 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
             .find(|wait| wait.on == on && wait.at.line() == line);
         found.map(|wait| (wait.times, wait.waited))
     };
-    // The thread comes at once, and continues 5 µs and 7 µs after the lock is free.
+    // The waiting thread arrives at once, and continues 5 µs and 7 µs after the lock is free.
     assert_eq!(of(WaitedFor::Wake, holder), Some((1, 5 * US)));
     assert_eq!(of(WaitedFor::Lock, waiter), Some((1, 112 * US)));
 }

@@ -26,7 +26,7 @@ pub(crate) fn make(
     }
     fs::create_dir_all(folder)?;
     let mut random = Random::new(seed);
-    // If another trial creates the input at the same time, one of the two is deleted.
+    // If another trial creates the input at the same time, one of the two inputs is deleted.
     let unfinished = tempfile::tempdir_in(folder)?;
     let path = unfinished.path().join(name);
     match input {
@@ -49,7 +49,7 @@ fn bytes(path: &Path, mebibytes: u64, random: &mut Random) -> io::Result<()> {
     writer.flush()
 }
 
-/// Eight files in a folder, and eight such folders in a folder.
+/// Writes eight files into each folder, and eight such folders into each parent folder.
 fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     for file in 0..files {
         let folder = path.join(format!("part_{}/piece_{}", file / 64, file / 8));
@@ -80,7 +80,7 @@ fn source(random: &mut Random) -> String {
 /// Slow waves of three colours with noise, as a PNG that is not compressed.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "colours are below 256, and a picture of the most lines is below 2^32 bytes"
+    reason = "colours are below 256, and the largest picture has less than 2^32 bytes"
 )]
 fn picture(path: &Path, lines: u64, random: &mut Random) -> io::Result<()> {
     const WIDTH: u32 = 512;

@@ -1,8 +1,8 @@
-//! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to
-//! its end.
+//! Whole programs of the registry as workloads of a pool: each iteration runs a program from its
+//! start to its end.
 //!
-//! They are in a separate crate, so that a branch is built with them only if a sweep runs one. The
-//! runner builds each program separately, and records its path.
+//! The programs are in a separate crate, so that a branch is built with them only if a sweep runs
+//! one. The runner builds each program separately, and records its path.
 
 mod inputs;
 mod whole;
@@ -16,7 +16,7 @@ use workloads::{catalogue, program};
 
 use whole::Whole;
 
-/// The file of rows.
+/// The text of `programs.toml`.
 pub const ROWS: &str = include_str!("../programs.toml");
 
 /// [`program::main`] with the study's workloads and the whole programs. `table` lists in JSON the
@@ -28,14 +28,16 @@ pub const ROWS: &str = include_str!("../programs.toml");
 pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
     let mut whole: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
     let mut binaries = whole.binaries.remove(build).unwrap_or_default();
-    // Beside the folder of binaries, so that it outlives the trial and goes with the builds.
+    // Inputs and answers lie beside the folder of binaries, so that they outlive the trial and are
+    // deleted together with the builds.
     let program = std::env::current_exe().unwrap_or_default();
     let common = program
         .parent()
         .and_then(Path::parent)
         .unwrap_or(Path::new("."))
         .join("common");
-    let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
+    let rows: WholePrograms =
+        toml::from_str(ROWS).expect("tests check that `programs.toml` can be parsed");
     let rows = rows.program.into_iter().chain(whole.user);
     let whole = rows.map(|row| -> Box<dyn Workload> {
         let binary = binaries.remove(&row.name);

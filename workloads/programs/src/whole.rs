@@ -88,7 +88,7 @@ impl Workload for Whole {
     }
 }
 
-/// A metric of a program of the user.
+/// The name of a metric of the user's own programs.
 const PEAK_MEMORY: &str = "peak_memory";
 
 /// The memory that this process may need while a program runs.
@@ -104,7 +104,7 @@ struct Run {
     arguments: Vec<OsString>,
     threads: usize,
     amount: u64,
-    /// The folder of a program of the user.
+    /// The working folder of the user's own program; `None` for programs of `programs.toml`.
     folder: Option<PathBuf>,
     /// The file with the output of the very first run, on any branch.
     known: PathBuf,
@@ -124,7 +124,8 @@ impl Run {
             // The runner keeps the standard error of a failed trial.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
-            // Its output is not read, and would count as memory of this process.
+            // The output of the user's own program is not read, and would count as memory of this
+            // process.
             command.current_dir(folder).stdout(Stdio::null());
         }
         self.floor_bytes.get_or_insert_with(peak_bytes);
@@ -132,7 +133,8 @@ impl Run {
         self.amount
     }
 
-    /// Returns `answer` if it equals that of the very first run, which writes the file.
+    /// Returns `answer` if it equals the answer of the very first run, which wrote the file
+    /// `known`.
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
             expected: format!("what a branch gave before, by {}", self.known.display()),
@@ -169,7 +171,7 @@ impl Instance for Run {
         self.run(self.threads)
     }
 
-    /// The peak memory of a program of the user, if it exceeds that of all earlier processes.
+    /// The peak memory of the user's own program, if it exceeds that of all earlier processes.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);
@@ -184,8 +186,8 @@ impl Instance for Run {
             .collect()
     }
 
-    /// The answer is a digest of the output. A program of the user may print anything or nothing:
-    /// its answer is that it ended in order.
+    /// The answer is a digest of the output. The user's own program may print anything or nothing:
+    /// its answer is that it ended without an error.
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = || "an orderly end and an output".to_owned();
         let wrong = |actual| Mismatch {

@@ -1,6 +1,7 @@
 //! Servers, locks, user-level threads and asynchronous input and output as workloads of a pool.
 //!
-//! They are in a separate crate, so that a branch is built with them only if a sweep runs one.
+//! The services are in a separate crate, so that a branch is built with them only if a sweep runs
+//! one.
 
 mod async_io;
 #[cfg(feature = "cli")]

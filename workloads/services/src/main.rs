@@ -33,8 +33,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program expects a request of the runner. At a terminal, it prints its
-    // help instead.
+    // Without arguments the program expects a request of the runner. At a terminal, the program
+    // prints its help instead.
     if std::env::args_os().len() == 1 && !io::stdin().is_terminal() {
         return services::main(VARIANT);
     }

@@ -34,8 +34,9 @@ pub struct Serve {
     pub settings: Vec<(String, String)>,
 }
 
-/// Serves until a signal to end, with these `parameters`. The address is the first line of standard
-/// output. Returns a report for people, in lines; the file server ends with the process instead.
+/// Serves with these `parameters` until a signal ends the server. The address is the first line of
+/// standard output. Returns a report for people, in lines. The file server returns no report: it
+/// ends with the process.
 ///
 /// # Errors
 /// If the options name something that does not exist, or the port or the threads are not available.

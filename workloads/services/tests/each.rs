@@ -1,4 +1,4 @@
-//! Properties of each workload of this crate, as of the others.
+//! Tests properties of each workload of this crate, by the same tests as for the crate `workloads`.
 
 #[path = "../../tests/each/agreement.rs"]
 mod agreement;
@@ -12,5 +12,5 @@ mod common;
 use protocol::Part;
 use services::SERVICES as CATALOGUE;
 
-/// Whether the rows of `part` are this crate's.
+/// Whether the rows of `part` belong to this crate.
 const IS_OURS: fn(Part) -> bool = |part| part == Part::Services;

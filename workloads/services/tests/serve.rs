@@ -20,7 +20,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It has already ended if the test passed.
+        // The server has already ended if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -16,8 +16,8 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// The workload that runs beside the CPU hogs.
 struct Load {
     workload: &'static str,
-    /// The parameter that sets the number of calls, and its value for one round. A round takes
-    /// about as long with every load.
+    /// The parameter that sets the number of calls, and the parameter's value for one round. A
+    /// round takes about as long with every load.
     often: (&'static str, u64),
     /// Parameters that differ from size `small`.
     set: &'static [(&'static str, &'static str)],
@@ -35,7 +35,7 @@ static LOADS: &[Load] = &[
         often: ("installs", 10),
         set: &[("submitters", "64")],
     },
-    // Two regions, as in a step of `nbody`, and the next step at once.
+    // Steps of two regions, as in `nbody`, without a gap between steps.
     Load {
         workload: "ticks",
         often: ("ticks", 20),
@@ -58,7 +58,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 impl Load {
     fn find(name: &str) -> &'static Self {
         let found = LOADS.iter().find(|load| load.workload == name);
-        found.expect("every value of the parameter is a load")
+        found.expect("each value of the parameter names a load")
     }
 
     fn values(&self, rounds: u64) -> Result<Values, Refusal> {

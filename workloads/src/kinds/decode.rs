@@ -20,7 +20,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// matrices belong to attention, three to the feed-forward net.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
-/// The input of each matrix: the number of the product that made it, or 0 for the layer's own
+/// The input of each matrix: the number of the product that it comes from, or 0 for the layer's own
 /// input.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
@@ -94,7 +94,7 @@ impl Matrix {
             .collect()
     }
 
-    /// The same product, column by column.
+    /// The same product as [`Self::times`], column by column.
     fn times_by_columns(&self, vector: &[i8]) -> Vec<i8> {
         let mut sums = vec![0_i32; self.rows()];
         for (column, &factor) in vector.iter().enumerate() {
@@ -105,7 +105,7 @@ impl Matrix {
         sums.into_iter().map(narrow).collect()
     }
 
-    /// The same product as a parallel loop.
+    /// The same product as [`Self::times`], as a parallel loop.
     fn times_in_parallel(&self, vector: &[i8], task_rows: usize) -> Vec<i8> {
         let mut product = vec![0; self.rows()];
         let tasks = product
@@ -122,14 +122,15 @@ impl Matrix {
 }
 
 struct Model {
-    /// Matrices by layer. If there are fewer than layers, the layers use them in rotation.
+    /// Matrices by layer. If there are fewer sets of matrices than layers, the layers use the sets
+    /// in rotation.
     weights: Vec<[Matrix; 7]>,
     layers: usize,
     task_rows: usize,
 }
 
 impl Model {
-    /// The fingerprint of the vector behind the last layer; `times` computes a product.
+    /// Returns the fingerprint of the last layer's output; `times` computes a product.
     fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
         let mut vector = first.to_vec();
         for layer in 0..self.layers {

@@ -1,8 +1,8 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition. It measures the cost of a
-//! join.
+//! `fib-join`: the naive Fibonacci recursion, one join per addition. The program measures the cost
+//! of a join.
 //!
-//! This workload is the most sensitive to one more atomic operation in a push. Its sizes are set so
-//! that the parallel program takes the nominal time on one thread; the sequential one is six times
+//! This workload is the most sensitive to one more atomic operation in a push. At each size, the
+//! parallel program takes the nominal time on one thread; the sequential program is six times
 //! faster.
 
 use protocol::Refusal;
@@ -54,7 +54,7 @@ fn recurse_with_join(n: u64) -> u64 {
     one_less + two_less
 }
 
-/// n additions instead of a tree of them.
+/// Computes the number by a loop of `n` additions, instead of the recursion.
 fn iterate(n: u64) -> u64 {
     (0..n)
         .fold((0, 1), |(current, next), _| (next, current + next))

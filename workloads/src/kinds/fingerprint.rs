@@ -1,4 +1,5 @@
-//! A hash of a collection that does not depend on the order. It proves that a sort lost no element.
+//! A hash of a collection that does not depend on the order: the check uses it to find elements
+//! that a sort lost.
 
 use crate::random::mix;
 

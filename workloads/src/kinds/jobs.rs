@@ -1,4 +1,4 @@
-//! Small jobs. Each records when and how often it ran, so that the check finds lost or doubled
+//! Small jobs. Each job records when and how often it ran, so that the check finds lost or doubled
 //! jobs.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -48,7 +48,7 @@ impl Moments {
     }
 }
 
-/// Jobs of equal work that run together.
+/// Jobs that run together, each with the same amount of work.
 pub(super) struct Batch {
     jobs: usize,
     steps: u64,

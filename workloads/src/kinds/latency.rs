@@ -1,4 +1,5 @@
-//! Latencies of one kind: recorded in the timed region, added to a histogram after it.
+//! Latencies of one kind. Latencies are recorded in the timed region, and added to a histogram
+//! after the region.
 
 use std::time::Duration;
 
@@ -14,16 +15,16 @@ const PERCENTILES: [(&str, f64); 4] =
 /// The longest latency that the histogram distinguishes from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Without a lost wake-up, a scheduling step is shorter than this.
+/// A longer latency is reported separately: a lost wake-up or a busy host may have caused it.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
 pub struct Latencies {
-    /// The beginning of the metrics' names.
+    /// The prefix of the metrics' names.
     name: &'static str,
     /// The latencies of the current run.
     noted: Vec<u64>,
-    /// All runs since the last [`Latencies::forget`], in ns.
+    /// The latencies of all runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,
     slow: u64,
 }
@@ -88,7 +89,7 @@ impl Latencies {
         self.slow += other.slow;
     }
 
-    /// [`Latencies::metrics`], and mean and minimum in ns, as studies of servers print them.
+    /// Returns [`Latencies::metrics`] and, as studies of servers do, mean and minimum in ns.
     #[must_use]
     pub fn summary(&self) -> Vec<(String, Metric)> {
         let mut metrics = self.metrics();
@@ -107,8 +108,8 @@ impl Latencies {
         metrics
     }
 
-    /// Percentiles and maximum of all runs in ns, and how many latencies exceeded 10 ms. Empty if
-    /// there are no latencies.
+    /// Returns percentiles and maximum of all runs in ns, and how many latencies exceeded 10 ms.
+    /// The result is empty if there are no latencies.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {

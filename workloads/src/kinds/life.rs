@@ -1,7 +1,7 @@
 //! `life`: Conway's game of life on a torus.
 //!
-//! Each generation is one short flat loop over rows, and a barrier. With a frame rate, an external
-//! thread calls the pool once per frame, as a game does.
+//! Each generation is one short parallel loop over rows, with a barrier at its end. With a frame
+//! rate, an external thread calls the pool once per frame, as a game does.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (rows, columns) = (values.count("rows"), values.count("columns"));
     let mut random = Random::new(setup.seed);
-    // 30 % of the cells live: with fewer or more, most die at once.
+    // At first, 30 % of the cells are alive: with fewer or more, most cells would die at once.
     let initial: Vec<u8> = (0..rows * columns)
         .map(|_| u8::from(random.below(10) < 3))
         .collect();
@@ -39,7 +39,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Torus {
     initial: Vec<u8>,
-    /// Row by row; 1 is alive, 0 dead.
+    /// The cells, row by row: 1 is alive, 0 is dead.
     cells: Vec<u8>,
     next: Vec<u8>,
     columns: usize,
@@ -143,13 +143,13 @@ fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
     }
 }
 
-/// With three neighbours a cell lives, with two it stays as it is.
+/// With three living neighbours a cell lives, with two it stays as it is, otherwise it is dead.
 fn rule(neighbours: u8, cell: u8) -> u8 {
     u8::from((neighbours | cell) == 3)
 }
 
-/// The next generation in another way: sums of 3 × 3 squares, first along rows, then along columns.
-/// If the sum is 3, the centre lives; if it is 4, the centre stays as it is.
+/// Computes the next generation in another way: sums of 3 × 3 squares, first along rows, then along
+/// columns. If the sum is 3, the centre lives; if it is 4, the centre stays as it is.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {

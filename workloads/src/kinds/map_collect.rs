@@ -1,7 +1,7 @@
 //! `map-collect`: computed pairs are collected into a hash map.
 //!
-//! Computing a pair is cheap. Inserting it is expensive, and one thread inserts all pairs, so little
-//! of the work scales.
+//! Computing a pair is cheap. Inserting a pair is expensive, and one thread inserts all pairs, so
+//! little of the work scales.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -31,15 +31,16 @@ struct Pairs {
     map: Map,
 }
 
-/// The cost of a pair's insertion by the sequential program, in units. Computing a pair costs 1
-/// unit. A guess.
+/// The cost of inserting a pair in the sequential program, in units. Computing a pair costs 1 unit.
+/// A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The cost of an insertion after the facade's list of vectors. Computed from the times of one
-/// thread and of the sequential program in sweep 2026-11-23T015755Z.
+/// The cost in units of inserting a pair in the parallel program, which first collects a list of
+/// vectors. Computed from the times of one thread and of the sequential program in sweep
+/// 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
-/// The keys differ, because mixing is a bijection.
+/// Computes a pair. Different indices give different keys, because mixing is a bijection.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
     add_cost(1);
     (mix(seed ^ mix(index)), index)

@@ -37,16 +37,16 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// A whole number, so that sums and products are exact in any order.
+/// A small whole number, so that sums and products are exact in any order.
 fn small_whole(random: &mut Random) -> f64 {
     random.below(17) as f64 - 8.0
 }
 
-/// The number of random vectors that test the answer. Each misses a wrong answer with a probability
-/// below 2^-20.
+/// The number of random vectors that test the answer. One vector misses a wrong answer with a
+/// probability of at most 2^-18.
 const PROBES: usize = 3;
 
-/// An element of such a vector. No sum of 2^14 rows exceeds 2^52, so a float holds each sum
+/// A random element of a test vector. No sum of 2^14 rows exceeds 2^52, so a float holds each sum
 /// exactly.
 fn probe(random: &mut Random) -> f64 {
     random.below(1 << 18) as f64
@@ -126,7 +126,7 @@ fn place(row: usize, column: usize, side: usize) -> usize {
     quarter * half * half + place(row % half, column % half, half)
 }
 
-/// Upper left, upper right, lower left, lower right.
+/// The quarters in the order upper left, upper right, lower left, lower right.
 fn quarters(matrix: &[f64]) -> [&[f64]; 4] {
     let quarter = matrix.len() / 4;
     array::from_fn(|index| &matrix[index * quarter..][..quarter])
@@ -150,7 +150,7 @@ fn multiply(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
     }
 }
 
-/// [`multiply`], the four quarters of `sum` at the same time.
+/// Like [`multiply`], but the four quarters of `sum` are computed in parallel.
 fn multiply_with_join(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
     if side <= TILE_SIDE {
         return multiply_tile(sum, left, right, side);

@@ -68,8 +68,8 @@ impl Instance for Sort {
     }
 }
 
-/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a
-/// merge never has to copy back.
+/// Which of the two buffers gets the sorted elements. The target alternates from level to level, so
+/// that a merge never has to copy back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Values,
@@ -127,7 +127,8 @@ fn merge_sequential(low: &[u64], high: &[u64], merged: &mut [u64]) {
     add_cost(merged.len() as u64);
     let (mut of_low, mut of_high) = (0, 0);
     while of_low < low.len() && of_high < high.len() {
-        // Selected by arithmetic, because the processor cannot predict a branch on the next side.
+        // The code selects the element without a branch, because the processor could not predict
+        // the branch.
         let takes_low = key(low[of_low]) <= key(high[of_high]);
         merged[of_low + of_high] = if takes_low {
             low[of_low]
@@ -143,7 +144,8 @@ fn merge_sequential(low: &[u64], high: &[u64], merged: &mut [u64]) {
     rest_of_high.copy_from_slice(&high[of_high..]);
 }
 
-/// Cuts the longer side in half and the other at the same key, and merges both parts at once.
+/// Cuts the longer input in half and the other input at the same key, and merges the two parts in
+/// parallel.
 fn merge_parallel(low: &[u64], high: &[u64], merged: &mut [u64], cutoff: usize) {
     if merged.len() <= cutoff.max(2) {
         merge_sequential(low, high, merged);

@@ -1,8 +1,9 @@
-//! `nbody`: bodies that attract each other, every pair of them, step by step.
+//! `nbody`: simulates bodies that all attract each other, in steps of time.
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update. With steps of one length and few bodies, a step is two
-//! small fork-join regions, by which other projects compare pools (`fork_union` with 128 bodies).
+//! small fork-join regions. Other projects compare pools by such regions (`fork_union` with 128
+//! bodies).
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -104,7 +105,7 @@ impl Body {
 /// Square of the distance below which attraction grows no further.
 const SOFTENING: f64 = 0.01;
 
-/// Acceleration of a body by another at this distance, whose mass is 1.
+/// Acceleration of a body by another body of mass 1 at this distance.
 fn attraction(distance: Vector) -> Vector {
     let square = distance.square() + SOFTENING;
     distance * (1.0 / (square * square.sqrt()))
@@ -120,7 +121,8 @@ fn acceleration(bodies: &[Body], body: &Body) -> Vector {
 
 const FIXED_LENGTH: f64 = 1e-6;
 
-/// The time in which the strongest acceleration, given by its square, adds a fixed velocity.
+/// The length of a step in which the strongest acceleration, given by its square, adds a fixed
+/// velocity.
 fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }
@@ -128,9 +130,9 @@ fn step_length(greatest_square: f64) -> f64 {
 #[derive(Clone, Copy)]
 enum Split {
     Any,
-    /// In tasks of this many bodies.
+    /// Loops are split into tasks of this many bodies.
     Tasks(usize),
-    /// In equal shares of a broadcast, one for each worker.
+    /// Loops are broadcasts in which each worker has a share of this many bodies.
     Shares(usize),
 }
 
@@ -141,7 +143,7 @@ struct Cloud {
     bodies: Vec<Body>,
     accelerations: Vec<Vector>,
     steps: u64,
-    /// The length of each step; `None` if a loop computes it.
+    /// The length of each step; `None` if a parallel reduction computes it.
     fixed: Option<f64>,
     split: Split,
     is_inside: bool,
@@ -152,7 +154,7 @@ impl Cloud {
         self.steps * (self.bodies.len() as u64).pow(2)
     }
 
-    /// All steps, with each loop entered by `enter`.
+    /// Runs all steps; `enter` enters the pool for each loop.
     fn run_steps(&mut self, enter: impl Fn(&mut Self, &(dyn Fn(&mut Self) -> f64 + Sync)) -> f64) {
         for _ in 0..self.steps {
             enter(self, &|cloud| {
@@ -244,7 +246,7 @@ fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [
         if let Some(items) = shares.get(worker.index()) {
             work(
                 worker.index() * share,
-                &mut items.lock().expect("a share is its worker's alone"),
+                &mut items.lock().expect("no other worker takes this lock"),
             );
         }
     });
@@ -313,7 +315,7 @@ impl Instance for Cloud {
     }
 }
 
-/// A step in which each pair is computed once, by Newton's third law.
+/// Computes a step in which each pair is computed once, by Newton's third law.
 fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {

@@ -32,7 +32,7 @@ const SOLUTIONS: [u64; 18] = [
 ];
 
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
+    let number = |name| u32::try_from(setup.values.whole(name)).expect("the row allows 18 queens at most");
     let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
     Ok(Box::new(OneNumber::new(Board {
         queens,
@@ -74,14 +74,14 @@ impl Problem for Board {
     }
 }
 
-/// Rows filled from the top; each set has a bit per column.
+/// A board with queens in its upper rows; each field is a set with a bit per column.
 #[derive(Clone, Copy)]
 struct Position {
     all: u32,
     columns: u32,
     /// Columns of the next row that a queen attacks along a falling diagonal.
     falling: u32,
-    /// The same along a rising diagonal.
+    /// Columns of the next row that a queen attacks along a rising diagonal.
     rising: u32,
 }
 

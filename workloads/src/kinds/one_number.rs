@@ -22,7 +22,7 @@ pub(super) trait Problem: Send + Sync {
         1
     }
 
-    /// The answer, computed in another way than by the two programs.
+    /// The answer, computed differently from both the sequential and the parallel program.
     fn known(&self) -> u64;
 }
 
@@ -48,7 +48,8 @@ impl<P: Problem> Instance for OneNumber<P> {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        // Hidden from the optimiser, which could otherwise see that iterations repeat each other.
+        // `black_box` hides the problem from the optimiser, which could otherwise compute it only
+        // once for all iterations.
         self.answer = Some(black_box(&self.problem).sequential());
         self.problem.work_units()
     }

@@ -1,4 +1,5 @@
-//! Work of a known length with an answer, waits until a given time, and seeded random gaps.
+//! Functions for timing: work of a known length that has a result, waits until a given time, and
+//! seeded random gaps.
 
 use std::hint::{black_box, spin_loop};
 use std::thread;
@@ -8,8 +9,8 @@ use crate::machine::{add_cost, add_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Work that cannot be shortened: `steps` dependent steps of some 3 ns each. Returns a word that
-/// depends on every step.
+/// Does work that a compiler cannot shorten: `steps` steps of some 3 ns each, which depend on each
+/// other. Returns a word that depends on every step.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
     add_cost(steps);
@@ -21,7 +22,7 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
 }
 
-/// Keeps the CPU until `due`. A spin is precise to well under a microsecond.
+/// Spins until `due`. The delay after `due` is well under a microsecond.
 pub fn spin_until(due: Instant) {
     add_time(due.saturating_duration_since(Instant::now()));
     while Instant::now() < due {
@@ -37,12 +38,12 @@ pub fn sleep_until(due: Instant) {
     }
 }
 
-/// CPUs on which threads can run at once.
+/// The number of CPUs that this process may use.
 pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The same random gaps in each run.
+/// A seeded sequence of random gaps, which is the same in each run.
 pub struct Gaps {
     /// Whether the first request of a run comes without a gap.
     is_first_now: bool,
@@ -52,10 +53,9 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Uniform from `shortest` to `longest`.
+    /// Creates gaps with uniformly random lengths from `shortest` to `longest`.
     ///
-    /// # Panics
-    /// If `shortest` is longer.
+    /// # Panics If `shortest` is longer than `longest`.
     #[must_use]
     pub fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
         assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
@@ -67,13 +67,13 @@ impl Gaps {
         }
     }
 
-    /// Uniform from nothing to `longest`.
+    /// Creates gaps with uniformly random lengths from 0 to `longest`.
     #[must_use]
     pub fn up_to(seed: u64, longest: Duration) -> Self {
         Self::between(seed, Duration::ZERO, longest)
     }
 
-    /// Begins at once, and continues with one gap of `period` after another.
+    /// Creates gaps of `period`, except before the first request, which comes at once.
     #[must_use]
     pub fn every(period: Duration) -> Self {
         Self {

@@ -27,8 +27,8 @@ struct Sort {
     values: Vec<u64>,
 }
 
-/// The cost of a key in the facade's stable sort, in units. A key of the other sorts costs about 1
-/// unit. Measured with one thread: 2.2 to 3.1.
+/// The cost of a key in the facade's stable sort, in units. In the other sorts, a key costs about 1
+/// unit. On one thread, the measured cost was 2.2 to 3.1 units.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {

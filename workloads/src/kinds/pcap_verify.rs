@@ -1,7 +1,7 @@
 //! `pcap-verify`: checks the checksums of all packets in a capture.
 //!
-//! It is the realistic counterpart of `packets`: short, uneven pieces of work over memory that is
-//! only read.
+//! The program is the realistic counterpart of `packets`: short, uneven pieces of work over memory
+//! that is only read.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ struct Verification {
     passes: u64,
     /// The tally of one pass.
     expected: Tally,
-    /// The tally of all passes together.
+    /// The tally of all passes of a run together.
     found: Option<Tally>,
 }
 

@@ -13,7 +13,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30).
 const INSERTION_LENGTH: usize = 20;
 
-/// The cost of an element that insertion sorts, relative to one that is partitioned. A guess.
+/// The cost of an element in insertion sort, relative to its cost in a partition. A guess.
 const INSERTION_COST: u64 = 3;
 
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
@@ -89,9 +89,9 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
     );
 }
 
-/// Reorders so that nothing before the returned index is greater than anything from it on. Both
-/// sides are non-empty. Equal elements are spread over both, so that they cost no quadratic time.
-/// Needs at least two elements.
+/// Reorders `values` so that no element before the returned index is greater than any element from
+/// that index on. Both sides are then non-empty. Equal elements are spread over both sides, so that
+/// inputs with many of them do not take quadratic time. `values` must have at least two elements.
 fn partition(values: &mut [u32]) -> usize {
     add_cost(values.len() as u64);
     let pivot = median_of_three(values);
@@ -104,8 +104,8 @@ fn partition(values: &mut [u32]) -> usize {
             right -= 1;
         }
         if left >= right {
-            // The first swap or the median, which is not last, moves `right` down. So the upper
-            // side is not empty.
+            // `right` has moved down, either by the first swap or because the median is not the
+            // last element. So the upper side is not empty.
             return right + 1;
         }
         values.swap(left, right);
@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn sorted_reversed_and_constant_inputs_are_no_worse_than_random_ones() {
-        // Quadratic time or a recursion as deep as the input would show as a hang or an overflow.
+        // If the sort took quadratic time, or its recursion were as deep as the input is long, this
+        // test would hang or overflow the stack.
         let length = 200_000;
         for mut values in [
             (0..length).collect::<Vec<u32>>(),

@@ -4,8 +4,8 @@
 //! workers that need no notification.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
-//! worker. The shape `barrier` is a control without the pool: in one long broadcast, the workers
-//! spin on the number of the current region, and count themselves as done.
+//! worker. The shape `barrier` is a control without the pool's regions. In one long broadcast, the
+//! workers spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
@@ -67,7 +67,8 @@ enum Shape {
 struct Job {
     steps: u64,
     known: u64,
-    /// The job's result in the last region. Relaxed: the end of a region orders it.
+    /// The job's result in the last region. Relaxed: the end of a region orders the store before
+    /// the read.
     found: AtomicU64,
 }
 
@@ -101,8 +102,8 @@ impl Region {
         }
     }
 
-    /// How long a region would take if notifying and collecting the workers took no time: as many
-    /// rounds of jobs as the cores need.
+    /// How long a region would take if notifying workers and waiting for them took no time. Each
+    /// core then runs one job in each round of jobs.
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
             let begun = Instant::now();
@@ -162,20 +163,20 @@ impl Region {
     }
 }
 
-/// On its own cache lines.
+/// A value on its own cache lines.
 #[repr(align(128))]
 struct Line<T>(T);
 
 /// The words on which workers spin.
 struct Barrier {
-    /// The current or the last region.
+    /// The number of the current region or, between regions, of the previous one.
     number: Line<AtomicU64>,
     /// How many workers other than the leader have finished the region.
     done: Line<AtomicUsize>,
 }
 
 impl Barrier {
-    /// The number behind the last region.
+    /// The number that means that there are no more regions.
     const OVER: u64 = u64::MAX;
 
     fn new() -> Self {
@@ -185,12 +186,13 @@ impl Barrier {
         }
     }
 
-    /// Lets the others run region `number`, runs the leader's own share, and waits for all.
+    /// Lets the other workers run region `number`, runs the leader's own share, and waits for all
+    /// workers.
     fn lead(&self, region: &Region, number: u64) {
-        // Relaxed: a thread that sees the number sees this, too.
+        // Relaxed: a thread that sees the new number sees this store, too.
         self.done.0.store(0, Relaxed);
-        // ORDERING: Release, pairs with the load in `follow`: the leader has read the last region's
-        // results before this region's jobs run.
+        // ORDERING: Release, pairs with the load in `follow`: the leader has read the previous
+        // region's results before this region's jobs run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
         // ORDERING: Acquire, pairs with the count in `follow`: the jobs' results are read next.
@@ -203,7 +205,8 @@ impl Barrier {
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {
-            // ORDERING: Acquire and Release, as in `lead`.
+            // ORDERING: Acquire, pairs with the Release in `lead`. The count below has a Release,
+            // which pairs with the Acquire in `lead`.
             let number = self.number.0.load(Acquire);
             if number == Self::OVER {
                 return;
@@ -271,10 +274,10 @@ impl Request for Stream {
                     if worker.index() > 0 {
                         return barrier.follow(region, worker.index());
                     }
-                    let leader = leader.lock().expect("no other thread takes it").take();
+                    let leader = leader.lock().expect("no other thread takes this lock").take();
                     let (times, run) = leader.expect("there is one leader");
                     times.of_each(region, run, |number| barrier.lead(region, number));
-                    // ORDERING: Release, as in `lead`.
+                    // ORDERING: Release, pairs with the Acquire in `follow`.
                     barrier.number.0.store(Barrier::OVER, Release);
                 });
             }

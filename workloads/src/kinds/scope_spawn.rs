@@ -1,7 +1,7 @@
 //! `scope-spawn`: a worker spawns very many tiny jobs into one scope.
 //!
-//! The others steal them one by one. A pool that counts idle workers updates its counters for every
-//! job.
+//! Other workers steal the jobs one by one. A pool that counts idle workers updates its counters
+//! for every job.
 
 use std::hint::black_box;
 
@@ -18,8 +18,8 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// One slot per job of a scope. The job with number i adds i to its slot, so that a lost job and
-/// one that runs twice both show.
+/// One slot per job of a scope. The job with number i adds i to its slot, so that the check finds
+/// jobs that were lost or ran twice.
 struct Jobs {
     slots: Vec<u64>,
     repeats: u64,

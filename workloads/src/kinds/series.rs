@@ -14,11 +14,14 @@ use crate::workload::{Instance, Mismatch};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// A gap after the last request has ended. The submitter spins meanwhile, and is never late.
+    /// A request is due one gap after the previous request has ended. The submitter spins in the
+    /// gap, and is never late.
     Spins,
-    /// A gap after the last request has ended. The submitter sleeps meanwhile.
+    /// A request is due one gap after the previous request has ended. The submitter sleeps in the
+    /// gap.
     Sleeps,
-    /// A gap after the last request was due, even if it has not ended: an open load.
+    /// A request is due one gap after the previous request was due, even if that has not ended: an
+    /// open load.
     Open,
 }
 
@@ -35,7 +38,7 @@ pub(super) trait Request: Send {
         false
     }
 
-    /// Makes room for a run of this many requests.
+    /// Prepares for a run of `requests` requests.
     fn begin_run(&mut self, requests: usize);
 
     /// Submits each request of a run to `pool`, or does its work on the calling thread.
@@ -61,7 +64,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Calls `request` when each request is due, with its number and that moment.
+    /// Calls `request` when each request is due, with its number and the moment when it was due.
     pub(super) fn each(self, mut request: impl FnMut(usize, Instant, &mut Latencies)) {
         let Series {
             requests,
@@ -88,7 +91,7 @@ impl Run<'_> {
         }
     }
 
-    /// The same for requests that the submitter waits for, whose latencies it records.
+    /// Like [`Self::each`], for requests that the submitter waits for. Records their latencies.
     pub(super) fn wait_for_each(self, mut request: impl FnMut(usize, Instant)) {
         self.each(|number, due, latencies| {
             request(number, due);
@@ -99,9 +102,9 @@ impl Run<'_> {
 
 struct Submitter<R> {
     request: R,
-    /// From when a request was due to its end.
+    /// Times from the moment when a request was due until it ended.
     latencies: Latencies,
-    /// From when a request was due to when it was submitted.
+    /// Times from the moment when a request was due until it was submitted.
     lateness: Latencies,
 }
 
@@ -124,7 +127,7 @@ impl<R: Request> Submitter<R> {
 pub(super) struct Requests<R> {
     series: Series,
     submitters: Vec<Submitter<R>>,
-    /// If not, the caller is the only submitter.
+    /// Whether each submitter has its own thread. If not, the caller is the only submitter.
     has_threads: bool,
 }
 
@@ -136,7 +139,7 @@ impl<R: Request> Requests<R> {
         }
     }
 
-    /// Requests of one thread for each of `requests`.
+    /// Creates a submitter with its own thread for each of `requests`.
     pub(super) fn by_threads(series: Series, requests: impl IntoIterator<Item = R>) -> Self {
         let submitter = |request| Submitter {
             request,
@@ -271,7 +274,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Its first request takes 20 ms.
+    /// A series whose first request takes 20 ms.
     #[derive(Default)]
     struct Slow {
         seen: Vec<usize>,

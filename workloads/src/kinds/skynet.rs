@@ -30,7 +30,8 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct Tasks {
     leaves: u64,
-    /// The parallel program, of the number of the first leaf and the number of leaves.
+    /// The parallel program. Its arguments are the number of the first leaf and the number of
+    /// leaves.
     run: fn(u64, u64) -> u64,
 }
 

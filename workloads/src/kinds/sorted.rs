@@ -3,18 +3,18 @@
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// The facts about a sorted collection of words. The upper half of a word is its key, the lower
-/// half its position in the input. So the result of a stable sort is ascending in the whole word.
+/// The expected result of a sort of words. The upper half of a word is its key, the lower half its
+/// position in the input. So the result of a stable sort is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
-    /// How a right answer begins.
+    /// The first words of the text of a right answer.
     said: &'static str,
     fingerprint: u64,
     pub(super) is_stable: bool,
 }
 
 impl Sorted {
-    /// The words come in any order.
+    /// Creates the expectation from the words of the input, in any order.
     pub(super) fn of(
         said: &'static str,
         words: impl Iterator<Item = u64>,
@@ -27,7 +27,7 @@ impl Sorted {
         }
     }
 
-    /// Compares the words in the order that the sort left.
+    /// Checks the words in the order in which the sort left them.
     pub(super) fn check(
         &self,
         words: impl Iterator<Item = u64> + Clone,

@@ -1,8 +1,9 @@
 //! `sumcheck`: the prover of a sum-check, the heart of many proof systems.
 //!
-//! It proves the sum of the products of two tables. Each round sums over pairs of entries, is given
-//! a challenge, and folds each pair into one entry. These are two parallel loops, half as long from
-//! round to round, down to a single entry. So the last rounds consist of overhead only.
+//! The prover proves the sum of the products of two tables. Each round sums over pairs of entries,
+//! is given a challenge, and folds each pair into one entry. A round has two parallel loops, half
+//! as long as those of the previous round, down to a single entry. So the last rounds consist of
+//! overhead only.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -79,7 +80,7 @@ fn sum(one: Values, other: Values) -> Values {
     [0, 1, 2].map(|at| one[at] + other[at])
 }
 
-/// The part that a pair of each table adds to the polynomial.
+/// The values that one pair of entries from each table adds to the polynomial's values.
 fn values((one, other): (&[Field], &[Field])) -> Values {
     let at_two = |pair: &[Field]| pair[1] + pair[1] - pair[0];
     [
@@ -89,12 +90,13 @@ fn values((one, other): (&[Field], &[Field])) -> Values {
     ]
 }
 
-/// Interpolates between the two values of a pair: 0 is the first value, 1 the second.
+/// Interpolates between the two values of a pair: `challenge` 0 gives the first value, 1 the
+/// second.
 fn fold(pair: &[Field], challenge: Field) -> Field {
     pair[0] + challenge * (pair[1] - pair[0])
 }
 
-/// The next challenge of a verifier: a hash of all values that it was sent.
+/// The next challenge of a verifier: a hash of all values that the verifier has received.
 fn challenge(last: Field, values: Values) -> Field {
     Field::new(
         values
@@ -112,14 +114,14 @@ fn at(values: Values, at: Field) -> Field {
     values[0] + at * slope + at * (at - Field(1)) * bend
 }
 
-/// The prover's values of each round, and the one entry that is left of each table.
+/// The values that the prover sends in each round, and the last entry of each table.
 struct Proof {
     rounds: Vec<Values>,
     rest: [Field; 2],
 }
 
 impl Proof {
-    /// The sum that it proves, if it proves one.
+    /// Returns the sum that the proof proves, or `None` if the proof is wrong.
     fn proved(&self) -> Option<Field> {
         let claim = |values: &Values| values[0] + values[1];
         let mut asked = Field::ZERO;

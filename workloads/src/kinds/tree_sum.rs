@@ -1,7 +1,7 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
-//! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
-//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
+//! Heartbeat schedulers (Spice, chili, Forte) use this benchmark. A node costs two nanoseconds and
+//! a join ten times that, so on the tree of 1000 nodes the pool can only lose time.
 
 use protocol::Refusal;
 use rayon::ThreadPool;
@@ -25,7 +25,7 @@ struct Sums {
     tree: Tree,
     nodes: u64,
     repeats: u64,
-    /// Whether all sums enter the pool together, and not each on its own.
+    /// Whether the pool is entered once for all sums, and not once for each sum.
     is_inside: bool,
 }
 
@@ -37,7 +37,8 @@ struct Node {
     right: Tree,
 }
 
-/// A tree of `nodes` nodes, as balanced as can be, whose numbers are `first`, `first + 1`, ….
+/// Creates a tree of `nodes` nodes, as balanced as possible, whose numbers are `first`, `first +
+/// 1`, ….
 fn plant(first: u64, nodes: u64) -> Tree {
     let rest = nodes.checked_sub(1)?;
     let on_the_left = rest / 2;

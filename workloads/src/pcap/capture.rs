@@ -1,4 +1,4 @@
-//! From the bytes of a capture file to its packets, by the library `pcap-parser`.
+//! Reads the packets of a capture file, by the library `pcap-parser`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -24,11 +24,11 @@ pub(crate) enum Link {
     Loopback,
 }
 
-/// The bits of a file's link number that name the header.
+/// The bits of a file's link number that say which header the packets begin with.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 impl Link {
-    /// The numbers are those of <https://www.tcpdump.org/linktypes.html>.
+    /// Returns the header for a link number of <https://www.tcpdump.org/linktypes.html>.
     fn from_number(number: u32) -> Option<Self> {
         match number {
             1 => Some(Self::Ethernet),
@@ -40,7 +40,7 @@ impl Link {
 }
 
 pub(crate) struct Packet {
-    /// The position of its captured bytes in the file.
+    /// The position of the packet's captured bytes in the file.
     bytes: Range<usize>,
     /// Whether fewer bytes were captured than sent.
     is_cut: bool,
@@ -58,7 +58,7 @@ impl Capture {
         Self::parse(bytes).map_err(|fault| input::refusal(path, &fault))
     }
 
-    /// An error names the position of the first faulty record.
+    /// Parses a capture file. An error names the position of the first faulty record.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
             return Err(
@@ -109,7 +109,7 @@ impl Capture {
         verify(self.link, &self.bytes[packet.bytes.clone()], packet.is_cut)
     }
 
-    /// The results of all packets, one packet after the other.
+    /// Checks all packets sequentially, and counts the results.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for packet in &self.packets {
@@ -121,7 +121,7 @@ impl Capture {
 
 type Parsed<'a, T> = Result<(&'a [u8], T), nom::Err<PcapError<&'a [u8]>>>;
 
-/// The result of the library, or a message about the record that begins at `offset`.
+/// Returns the result of the library, or a message about the record that begins at `offset`.
 fn sound<'a, T>(parsed: Parsed<'a, T>, offset: usize, what: &str) -> Result<(&'a [u8], T), String> {
     parsed.map_err(|error| match error {
         nom::Err::Incomplete(_) => format!(

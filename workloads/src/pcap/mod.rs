@@ -1,4 +1,4 @@
-//! Packet captures: reads them, and checks the checksums of their packets.
+//! Reads packet captures, and checks the checksums of their packets.
 
 mod capture;
 pub(crate) mod synthetic;

@@ -17,7 +17,7 @@ pub(super) fn file_header() -> Vec<u8> {
     bytes
 }
 
-/// Of the packet, only the first `captured` bytes are kept.
+/// Appends a packet to the file, but only its first `captured` bytes.
 pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
     let length = |length: usize| u32::try_from(length).expect("a packet has less than 4 GiB");
     file.extend([0; 8]);
@@ -29,8 +29,8 @@ pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
 /// The kinds of packets that [`packet`] makes.
 pub(super) const KINDS: usize = 7;
 
-/// Returns a valid packet, and the offset of its transport checksum. It is TCP, UDP or ICMP over IP
-/// version 4 or 6; the last kind has a VLAN tag.
+/// Returns a valid packet, and the offset of its transport checksum. The packet is TCP, UDP or ICMP
+/// over IP version 4 or 6; packets of the last kind have a VLAN tag.
 pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     let ethernet = || PacketBuilder::ethernet2([2; 6], [4; 6]);
     let four = || ethernet().ipv4([192, 0, 2, 1], [198, 51, 100, 7], 64);
@@ -69,12 +69,12 @@ pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
             (udp.write(&mut bytes, content), 18 + 20 + 6)
         }
     };
-    written.expect("memory takes everything, and the content is short");
+    written.expect("writing a short content into memory cannot fail");
     (bytes, checksum)
 }
 
-/// A capture, and its tally. Some packets have a flipped bit, a checksum left to the network card,
-/// or a cut end, or are of an unknown protocol.
+/// Creates a capture, and returns it with its tally. Some packets have a flipped bit, a checksum
+/// left to the network card, or a cut end, or are of an unknown protocol.
 pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
     let mut file = file_header();
@@ -89,7 +89,8 @@ pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
         let mut captured = length;
         tally.count(match random.below(64) {
             0 => {
-                // After all headers, so that the packet's content changes and not its kind.
+                // The flipped bit is behind all headers, so that the packet's content changes and
+                // not its kind.
                 let content = length - 1 - random.index_below(20);
                 bytes[content] ^= 1 << random.below(8);
                 CheckResult::Wrong
@@ -98,7 +99,7 @@ pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
                     || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
-                // In UDP over version 4, zero means that the sender computed no checksum.
+                // In UDP over IP version 4, zero means that the sender computed no checksum.
                 if is_udp_over_4 {
                     CheckResult::Correct
                 } else {

@@ -12,7 +12,7 @@ fn results(bytes: Vec<u8>) -> Vec<CheckResult> {
     packets.map(|packet| capture.check(packet)).collect()
 }
 
-/// Cut to `captured` bytes.
+/// Returns a file of one packet, cut to `captured` bytes.
 fn single(bytes: &[u8], captured: usize) -> Vec<u8> {
     let mut file = file_header();
     append(&mut file, bytes, captured);
@@ -23,7 +23,7 @@ fn result(bytes: &[u8]) -> CheckResult {
     results(single(bytes, bytes.len()))[0]
 }
 
-/// The sum that a packet has before it is complemented.
+/// The sum of the words of `bytes`, not complemented.
 fn sum(bytes: &[u8]) -> u16 {
     !Sum16BitWords::new()
         .add_slice(bytes)
@@ -41,7 +41,7 @@ fn every_kind_is_correct_at_even_and_odd_lengths_and_wrong_after_a_flipped_bit()
             assert_eq!(result(&bytes), CheckResult::Wrong, "{kind} {length}");
         }
     }
-    // A router that forgot to correct the sum of the header.
+    // A router has lowered the packet's time to live, and has not corrected the header's checksum.
     let (mut bytes, _) = packet(1, b"content");
     bytes[14 + 8] -= 1;
     assert_eq!(result(&bytes), CheckResult::Wrong);
@@ -58,7 +58,7 @@ fn a_checksum_left_to_the_network_card_is_no_error() {
         let (mut bytes, field) = packet(kind, b"content");
         bytes[field..field + 2].fill(0);
         assert_eq!(result(&bytes), zero_is, "zero, kind {kind}");
-        // As Linux leaves it: the sum of addresses, protocol and length, not complemented.
+        // Linux leaves the sum of addresses, protocol and length, not complemented.
         let (header, addresses) = if kind < 3 { (34, 26..34) } else { (54, 22..54) };
         let protocol = if kind % 3 == 0 { 6 } else { 17 };
         let length = u16::try_from(bytes.len() - header).unwrap();
@@ -239,7 +239,7 @@ proptest! {
     fn no_damage_makes_the_reader_or_the_check_panic(
         seed in 0_u64..20,
         flips in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..12),
-        // Lengths that no correct writer produces, where headers have their numbers.
+        // Lengths that no correct writer produces, written over the numbers of headers.
         lies in proptest::collection::vec(
             (any::<usize>(), prop_oneof![Just(u32::MAX), 0..64_u32, any::<u32>()]), 0..3
         ),

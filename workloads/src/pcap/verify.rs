@@ -1,5 +1,5 @@
 //! Checks the checksums of a packet: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. The library
-//! `etherparse` takes headers apart, and sums up.
+//! `etherparse` parses headers and computes sums.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use super::Link;
 pub(crate) enum CheckResult {
     /// Every checksum that can be checked is right.
     Correct,
-    /// At least one is wrong.
+    /// At least one checksum is wrong.
     Wrong,
     /// The sending host left a checksum to its network card, so the packet cannot be checked. The
-    /// field holds zero, or the sum of addresses, protocol and length alone.
+    /// checksum's field holds zero, or the sum of addresses, protocol and length alone.
     Offloaded,
-    /// Cut by the capture's snap length before a checksum could be checked.
+    /// The capture's snap length cut off bytes that are needed to check the checksum.
     Truncated,
     /// A packet without a supported checksum, or whose lengths contradict each other.
     Other,
@@ -55,7 +55,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The address families of IP: one number for version 4, and for version 6 one of every kind of
+/// Numbers of the address families of IP: one for version 4, and for version 6 one for each kind of
 /// system.
 const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
@@ -70,7 +70,7 @@ pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
         Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok(),
         Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
         Link::Loopback => bytes.split_first_chunk().and_then(|(family, packet)| {
-            // In either byte order.
+            // The family may be in either byte order.
             let family = u32::from_le_bytes(*family);
             let is_ip = IP_FAMILIES.contains(&family.min(family.swap_bytes()));
             is_ip.then(|| LaxSlicedPacket::from_ip(packet).ok())?
@@ -91,14 +91,16 @@ pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
         _ => return CheckResult::Other,
     };
     let rest = match (&packet.net, &packet.transport) {
-        // Zero means a packet that the network card will segment; any other length includes at
-        // least the header. In both cases the library uses the whole frame as the packet.
+        // A length of zero means a packet that the network card will segment; any other length must
+        // include the header. If the length is zero or too small, the library uses the whole frame
+        // as the packet.
         (Some(LaxNetSlice::Ipv4(ip)), _)
             if (1..ip.header().slice().len()).contains(&ip.header().total_len().into()) =>
         {
             Some(CheckResult::Other)
         }
-        // The sum is over the last address of a route, and over all fragments.
+        // The checksum covers the last address of a route, and all fragments, so it cannot be
+        // checked here.
         (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(CheckResult::Other),
         (Some(LaxNetSlice::Ipv6(ip)), Some(_))
             if ip
@@ -137,21 +139,23 @@ struct Sums {
 }
 
 impl Sums {
-    /// Checks the checksum at `field` of `part`; `pseudo` is the sum of what lies elsewhere.
+    /// Checks the checksum at `field` of `part`; `pseudo` is the sum of covered words that are not
+    /// in `part`.
     fn check(&mut self, part: &[u8], field: usize, pseudo: &Sum16BitWords, is_udp: bool) {
         let found = u16::from_be_bytes([part[field], part[field + 1]]);
         let (before, after) = (&part[..field], &part[field + 2..]);
         let sum = pseudo.clone().add_slice(before).add_slice(after);
-        // A UDP checksum of zero would mean that there is none.
+        // In UDP, a field of zero means that there is no checksum, so a checksum of zero is sent as
+        // 0xffff.
         let expected = match sum.ones_complement().to_be() {
             0 if is_udp => 0xffff,
             expected => expected,
         };
-        // In ones' complement, both are zero.
+        // In ones' complement, both 0 and 0xffff are zero.
         if found == expected || (found, expected) == (0xffff, 0) {
             return;
         }
-        // As Linux leaves it: the sum of addresses, protocol and length, not complemented.
+        // Linux leaves the sum of addresses, protocol and length, not complemented.
         let left = !pseudo.ones_complement().to_be();
         if [0, left].contains(&found) {
             self.is_offloaded = true;
@@ -160,7 +164,7 @@ impl Sums {
         }
     }
 
-    /// Fails if the checksum cannot be checked.
+    /// Checks the checksum of a TCP, UDP or ICMP packet. Fails if it cannot be checked.
     fn check_transport(&mut self, slice: &TransportSlice<'_>, addresses: &[u8]) -> Result<(), ()> {
         const UDP: u8 = 17;
         let is_version_4 = addresses.len() == 8;
@@ -168,7 +172,7 @@ impl Sums {
             TransportSlice::Tcp(tcp) => (tcp.slice(), 16, 6),
             TransportSlice::Udp(udp) => {
                 let length = usize::from(udp.length());
-                // Zero means a datagram too long for the field.
+                // A length of zero means that the datagram is too long for the field.
                 if (1..8).contains(&length) || length > udp.slice().len() {
                     return Err(());
                 }

@@ -1,6 +1,6 @@
 //! On random inputs, the smallest ones included, both programs of every workload give the same
-//! answer on every pool. Workloads and their parameters come from the catalogue: a new one is
-//! tested without a line here.
+//! answer on every pool. Workloads and their parameters come from the catalogue, so these tests
+//! include new workloads.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::CATALOGUE;
 /// The number of random inputs per workload.
 const CASES: u32 = 16;
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
-/// are CPUs.
+/// Sizes of pools: one thread, as many threads as small hosts have CPUs, an odd number, and more
+/// threads than CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, with the reason.
@@ -49,8 +49,8 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
     }
 }
 
-/// Returns values of a parameter: its three smallest, and others up to that of `tiny`; or any of
-/// its words.
+/// Returns values of a parameter. For a number: the three smallest, and others up to the value
+/// `tiny`. For words: any of them.
 fn values(parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
     match &parameter.accepts {
         Accepts::OneOf(words) => select(words.clone()).boxed(),

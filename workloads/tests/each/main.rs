@@ -1,4 +1,4 @@
-//! Properties of each workload of this crate.
+//! Tests properties of each workload of this crate.
 
 mod agreement;
 mod answers;
@@ -9,5 +9,5 @@ mod common;
 use protocol::Part;
 use workloads::CATALOGUE;
 
-/// Whether the rows of `part` are this crate's.
+/// Whether the rows of `part` belong to this crate.
 const IS_OURS: fn(Part) -> bool = |part| matches!(part, Part::Study | Part::Further);

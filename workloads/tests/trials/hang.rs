@@ -11,7 +11,7 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// In its second iteration, both halves of a join wait for a third one, which does not exist.
+/// In its second iteration, both halves of a join wait for a third half, which does not exist.
 struct Hanging {
     runs: u32,
 }

@@ -86,8 +86,8 @@ impl Workload for Mock {
     }
 }
 
-/// A workload whose answer is right until a given run. If it `wavers`, its answer differs each
-/// time.
+/// A workload whose answer is right until a given run. If it `wavers`, its answer differs in each
+/// run.
 #[derive(Default)]
 struct Liar {
     lies_from: u32,
@@ -139,7 +139,7 @@ fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
     assert_eq!(at_once.exit_code(), 1);
     let later = trial(|| Box::new(Liar::from(2))).unwrap_err();
     assert_eq!(later, wrong(2, "true", "false"));
-    // Each passes its own check, but they differ from each other.
+    // Each answer passes its own check, but the answers differ from each other.
     let wavering = trial(|| {
         Box::new(Liar {
             wavers: true,
@@ -179,7 +179,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     }
 }
 
-/// A workload that an external thread runs. It counts its runs for its metrics.
+/// A workload that an external thread runs. The instance counts its runs for its metrics.
 struct Outside {
     runs: u32,
 }

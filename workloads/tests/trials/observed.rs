@@ -10,8 +10,8 @@ use workloads::catalogue::find;
 use workloads::measure::trial;
 use workloads::observer::{Counts, Observer};
 
-/// Counts its own snapshots. From one to the next, worker 0 has 10 more pushes, worker 1 has 1
-/// more, and external threads have 100 more.
+/// An observer that counts its own snapshots. In each snapshot, worker 0 has 10 more pushes than in
+/// the previous one, worker 1 has 1 more, and external threads have 100 more.
 #[derive(Default)]
 struct MockRoot {
     snapshots: Cell<u64>,
@@ -47,7 +47,7 @@ fn counts_are_summed_over_the_timed_iterations_alone() {
     let observer = MockRoot::default();
     let outcome = observed(Program::Parallel, 2, &observer);
     let events = outcome.events.unwrap();
-    // Two snapshots for each timed iteration, one step between them; none for the warm-ups.
+    // Each timed iteration takes two snapshots, and the warm-ups take none.
     assert_eq!(observer.snapshots.get(), 2 * 3);
     let named = |pushes, sleeps| {
         BTreeMap::from([("pushes".to_owned(), pushes), ("sleeps".to_owned(), sleeps)])

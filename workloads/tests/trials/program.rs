@@ -22,7 +22,7 @@ fn answered(arguments: &[&str], input: &str) -> (i32, String, String) {
         .spawn()
         .unwrap();
     let mut to_program = program.stdin.take().unwrap();
-    // A program that reads nothing may have ended.
+    // Writing may fail, because a program that reads nothing may have ended.
     let _ = to_program.write_all(input.as_bytes());
     drop(to_program);
     let output = program.wait_with_output().unwrap();
@@ -117,7 +117,7 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
             thread::sleep(Duration::from_millis(1));
         }
     };
-    // State and parent of a process follow its name, which may contain any character.
+    // The state and the parent of a process are behind its name, which may contain any character.
     let look = |process: u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let mut fields = stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned);

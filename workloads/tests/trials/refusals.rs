@@ -87,7 +87,7 @@ fn tsp(input: &Path) -> Request {
     }
 }
 
-/// The refusal of a file with this text, and its name.
+/// Returns the refusal of a file with this text, and the file's name.
 fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
     let file = tempfile::Builder::new().suffix(".tsp").tempfile().unwrap();
     fs::write(file.path(), text).unwrap();
@@ -100,7 +100,7 @@ fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
     (message, file.path().display().to_string())
 }
 
-/// Returns a file of `cities` cities, each thousand on a separate arc.
+/// Returns a file of `cities` cities, in which each thousand cities lie on a separate parabola.
 fn tsp_file(cities: u32) -> String {
     let lines: Vec<String> = (1..=cities)
         .map(|x| format!("{x} {x} {}", x * (x % 1_000)))
@@ -164,7 +164,7 @@ fn more_cities_than_can_be_solved_are_refused_with_the_way_out() {
         "{message}"
     );
     assert!(message.contains("set max-cities=41"), "{message}");
-    // Before their distances are computed, which would take 80 GB.
+    // The file is refused before its distances are computed, which would take 80 GB.
     let (message, _) = tsp_refusal(&tsp_file(100_000), &[("max-cities", "64")]);
     assert!(message.contains("handles 64 at most"), "{message}");
 }
@@ -175,7 +175,8 @@ fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
     fs::write(file.path(), tsp_file(7)).unwrap();
     let outcome = run("test", CATALOGUE, &tsp(file.path())).unwrap();
     assert!(!outcome.parameters.contains_key("cities"));
-    // Along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each rounded.
+    // The tour goes along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each
+    // rounded.
     assert_eq!(outcome.answer, "a tour of length 96");
 }
 

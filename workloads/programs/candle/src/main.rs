@@ -2,7 +2,8 @@
 //! parameters (28 layers of seven products, Q8_0), one token after another. Prints a digest of the
 //! result.
 //!
-//! The layers share the weights of four layers, which are more than a second-level cache holds.
+//! Four layers have weights of their own, which are more than a second-level cache holds; the other
+//! layers use the same weights again.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};
@@ -14,7 +15,7 @@ const QUERIES: usize = 2048;
 const KEYS: usize = 1024;
 const INNER: usize = 3072;
 
-/// The numbers of one block. Before them, a block has its scale as a 16-bit float.
+/// How many numbers a block has. In front of them is the block's scale as a 16-bit float.
 const BLOCK: usize = 32;
 
 struct Layer {
@@ -92,7 +93,7 @@ fn normalized(x: &Tensor) -> Result<Tensor> {
 
 /// Creates a matrix of random bytes, all with one scale.
 fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
-    /// 2^-12 as a 16-bit float, with which sums of products stay near one.
+    /// 2^-12 as a 16-bit float: with this scale, sums of products stay near one.
     const SCALE: [u8; 2] = 0x0c00_u16.to_le_bytes();
     let mut bytes = Vec::with_capacity(rows * columns / BLOCK * (BLOCK + SCALE.len()));
     for _ in 0..rows * columns / BLOCK {

@@ -1,5 +1,6 @@
 //! `exr-blocks LINES SEED`: writes a synthetic picture of `LINES` lines into memory, as compressed
-//! OpenEXR. Reads it again, and prints the size and a digest of both.
+//! OpenEXR. Then reads that file again, and prints its size, and a digest of the file and the
+//! picture.
 
 use std::io::Cursor;
 
@@ -13,7 +14,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let [lines, seed] = numbers[..] else {
         return Err("usage: exr-blocks LINES SEED".into());
     };
-    // Slow waves, and noise in the last bits, as photographs have.
+    // The picture has slow waves, and noise in the last bits, like a photograph.
     let pixel = |at: Vec2<usize>| {
         let noise = (at.x() * 0x9e37_79b1 ^ at.y() * 0x85eb_ca6b ^ seed).wrapping_mul(0x27d4_eb2f);
         let noise = (noise >> 15 & 0xff) as f32 * 1e-4;

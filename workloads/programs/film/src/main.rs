@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut encoder = EncoderConfig::with_speed_preset(10);
     (encoder.width, encoder.height) = (WIDTH, LINES);
-    // The same number of tiles for any number of threads, so that the film is the same.
+    // The number of tiles does not depend on the number of threads, so that the output does not
+    // either.
     encoder.tiles = 8;
     let mut context: Context<u8> = Config::new().with_encoder_config(encoder).new_context()?;
     for frame in 0..frames {

@@ -24,8 +24,8 @@ type ChallengeTree = ExtensionMmcs<BabyBear, Challenge, Tree>;
 type Commitments = TwoAdicFriPcs<BabyBear, Radix2DitParallel<BabyBear>, Tree, ChallengeTree>;
 type Config = StarkConfig<Commitments, Challenge, DuplexChallenger<BabyBear, Permutation, 16, 8>>;
 
-/// The numbers in the state of the computation. Each step replaces each number by itself plus the
-/// square of its neighbour.
+/// How many numbers the state of the computation has. Each step replaces each number by itself plus
+/// the square of its neighbour.
 const WIDTH: usize = 64;
 
 struct Squares;
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Without a proof of work: the time of its search is random.
+/// Returns a configuration without a proof of work, because the search for one takes a random time.
 fn config() -> Config {
     let permutation = default_babybear_poseidon2_16();
     let tree = Tree::new(

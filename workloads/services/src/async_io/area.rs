@@ -15,8 +15,7 @@ use crate::user_threads::Direction;
 use workloads::kinds::pacing::chain;
 use workloads::random::{Random, mix};
 
-/// The work of all tasks. Files have no names: they disappear when the process ends, for whatever
-/// reason.
+/// The work of all tasks. Files have no names, so they disappear however the process ends.
 pub(super) struct Area {
     tasks: Vec<Task>,
     /// Transfers of each task.
@@ -30,7 +29,7 @@ pub(super) struct Area {
 
 struct Task {
     file: Arc<File>,
-    /// One buffer for each block: the bytes to write, or the memory for those to read.
+    /// One buffer for each block: the bytes to write, or room for the bytes to read.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -82,7 +81,7 @@ impl Area {
         sums.fold(0, u64::wrapping_add)
     }
 
-    /// Runs a task: `transfer` moves a block, `compute` makes the steps after it.
+    /// Runs a task: `transfer` moves a block, and then `compute` makes the steps for that block.
     pub(super) fn run(
         &self,
         task: usize,
@@ -111,24 +110,25 @@ impl Area {
                 };
                 task.file
                     .write_all_at(&on_disk, self.offset(block))
-                    .expect("its room on the disk was reserved");
+                    .expect("the file's space on the disk is reserved");
                 *buffer = in_memory;
             }
             if self.reaches_disk {
-                // The data is on the disk already. So the kernel can drop it from the page cache,
-                // and reads come from the disk.
+                // The data is on the disk already. So the kernel can drop the data from the page
+                // cache, and reads come from the disk.
                 let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
-                posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
+                posix_fadvise(&task.file, 0, 0, advice)
+                    .expect("a process may give advice for its own file");
             }
         }
     }
 
-    /// Returns the content of a block after the run, computed from the seed. It differs for each
-    /// task and block.
+    /// Returns the content of a block after the run, computed from the seed. The content differs
+    /// for each task and block.
     fn content(&self, task: usize, block: usize) -> Vec<u8> {
         let place = (task * self.blocks + block) as u64;
         let mut random = Random::new(mix(self.seed) ^ mix(place));
-        // Never all zero, because a block is all zero before the run.
+        // The content has no zero bytes, because a block is all zero before the run.
         let words = std::iter::repeat_with(|| random.word() | 0x0101_0101_0101_0101);
         words.flat_map(u64::to_le_bytes).take(self.bytes).collect()
     }
@@ -141,7 +141,7 @@ impl Area {
         &self.tasks[task].file
     }
 
-    /// Replaces the buffer of a block, and returns the old one.
+    /// Replaces the buffer of a block, and returns the old buffer.
     pub(super) fn swap_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) -> Vec<u8> {
         mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }

@@ -1,8 +1,8 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One user-level thread accepts connections and starts a user-level thread for each, which answers
-//! one request. The threads wait for sockets and files without blocking the OS thread. So a client
-//! that does not send or read delays no other client.
+//! One user-level thread accepts connections. For each connection it starts another user-level
+//! thread, which answers one request. The threads wait for sockets and files without blocking the
+//! OS thread. So a client that does not send or read delays no other client.
 
 #[cfg(test)]
 mod tests;
@@ -40,8 +40,8 @@ const LINGER_BYTES: u64 = 1 << 20;
 /// The bytes of a file that are read and sent at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
 
-/// The time slice of a user-level thread, as in the student project. A thread hardly ever uses it
-/// up, because the thread gives up the OS thread when it waits.
+/// The time slice of a user-level thread, as in the student project. A thread hardly ever uses up
+/// its time slice, because it gives up the OS thread when it waits.
 const QUANTUM: Duration = Duration::from_millis(10);
 
 pub(crate) struct FileServer {

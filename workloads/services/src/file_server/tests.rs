@@ -10,12 +10,12 @@ use super::*;
 
 /// A running server, which ends with the process, and the folder that contains its root.
 struct Running {
-    /// Removed when the test ends.
+    /// The folder, which is removed when the test ends.
     outside: TempDir,
     address: SocketAddr,
 }
 
-/// More than the kernel keeps for a client that does not read.
+/// Bytes of a file that is longer than the kernel's buffer for a client that does not read.
 const HUGE: usize = 16 << 20;
 
 impl Running {

@@ -18,7 +18,7 @@ const SHARDS: usize = 64;
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
 /// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it
-/// is sent outside the lock.
+/// is sent to clients without holding the lock.
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,
@@ -35,7 +35,7 @@ impl Board {
     fn shard(&self, topic: &[u8]) -> &RwLock<Topics> {
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "any bits of a hash will do"
+            reason = "any bits of the hash are good enough"
         )]
         let hash = self.hasher.hash_one(topic) as usize;
         &self.shards[hash % SHARDS]

@@ -25,9 +25,9 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Texts of one byte, as in the study's harness, which chose short texts for speed. Or, if
-    /// `are_long`, the longest topics, and messages as people write them: the texts of the study's
-    /// second harness are unknown.
+    /// Creates texts of one byte, as in the study's first harness, which chose short texts for
+    /// speed. If `are_long`, creates topics of the longest length, and messages as long as people
+    /// write them. The texts of the study's second harness are unknown.
     pub(crate) fn new(are_long: bool) -> Self {
         let (topic, message) = if are_long { (MAX_TOPIC, 200) } else { (1, 1) };
         let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);
@@ -146,7 +146,7 @@ impl Clients {
 }
 
 impl ClientReport {
-    /// Records an answer. Returns `false` if it cannot be right.
+    /// Records an answer. Returns `false` if the answer cannot be right.
     fn accept(&mut self, words: &Words, topic: usize, value: usize, line: &[u8]) -> bool {
         let Some(answer) = line.strip_suffix(b"\n") else {
             return false;

@@ -36,8 +36,8 @@ pub(crate) fn serve(
     Ok(format!("{counts}\n"))
 }
 
-/// Returns the handlers that answer. With a queue there are as many threads as `pool` has; the
-/// pool's own workers then sleep.
+/// Returns the handlers that answer requests. With a queue, there are as many handler threads as
+/// `pool` has workers; the workers then sleep.
 fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     match implementation {
         "queue" => Handlers::Threads(pool.current_num_threads(), Queue::LockFree, Unit::Requests),
@@ -46,7 +46,10 @@ fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all workloads have this signature"
+)]
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     Ok(Box::new(Runs::new(Discussion {

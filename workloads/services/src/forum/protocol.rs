@@ -1,13 +1,13 @@
 //! The protocol of the board: one line each way, of limited length.
 //!
 //! The response to `POST topic message` is `OK index`, the message's index in its topic. The
-//! response to `READ topic index` is `OK message`, or `NONE` if there is no such message yet. For
-//! all other lines it is `ERROR` and the reason. After a line that is too long the connection ends,
-//! because the start of the next line is unknown.
+//! response to `READ topic index` is `OK message`, or `NONE` if there is no such message yet. The
+//! response to any other line is `ERROR` and the reason. After a line that is too long the
+//! connection ends, because the start of the next line is unknown.
 
 use crate::net::Parsed;
 
-/// Longest line in bytes, its end not counted.
+/// Longest line in bytes, without the line end.
 const MAX_LINE: usize = 1024;
 
 pub(crate) const MAX_TOPIC: usize = 64;
@@ -20,7 +20,7 @@ pub(crate) enum Request {
 }
 
 pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
-    // One byte more than a line for a carriage return, and one for the end itself.
+    // Two bytes more than the longest line: one for a carriage return, and one for the line end.
     let looked_at = &input[..input.len().min(MAX_LINE + 2)];
     let end = looked_at.iter().position(|byte| *byte == b'\n');
     if end.is_none() && looked_at.len() < MAX_LINE + 2 {

@@ -52,7 +52,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// A client: sessions `number`, `number + clients`, …
+    /// Runs client `number`, which has the sessions `number`, `number + clients`, …
     pub(crate) fn run(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
         let (mut seen, mut sent) = (Report::nothing(), 0);
         let all = number..self.plan.sessions.len();
@@ -110,7 +110,7 @@ impl Clients {
 struct Client {
     stream: TcpStream,
     address: SocketAddr,
-    /// The request, then its answer.
+    /// Holds the request, and later the answer to it.
     buffer: Vec<u8>,
     /// The known answer.
     expected: Vec<u8>,

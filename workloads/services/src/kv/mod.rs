@@ -33,7 +33,10 @@ use workloads::workload::{Instance, Mismatch, Setup};
 /// The time for which the study's server slept when it found the lock-free queue empty.
 const NAP: Duration = Duration::from_millis(250);
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of all workloads")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all workloads have this signature"
+)]
 pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Runs::new(Sessions::new(setup))))
 }
@@ -262,7 +265,7 @@ mod tests {
             "handlers=threads takes=requests queue=lock-free store=global load=open",
             "handlers=threads takes=connections queue=regular load=closed",
             "handlers=threads takes=connections queue=lock-free empty=wait load=closed",
-            // The study's mistake costs time and no answer.
+            // The study's mistake costs time, but all answers are right.
             "handlers=threads takes=connections queue=lock-free empty=sleep-250ms load=closed",
         ] {
             let mut run = run(text);

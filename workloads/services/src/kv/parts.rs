@@ -1,5 +1,5 @@
-//! The longest service times in the order of requests. They show how long a server takes to reach a
-//! steady state.
+//! The longest service times in the order of requests. These times show how long a server takes to
+//! reach a steady state.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use workloads::usage::nanoseconds;
 /// The arrival time and the service time of a request.
 pub(super) type Noted = (Instant, Duration);
 
-/// Runs, each split into parts with equally many requests, in order of arrival.
+/// Measurements of runs. Each run is split into parts with equally many requests, in order of
+/// arrival.
 pub(super) struct Parts {
     /// For each part, the sum over runs of the longest time in ns.
     longest: Vec<f64>,

@@ -25,8 +25,8 @@ pub(crate) struct KeyValue {
 }
 
 impl KeyValue {
-    /// Creates a service with as many records as there are handlers. With `notes_each`, it records
-    /// every request.
+    /// Creates a service with as many records as there are handlers. With `notes_each`, the service
+    /// records every request.
     pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
         Self {
@@ -36,7 +36,7 @@ impl KeyValue {
         }
     }
 
-    /// Takes the measurements of all records out.
+    /// Removes the measurements from all records, and returns their sum.
     pub(crate) fn take_measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {

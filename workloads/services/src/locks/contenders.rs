@@ -61,8 +61,8 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     lock.into_tally()
 }
 
-/// Each contender is a separate thread, confined to `cpus` if given. The time includes starting the
-/// threads: some 20 us each.
+/// Runs each contender on a separate OS thread, which may use only `cpus` if they are given. The
+/// time includes starting the threads: some 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     let lock = Exclusive::new(lock);
     thread::scope(|scope| {
@@ -116,7 +116,9 @@ pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     }
     let mut chosen = CpuSet::new();
     for &cpu in &usable[..count] {
-        chosen.set(cpu).expect("a CPU of a set fits another one");
+        chosen
+            .set(cpu)
+            .expect("a set of CPUs has room for any CPU of another set");
     }
     Ok(Some(chosen))
 }

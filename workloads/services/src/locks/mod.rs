@@ -1,8 +1,9 @@
 //! `locks`: threads contend for one lock, after a student project on user-level threads.
 //!
 //! Each contender alternates between work outside the lock and a critical section. Contenders are
-//! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in
-//! the lock's queue, or spin. `work.rs` has the work of a contender; `contenders.rs` runs them.
+//! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. Contenders
+//! wait in the lock's queue, or spin. `work.rs` has the work of a contender; `contenders.rs` runs
+//! the contenders.
 
 mod contenders;
 mod work;

@@ -20,8 +20,8 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// Runs a contender. `work` computes this many steps, beginning with a word. `locked` runs a
-    /// section under the lock.
+    /// Runs a contender. `work(word, steps)` computes `steps` steps, beginning with `word`.
+    /// `locked` runs a section under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,

@@ -27,7 +27,7 @@ impl Conversation<'_> {
         service: &S,
         mut serve: impl FnMut(S::Request) -> io::Result<bool>,
     ) -> io::Result<()> {
-        // An answer is one write, which Nagle's algorithm would only delay.
+        // The server writes each answer in one piece, which Nagle's algorithm would only delay.
         self.stream.set_nodelay(true)?;
         self.stream.set_read_timeout(Some(TICK))?;
         self.stream.set_write_timeout(Some(TICK))?;
@@ -93,7 +93,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Sends all of `bytes`. The client has the time limit of a request to read them.
+    /// Sends all of `bytes`. The client has to read them within the time limit of a request.
     pub(super) fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let due = Instant::now() + self.limits.request;
         let mut stream = self.stream;
@@ -111,7 +111,7 @@ impl Conversation<'_> {
     /// Shuts the stream for writing, and drops the rest of the client's input. If the server closed
     /// the stream at once, a reset could destroy the answer on its way.
     fn linger(&self) {
-        // It fails only if the client has gone.
+        // The call fails only if the client has gone.
         let _ = self.stream.shutdown(Shutdown::Write);
         let due = Instant::now() + self.limits.linger;
         let mut stream = self.stream;

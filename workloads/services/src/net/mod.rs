@@ -20,11 +20,11 @@ pub(crate) use server::{Handlers, Limits, Server, Stop, Unit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-/// A free port of this host only.
+/// The address for a listener on a free port that only this host can reach.
 pub(crate) const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 pub(crate) trait Service: Sync {
-    /// One complete request, independent of the bytes from which it was parsed.
+    /// One complete request, which does not borrow the bytes from which it was parsed.
     type Request: Send;
     type Outcome: Send;
 
@@ -32,7 +32,8 @@ pub(crate) trait Service: Sync {
     /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
-    /// Returns the answer to an incomplete request, if its time is up or the server ends.
+    /// Returns the answer to a request that is still incomplete when its time is up or the server
+    /// ends.
     fn late(&self) -> Vec<u8>;
 
     /// Executes the request and appends the answer to `output`. Returns `false` if the connection
@@ -60,11 +61,11 @@ pub(crate) enum Parsed<R> {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The server had read the whole request. If the connection waited for a handler, the time of
-    /// its first request is earlier by this wait.
+    /// When the server had read the whole request. If the connection waited for a handler, this
+    /// time is earlier by that wait for the connection's first request.
     pub(crate) arrived: Instant,
-    /// A handler began to execute it.
+    /// When a handler began to execute the request.
     pub(crate) begun: Instant,
-    /// The answer had been written.
+    /// When the answer had been written.
     pub(crate) ended: Instant,
 }

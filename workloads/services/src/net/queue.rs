@@ -14,12 +14,13 @@ pub(crate) enum Kind {
     /// A list of segments of atomic slots. A thread that finds all slots empty sleeps until a task
     /// arrives.
     LockFree,
-    /// The same segments. But a thread that finds them empty sleeps for this time, and then tries
-    /// again: the mistake of a study.
+    /// A list of segments of atomic slots. A thread that finds all slots empty sleeps for this
+    /// duration, and then tries again. This sleep repeats a mistake of the study.
     LockFreeLookingEvery(Duration),
 }
 
-/// Without a bound: each client has one task at a time, and the number of clients has a limit.
+/// A queue without a bound: each client has at most one task in it, and the number of clients has a
+/// limit.
 pub(super) enum Queue<T> {
     Regular(Mutex<VecDeque<T>>, Condvar),
     LockFree(Sender<T>, Receiver<T>, Option<Duration>),

@@ -31,7 +31,7 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn clients(&self) -> usize;
 
-    /// Returns the number of their connections, all of which should be good.
+    /// Returns the number of the clients' connections, all of which should be good.
     fn connections(&self) -> usize;
 
     /// Runs the client with this number. The run began at `begun`.
@@ -50,7 +50,7 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn forget(&mut self);
 
-    /// Returns the measurements of runs that took this long together.
+    /// Returns the measurements of all runs, which together took `elapsed`.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Runs<E: Exchange> {
     exchange: E,
     /// The server and the service for the next run.
     stage: Option<(Server, E::Service)>,
-    /// The last run, until it is checked.
+    /// The last run, if its answers are not checked yet.
     pub(crate) last: Option<Run<E>>,
     requests: u64,
     elapsed: Duration,
@@ -90,7 +90,9 @@ impl<E: Exchange> Runs<E> {
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
-        let address = server.address().expect("the kernel gave it an address");
+        let address = server
+            .address()
+            .expect("the kernel gave the listener an address");
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let (ended, clients) = thread::scope(|scope| {
             let serving = scope.spawn(|| server.run(&service, handlers));

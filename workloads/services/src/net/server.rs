@@ -25,9 +25,9 @@ const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
     Connection,
-    /// Jobs of this pool answer.
+    /// Jobs of this pool answer requests.
     Pool(&'a ThreadPool, Unit),
-    /// This many threads answer, and take requests from a queue.
+    /// This many threads take requests from a queue, and answer them.
     Threads(usize, Kind, Unit),
 }
 
@@ -42,16 +42,17 @@ pub(crate) enum Unit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) connections: usize,
-    /// The time from the first byte of a request to its last, and for a client to read an answer.
+    /// The limit for the time from a request's first byte to its last, and for a client to read an
+    /// answer.
     pub(crate) request: Duration,
-    /// The time between two requests.
+    /// The limit for the time between two requests of a connection.
     pub(crate) idle: Duration,
-    /// The time for a client to close a connection that the server has closed.
+    /// The limit for a client to close a connection that the server has closed.
     pub(crate) linger: Duration,
 }
 
 impl Limits {
-    /// Usual limits of servers; all guesses.
+    /// Limits that are usual for servers; each is a guess.
     pub(crate) const DEFAULT: Self = Self {
         connections: 1024,
         request: Duration::from_secs(10),
@@ -91,7 +92,8 @@ impl Stop {
     /// refuses incomplete ones.
     pub(crate) fn stop(&self) {
         self.is_requested.store(true, Relaxed);
-        // Ends the `accept` that waits for a client (Linux). It fails if that was done before.
+        // Ends the `accept` that waits for a client (Linux). The call fails if the listener was
+        // shut down before.
         let _ = self.listener.shutdown(Shutdown::Both);
     }
 
@@ -238,7 +240,7 @@ impl<S: Service> Shared<'_, S> {
         while !stop.is_requested() {
             let outcome = listener.accept().and_then(|(stream, _)| {
                 // Waits until another connection ends, if the limit is reached.
-                take.send(()).expect("the receiver is beside it");
+                take.send(()).expect("the receiver is in the same struct");
                 let connection = Connection {
                     number,
                     stream,
@@ -249,8 +251,8 @@ impl<S: Service> Shared<'_, S> {
                     let _ = give_back.try_recv();
                 })
             });
-            // Most likely, the process has no descriptor, memory or thread left, until another client
-            // leaves.
+            // Most likely, the process has no descriptor, memory or thread left. Another client may
+            // leave during the pause.
             if outcome.is_err() && !stop.is_requested() {
                 thread::sleep(AFTER_TROUBLE);
             }

@@ -45,7 +45,7 @@ impl Service for Echo {
     }
 }
 
-/// Runs `clients` against a server with each kind of handlers. `expected` are the numbers of good
+/// Runs `clients` against a server with each kind of handlers. `expected` has the numbers of good
 /// and failed connections, and of answers.
 fn with_each_server(
     limits: Limits,

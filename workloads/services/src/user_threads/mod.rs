@@ -1,5 +1,4 @@
-//! User-level threads: many stacks on one OS thread, which runs one after the other, each for a
-//! quantum at a time.
+//! User-level threads: one OS thread runs many stacks in turn, each for at most a quantum.
 //!
 //! A thread gives up the OS thread when it waits or yields, and at a [`Current::safepoint`] if its
 //! quantum is used up. There is no interrupt, so work without safepoints is never preempted. All
@@ -29,7 +28,7 @@ pub(crate) use mutex::Mutex;
 pub(crate) use waits::UserSocket;
 
 /// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
-/// nothing. It must be large enough for a panic's report.
+/// nothing. A stack must be large enough for the report of a panic.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// After this many switches, the scheduler polls sockets even if some threads can run. Otherwise
@@ -63,7 +62,7 @@ struct Shared {
     /// The results of transfers, until their threads run again.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     waiters: RefCell<Vec<sockets::Waiter>>,
-    /// Threads that were spawned and are not added yet.
+    /// Threads that were spawned, but are not in `threads` yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
     /// How often a thread was switched to.
     switches: Cell<u64>,
@@ -152,7 +151,8 @@ impl Shared {
     fn next(&self) -> Option<usize> {
         self.wake_transferred(false);
         if self.ready.borrow().is_empty() {
-            // Transfers end soon in any case, so sockets may wait for them.
+            // Transfers end soon in any case, so the scheduler first waits for a transfer, and then
+            // looks at sockets.
             self.wake_transferred(true);
             self.wake_for_sockets();
         } else if self.switches.get().is_multiple_of(TURNS_BETWEEN_LOOKS) {
@@ -235,8 +235,8 @@ impl Current<'_> {
     }
 }
 
-/// The steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of
-/// the time.
+/// Number of steps between two safepoints. They take under a microsecond, so that reading the clock
+/// takes some 3 % of the time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 /// The same steps as [`chain`], with a safepoint after each group of steps.

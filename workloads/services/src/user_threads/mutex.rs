@@ -21,7 +21,8 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
         if self.is_held.replace(true) {
             self.waiting.borrow_mut().push_back(me.number);
-            // The thread that wakes this one leaves the lock held, for this thread.
+            // The thread that wakes this one does not free the lock: it passes the lock to this
+            // thread.
             me.block();
         }
         self.hold(me, section);

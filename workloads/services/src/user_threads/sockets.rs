@@ -17,14 +17,15 @@ pub(super) struct Waiter {
     pub(super) due: Instant,
 }
 
-/// Removes and returns the threads whose sockets may be ready or whose time is up. Waits for the
-/// first of them if `may_wait`.
+/// Removes and returns the threads whose sockets may be ready or whose time is up. If there is none
+/// yet and `may_wait`, waits for the first one.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();
     };
     let left = first_due.saturating_duration_since(Instant::now());
-    // The time is rounded up: otherwise the scheduler would spin for a fraction of a millisecond.
+    // The time is rounded up to milliseconds: otherwise the scheduler would poll again and again in
+    // the last millisecond.
     let left = left.as_micros().div_ceil(1000);
     let timeout = if may_wait {
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
@@ -37,7 +38,7 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
         .collect();
     match poll(&mut asked, timeout) {
         Err(Errno::EINTR) => return Vec::new(),
-        outcome => outcome.expect("a poll of our own"),
+        outcome => outcome.expect("polling its own sockets cannot fail"),
     };
     let now = Instant::now();
     let is_ready: Vec<bool> = asked.iter().map(|it| it.any() == Some(true)).collect();

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use super::*;
 use workloads::random::{Random, mix};
 
-/// A quantum so long that only the yields of a test switch threads.
+/// The quantum of tests: so long that threads switch only at the yields of the test.
 pub(super) const FOREVER: Duration = Duration::from_hours(1);
 
-/// Runs these bodies, one thread each.
+/// Runs each of these bodies in a user thread.
 pub(super) fn run<B: FnOnce(&Current<'_>) + 'static>(
     quantum: Duration,
     bodies: impl IntoIterator<Item = B>,

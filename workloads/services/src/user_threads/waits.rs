@@ -35,7 +35,7 @@ impl Current<'_> {
             .files
             .borrow_mut()
             .as_mut()
-            .expect("the threads were given files")
+            .expect("these user threads have a backend for files")
             .submit(transfer)?;
         self.block();
         let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);

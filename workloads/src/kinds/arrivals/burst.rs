@@ -12,7 +12,7 @@ pub(super) struct Burst {
     batch: Batch,
     /// Bursts in which every job ran once, with the right sum.
     right: usize,
-    /// From when a burst was due to when its first job began.
+    /// Times from the moment when a burst was due until its first job began.
     first_jobs: Latencies,
 }
 

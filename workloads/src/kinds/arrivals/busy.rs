@@ -1,4 +1,4 @@
-//! Keeps the pool busy meanwhile: another external thread runs one fork-join region after the
+//! Requests to a busy pool: meanwhile another external thread runs one fork-join region after the
 //! other.
 
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ use rayon::prelude::*;
 use crate::kinds::pacing::chain;
 use crate::workload::{Instance, Mismatch};
 
-/// Tasks of each region, and steps of each task: some 1 ms together.
+/// Number of tasks in each region, and of steps in each task. A region has some 1 ms of work.
 const TASKS: u64 = 64;
 const STEPS: u64 = 4_000;
 
 /// The requests that enter the busy pool.
 pub(super) struct Busy(pub(super) Box<dyn Instance>);
 
-/// Runs regions until the flag stops it.
+/// Runs regions until `is_over` is set.
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) {
     // Relaxed: an old value costs one region more.
     while !is_over.load(Relaxed) {

@@ -6,7 +6,7 @@ use crate::kinds::pacing::{chain, chains};
 use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;
 
-/// From the number of installs and their sum to the text of an answer.
+/// Returns the text of an answer, given the number of installs and their sum.
 type Describe = fn(usize, u64) -> String;
 
 pub(super) fn sum(_: usize, sum: u64) -> String {

@@ -41,7 +41,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("installs", Gaps::every(Duration::ZERO), Pace::Spins);
             Box::new(Requests::by_threads(series, calls))
         }
-        // If the pool is idle, an install needs a wake-up of a worker and one of the caller; gaps
+        // If the pool is idle, an install needs two wake-ups, of a worker and of the caller; gaps
         // let the workers fall asleep. If the pool is busy, the install waits for a worker whose
         // deque is empty.
         "install" => {
@@ -61,13 +61,14 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
                 installs
             }
         }
-        // After rayon-rs/rayon#642, in which an empty spawn each millisecond cost two CPUs.
+        // This load is from rayon-rs/rayon#642, where an empty spawn each millisecond used two
+        // whole CPUs.
         "idle" => {
             let series = series("spawns", Gaps::every(microseconds("period-us")), Pace::Open);
             Box::new(Requests::new(series, Spawned::empty()))
         }
-        // The gap begins when the last burst has ended: in a short gap workers search, in a long
-        // gap they sleep.
+        // The gap begins when the previous burst has ended: in a short gap workers search, in a
+        // long gap they sleep.
         "burst" => {
             let gap = microseconds("gap-us");
             let gaps = Gaps::between(seed, gap / 2, gap * 3 / 2);

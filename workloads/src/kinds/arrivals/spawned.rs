@@ -15,7 +15,7 @@ use crate::workload::Mismatch;
 pub(super) struct Spawned {
     /// When each job had ended.
     ended: Moments,
-    /// `None` for empty jobs.
+    /// The work of each job; `None` for empty jobs.
     work: Option<Work>,
 }
 
@@ -46,7 +46,7 @@ impl Spawned {
 
     fn job(&self, number: usize, due: Instant) {
         if let Some(work) = &self.work {
-            // Relaxed: read when all jobs have ended.
+            // Relaxed: the sum is read when all jobs have ended.
             work.sum
                 .fetch_add(chain(number as u64, work.steps), Relaxed);
         }

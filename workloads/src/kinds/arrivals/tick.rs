@@ -34,7 +34,7 @@ impl Tick {
         (0..self.jobs).fold(0, |sum, job| sum.wrapping_add(self.job(burst, job)))
     }
 
-    /// Each job is a task of its own.
+    /// Each job is a separate task of the parallel loop.
     fn burst_on_current_pool(self, burst: usize) -> u64 {
         (0..self.jobs)
             .into_par_iter()

@@ -12,7 +12,8 @@ use crate::workload::Setup;
 pub(super) struct Busy {
     seed: u64,
     workers: usize,
-    /// Stretches of work of each worker, with an offer after each stretch.
+    /// How many stretches of work each busy worker does. With each stretch, the worker offers a
+    /// small job to other workers.
     stretches: u64,
     stretch_steps: u64,
     offer_steps: u64,
@@ -38,7 +39,7 @@ impl Busy {
         chain(!self.seed, self.offer_steps)
     }
 
-    /// The work of one busy worker; `both` runs a stretch and the offer.
+    /// Does the work of one busy worker; `both` runs a stretch and its offered job.
     fn work(&self, both: impl Fn() -> (u64, u64)) -> u64 {
         (0..self.stretches).fold(0, |sum, _| {
             let (stretch, offer) = both();
@@ -62,7 +63,7 @@ impl Problem for Busy {
             .reduce(|| 0, u64::wrapping_add)
     }
 
-    /// All stretches are alike, and so are all offers.
+    /// All stretches have the same result, and so have all offered jobs.
     fn known(&self) -> u64 {
         let one = self.stretch().wrapping_add(self.offer());
         one.wrapping_mul(self.workers as u64 * self.stretches)

@@ -16,7 +16,8 @@ pub(super) enum Entry {
     Inside,
     /// An external thread makes each call.
     Outside,
-    /// An external thread builds a pool for each call, as wide as the trial's, and drops it.
+    /// For each call, an external thread builds a pool with as many workers as the trial's, and
+    /// drops it.
     NewPool,
     /// An external thread calls the trial's pool and these pools in turn.
     InTurn(Vec<ThreadPool>),
@@ -30,7 +31,8 @@ impl Entry {
         }
     }
 
-    /// `pools` pools in turn, each as wide as the trial's, which is one of them.
+    /// Creates an entry into `pools` pools in turn: the trial's pool, and others with as many
+    /// workers.
     pub(super) fn in_turn(pools: usize, threads: usize) -> Result<Self, Refusal> {
         let others = (1..pools).map(|_| placement::build(threads, Placement::Free));
         others.collect::<Result<_, _>>().map(Self::InTurn)
@@ -44,7 +46,7 @@ impl Entry {
             Self::NewPool => {
                 let threads = pool.current_num_threads();
                 let own = placement::build(threads, Placement::Free);
-                outside(&own.expect("the trial's pool is as wide"))
+                outside(&own.expect("the trial's pool has as many workers"))
             }
             Self::InTurn(others) => match number % (others.len() + 1) {
                 0 => outside(pool),
@@ -61,7 +63,7 @@ pub(super) struct Calls<P> {
     known: u64,
     /// Calls of this run that gave the known answer.
     right: usize,
-    /// From the moment when a call is due.
+    /// The longest time that a call may take from the moment when it is due.
     deadline: Option<Duration>,
     /// Calls that missed the deadline, in all runs since the warm-up.
     missed: u64,

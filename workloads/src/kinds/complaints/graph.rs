@@ -28,16 +28,17 @@ struct Task {
 }
 
 pub(super) struct Graph {
-    /// Each after its predecessors.
+    /// All tasks, in an order in which each comes after its predecessors.
     tasks: Vec<Task>,
-    /// The sum of the values of tasks without a successor. Relaxed: the end of the scope orders it.
+    /// The sum of the values of tasks without a successor. Relaxed: the sum is read after the end
+    /// of the scope.
     answer: AtomicU64,
     known: u64,
 }
 
 impl Graph {
-    /// Tasks with random work, from nothing to twice `steps`. `needed_by` returns a task's
-    /// successors.
+    /// Creates tasks with a random number of steps, from 0 to twice `steps`. `needed_by` returns a
+    /// task's successors.
     fn new(
         tasks: usize,
         seed: u64,
@@ -67,8 +68,8 @@ impl Graph {
         }
     }
 
-    /// A complete tree with `children` children of each node, numbered from the last leaf to the
-    /// root.
+    /// Creates a complete tree with `children` children of each node. Nodes are numbered from the
+    /// last leaf to the root.
     pub(super) fn tree(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (nodes, children) = (values.count("nodes"), values.count("children"));
@@ -80,8 +81,8 @@ impl Graph {
         Self::new(nodes, setup.seed, steps, nodes as u64, parent)
     }
 
-    /// Stages of `lanes` lanes. Each task needs two tasks of the last stage: that of its own lane
-    /// and that of the next lane. So the values by stage are 1, 3, 7, ….
+    /// Creates stages of `lanes` lanes. Each task needs two tasks of the previous stage: those of
+    /// its own lane and of the next lane. So the values by stage are 1, 3, 7, ….
     pub(super) fn mixer(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (stages, lanes) = (values.count("stages"), values.count("lanes"));
@@ -108,8 +109,8 @@ impl Graph {
         let value = task.input.swap(0, Relaxed) + 1;
         for &other in &task.needed_by {
             self.tasks[other].input.fetch_add(value, Relaxed);
-            // ORDERING: AcqRel. The thread that takes the last one sees the values that all others
-            // added.
+            // ORDERING: AcqRel. The thread that lowers `missing` to 0 sees the values that all
+            // other threads added.
             if self.tasks[other].missing.fetch_sub(1, AcqRel) == 1 {
                 begin(other);
             }

@@ -1,8 +1,8 @@
 //! `complaints`: patterns of load of which users complained in public. Rows of `workloads.toml` set
 //! the pattern by the parameter `how`, and `README.md` names the reports.
 //!
-//! A pattern is a small problem, and a way to enter a pool; only `urgent-call` does two things at
-//! once.
+//! A pattern consists of a small problem and a way to enter a pool. Only `urgent-call` runs two
+//! loads at once.
 
 mod busy;
 mod calls;
@@ -36,14 +36,14 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
-        // Each pool sleeps while the others are called.
+        // Each pool sleeps while other pools are called.
         "pools-in-turn" => {
             let entry = Entry::in_turn(values.count("pools"), setup.threads)?;
             let calls = Calls::new(Sections::one(setup), entry);
             paced(setup, gaps(), Pace::Sleeps, calls)
         }
         "urgent-call" => paced(setup, gaps(), Pace::Sleeps, Urgent::new(setup)),
-        // A buffer of sound is due at a fixed time, even if the last buffer was late.
+        // A buffer of sound is due at a fixed time, even if the previous buffer was late.
         _ => {
             let calls = Calls::new(Graph::mixer(setup), Entry::Outside)
                 .with_deadline(microseconds("deadline-us"));
@@ -68,7 +68,7 @@ fn paced<R: Request + 'static>(
     Box::new(Requests::new(series, request))
 }
 
-/// Each call begins when the last one has ended.
+/// Each call begins when the previous call has ended.
 fn at_once<P: Problem + 'static>(setup: &Setup<'_>, entry: Entry, problem: P) -> Box<dyn Instance> {
     let gaps = Gaps::every(Duration::ZERO);
     paced(setup, gaps, Pace::Spins, Calls::new(problem, entry))

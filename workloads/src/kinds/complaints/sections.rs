@@ -1,8 +1,8 @@
 //! `nested-sections`: thousands of tiny parallel sections inside a parallel loop.
 //!
-//! The outer loop keeps each worker busy. Each item then splits a few microseconds of work many
-//! times, although no worker is free to help. A call of `pool-per-call` or `pools-in-turn` is one
-//! such section.
+//! The outer loop keeps each worker busy. Each item of that loop splits a few microseconds of work
+//! many times, although no worker is free to help. In `pool-per-call` and `pools-in-turn`, each
+//! call is one tiny parallel section.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::workload::Setup;
 pub(super) struct Sections {
     seed: u64,
     items: usize,
-    /// Sections of each item, one after the other.
+    /// How many sections an item runs, one after the other.
     per_item: u64,
     jobs: usize,
     job_steps: u64,

@@ -21,7 +21,7 @@ pub(super) struct Urgent {
     steps: u64,
     known: u64,
     sum: u64,
-    /// Floods whose every job ran once.
+    /// The number of floods of which each job ran exactly once.
     right: usize,
 }
 

@@ -4,7 +4,7 @@
 //! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section 9
 //! which variants lose wake-ups.
 //!
-//! Writes to uncached memory just before the join make a lost wake-up more likely: the store of the
+//! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.
 
 use std::hint::{black_box, spin_loop};
@@ -37,7 +37,7 @@ impl Barrier {
             ));
         }
         Ok(Self {
-            // The only thread of a pool runs one half after the other.
+            // In a pool of one thread, that thread runs one half after the other.
             parties: if setup.threads >= 2 { 2 } else { 1 },
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
@@ -46,7 +46,7 @@ impl Barrier {
 
     fn meet(&mut self, number: usize, join: impl Fn(u64, &AtomicU64)) {
         let number = number as u64;
-        // A value that the memory does not hold yet.
+        // The written value is new to the memory, so no write is redundant.
         self.cold.write(2 + number);
         join(number, &self.arrivals);
         self.cold.look_up_pages();
@@ -102,7 +102,8 @@ impl ColdMemory {
     const PAGES: usize = (64 << 20) / 4096;
 
     fn new(writes: usize, seed: u64) -> Self {
-        // Not zeros: the kernel provides a page of zeros only at its first write.
+        // The words are not zeros, because the kernel allocates a page of zeros only at its first
+        // write.
         let words = vec![
             1;
             if writes > 0 {
@@ -142,9 +143,9 @@ impl ColdMemory {
     }
 }
 
-/// Arrives as one half of join `number`, and waits for the other if there are two parties.
+/// Arrives as one half of join `number`, and waits for the other half if there are two parties.
 fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
-    // Relaxed: it orders no other data, and a thread that sees an old count reads it again.
+    // Relaxed: the count orders no other data, and a thread that sees an old count reads it again.
     arrivals.fetch_add(1, Relaxed);
     if parties < 2 {
         return;

@@ -27,7 +27,7 @@ impl LongTasks {
 
     fn run_half(&self) {
         spin_until(Instant::now() + self.task);
-        // Relaxed: read after the join.
+        // Relaxed: the count is read after the join.
         self.ran.fetch_add(1, Relaxed);
     }
 }

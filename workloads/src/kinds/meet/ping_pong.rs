@@ -39,7 +39,7 @@ impl Table {
     fn wait_for(&self, number: u64) {
         // ORDERING: Acquire, pairs with the Release in `answer`.
         while self.last.load(Acquire) != number {
-            // The job unparks this thread after its answer, so none is missed.
+            // The job unparks this thread after its answer, so this thread misses no answer.
             thread::park();
         }
     }
@@ -47,7 +47,7 @@ impl Table {
 
 impl Request for PingPong {
     fn begin_run(&mut self, _: usize) {
-        // A new value, because a job may still hold the old one after its answer.
+        // Creates a new table, because a job may still hold the old table after its answer.
         self.table = Arc::default();
     }
 

@@ -21,9 +21,10 @@ pub(super) struct Anderson<T> {
 unsafe impl<T: Send> Sync for Anderson<T> {}
 
 impl<T> Anderson<T> {
-    /// A free lock for at most `threads` threads at a time.
+    /// Creates a free lock for at most `threads` threads at a time.
     pub(super) fn new(value: T, threads: usize) -> Self {
-        // A power of two, so that the places go on in turn when the tickets wrap around.
+        // The number of places is a power of two, so that the order of places continues when the
+        // tickets wrap around.
         let places = threads.max(1).next_power_of_two();
         let is_open = (0..places).map(|place| CachePadded::new(AtomicBool::new(place == 0)));
         Self {
@@ -35,9 +36,9 @@ impl<T> Anderson<T> {
 
     /// Waits for the lock, and releases it even if `work` panics.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        // ORDERING: AcqRel. In the round before ours, the thread at our place shut it, and then
-        // left. The chain of draws makes this visible here, so an old opening cannot be mistaken
-        // for ours.
+        // ORDERING: AcqRel. In the previous round, the thread at our place shut the place and later
+        // left. We see this, because each draw sees all earlier draws. So we cannot mistake an old
+        // opening for ours.
         let ticket = self.next_ticket.fetch_add(1, AcqRel);
         // ORDERING: Acquire, pairs with the Release in `Held::drop`: the writes of the holder
         // before us are visible.
@@ -47,14 +48,14 @@ impl<T> Anderson<T> {
 
     /// Works on the value only if the lock is free at once.
     pub(super) fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
-        // ORDERING: Acquire, as the draw in `with`.
+        // ORDERING: Acquire, like the draw in `with`.
         let ticket = self.next_ticket.load(Acquire);
         // ORDERING: Acquire, as in the loop of `with`.
         if !self.place(ticket).load(Acquire) {
             return None;
         }
-        // If our ticket is still the next one, no thread came in between. ORDERING: AcqRel as in
-        // `with`; on failure nothing is read, so Relaxed.
+        // If our ticket is still the next ticket, no other thread has taken it. ORDERING: AcqRel as
+        // in `with`; on failure nothing is read, so Relaxed.
         self.next_ticket
             .compare_exchange(ticket, ticket.wrapping_add(1), AcqRel, Relaxed)
             .ok()?;
@@ -68,8 +69,8 @@ impl<T> Anderson<T> {
     /// A number that changes with each thread that arrives.
     #[cfg(all(test, locks_loom))]
     pub(super) fn comers(&self) -> usize {
-        // ORDERING: Acquire, so that a thread that sees this number came after those that it
-        // counts.
+        // ORDERING: Acquire: a thread that sees this number arrives after all threads that the
+        // number counts.
         self.next_ticket.load(Acquire)
     }
 }
@@ -85,16 +86,16 @@ struct Held<'a, T> {
 
 impl<'a, T> Held<'a, T> {
     fn new(lock: &'a Anderson<T>, ticket: usize) -> Self {
-        // Relaxed: the next thread at this place synchronises through the chain of draws (see
-        // `with`).
+        // Relaxed: the next thread at this place sees the store, because each draw sees all earlier
+        // draws (see `with`).
         lock.place(ticket).store(false, Relaxed);
         Self { lock, ticket }
     }
 
     fn work<R>(self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.value.with_mut(|value| {
-            // SAFETY: there is one `Held` at a time, and each sees the writes of the one before. So
-            // this is the only reference to the value.
+            // SAFETY: there is one `Held` at a time, and each sees the writes of the previous
+            // `Held`. So this is the only reference to the value.
             work(unsafe { &mut *value })
         })
     }
@@ -102,8 +103,8 @@ impl<'a, T> Held<'a, T> {
 
 impl<T> Drop for Held<'_, T> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire of the thread that waits there: it sees our
-        // writes.
+        // ORDERING: Release, pairs with the Acquire of the thread that waits at the next place,
+        // which then sees our writes.
         self.lock
             .place(self.ticket.wrapping_add(1))
             .store(true, Release);

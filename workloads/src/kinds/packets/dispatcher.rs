@@ -9,7 +9,7 @@ use super::traffic::{Packet, Tally, Traffic};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// After this many packets from each source.
+    /// The dispatcher stops after this many packets from each source.
     AfterPackets(u64),
     /// After this time.
     AfterTime(Duration),
@@ -21,7 +21,7 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// A strategy, made ready for one run.
+/// The state of a strategy for one run.
 pub(super) trait HandOn: Send {
     /// Runs on the pool that the calling thread belongs to.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;

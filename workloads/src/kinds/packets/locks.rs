@@ -1,17 +1,17 @@
-//! The locks of queues: three of libraries, and Anderson's. Each yields the processor after some
-//! spinning, because a sweep also runs more threads than there are CPUs.
+//! The locks of queues: three of libraries, and Anderson's. A waiting thread yields the processor
+//! after some spinning, because a sweep also runs more threads than there are CPUs.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 use super::anderson::Anderson;
 
-/// Test-and-set: every waiting thread reads one word, and writes to it when it is free.
+/// Test-and-set: all waiting threads read one word, and write to it when the lock is free.
 pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 
 /// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on its own word.
 pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
 
-/// A lock around a value. At most `threads` threads use it at a time.
+/// A lock that protects a value. At most `threads` threads use the lock at a time.
 pub(super) trait Lock<T>: Send + Sync {
     fn new(value: T, threads: usize) -> Self;
 

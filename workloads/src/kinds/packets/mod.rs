@@ -38,7 +38,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// The dispatcher does everything.
+/// A strategy in which the dispatcher processes all packets itself.
 struct Serial;
 
 impl HandOn for Serial {
@@ -74,7 +74,8 @@ impl Firewall {
             other => unreachable!("the row has no stop `{other}`"),
         };
         let sources = match values.count("sources") {
-            // One of the threads is the dispatcher. Alone it still has a source.
+            // One of the threads is the dispatcher. A dispatcher without workers still has one
+            // source.
             0 => (threads - 1).max(1),
             sources => sources,
         };

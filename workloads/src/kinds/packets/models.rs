@@ -1,4 +1,5 @@
-//! Every schedule, and every stale value that the memory model allows, within loom's bounds.
+//! Loom models of the lock: they run every schedule, with every stale value that the memory model
+//! allows, within loom's bounds.
 //!
 //! `cargo xtask models`
 
@@ -9,7 +10,7 @@ use loom::thread;
 
 use super::*;
 
-/// Two preemptions find every known bug of locks like these.
+/// With two preemptions, loom finds every known bug of locks like these.
 const PREEMPTIONS: usize = 2;
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -28,8 +29,8 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// Some threads count under a lock with room for `room` threads. Loom reports if two are inside at
-/// once, or if one does not see another's write.
+/// Some threads count under a lock for at most `room` threads. Loom reports if two threads hold the
+/// lock at once, or if one thread does not see another's write.
 fn counting(room: usize, threads: usize, rounds: usize) {
     let count = Arc::new(Anderson::new(0, room));
     let work = move |count: &Anderson<usize>| {
@@ -120,8 +121,8 @@ impl Entries for Unordered {
     }
 }
 
-/// While the lock is held, a second thread comes. If a third thread sees it and then comes, the
-/// third enters after the second.
+/// While the lock is held, a second thread comes. If a third thread sees that the second has come,
+/// and then comes itself, the third enters after the second.
 fn ordered<L: Entries>() {
     let entered = Arc::new(L::new());
     let comers = entered.with(|_| {

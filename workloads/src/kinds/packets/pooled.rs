@@ -1,4 +1,4 @@
-//! Strategies in which packets are jobs of the pool under test. The study had none of these.
+//! Strategies in which packets are jobs of the pool under test. The study had no such strategies.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -10,9 +10,9 @@ use super::traffic::{Packet, Tally, Traffic};
 
 /// Counters, each on a cache line of its own.
 struct PoolCounters {
-    /// By source, the number of packets in jobs that have not started.
+    /// For each source, the number of packets in jobs that have not started.
     waiting: Vec<CachePadded<AtomicUsize>>,
-    /// By thread of the pool, the numbers of a [`Tally`].
+    /// For each thread of the pool, the two numbers of a [`Tally`].
     done: Vec<CachePadded<(AtomicU64, AtomicU64)>>,
 }
 
@@ -26,7 +26,7 @@ impl PoolCounters {
 
     /// Runs a job.
     fn process(&self, source: usize, packets: &[Packet]) {
-        // Relaxed: the packets themselves travel with the job.
+        // Relaxed: the count orders no other data, as the job carries its packets.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
         let mut own = Tally::default();
         for &packet in packets {
@@ -34,7 +34,7 @@ impl PoolCounters {
         }
         let thread = rayon::current_thread_index().expect("jobs run on threads of the pool");
         let (packets, checksums) = &*self.done[thread];
-        // Relaxed: read after the scope has ended.
+        // Relaxed: the counters are read after the scope has ended.
         packets.fetch_add(own.packets, Relaxed);
         checksums.fetch_add(own.checksums, Relaxed);
     }
@@ -63,8 +63,8 @@ impl PoolCounters {
     }
 }
 
-/// Collects `size` packets of a source into one job. While `depth` packets of a source wait, its
-/// next packet waits too.
+/// Collects `size` packets of a source into one job. While `depth` packets of a source wait, the
+/// dispatcher runs jobs instead of adding the source's next packet.
 pub(super) struct Pooled {
     depth: usize,
     size: usize,
@@ -81,7 +81,8 @@ impl Pooled {
         }
     }
 
-    /// A job fills half of its source's queue, so that the other half can be processed meanwhile.
+    /// A job has as many packets as half of its source's queue, so that workers can process the
+    /// other half meanwhile.
     pub(super) fn batched(sources: usize, depth: usize, threads: usize) -> Self {
         Self {
             size: depth.div_ceil(2),
@@ -89,7 +90,7 @@ impl Pooled {
         }
     }
 
-    /// Needs no batch on the heap.
+    /// Runs with one packet per job, which needs no batch on the heap.
     fn run_single(&self, traffic: &Traffic, stop: Stop) -> u64 {
         let (counters, mut dispatched) = (&self.counters, 0);
         rayon::scope(|scope| {
@@ -117,7 +118,7 @@ impl Pooled {
             };
             dispatched = dispatch(traffic, stop, |source, packet| {
                 let batch: &mut Vec<Packet> = &mut batches[source];
-                // The collected packets count, too.
+                // The packets already in the batch count as waiting, too.
                 counters.wait_until_below(source, depth - batch.len());
                 batch.push(packet);
                 if batch.len() == *size {

@@ -21,7 +21,8 @@ fn queues(sources: usize, depth: usize) -> Ends {
     (0..sources).map(|_| RingBuffer::new(depth)).unzip()
 }
 
-/// Each queue has one worker and no lock. With fewer workers than queues, some serve several.
+/// Each queue has one worker and no lock. If there are fewer workers than queues, some workers
+/// serve several queues.
 pub(super) struct LockFree(Ends);
 
 impl LockFree {
@@ -48,9 +49,10 @@ impl HandOn for LockFree {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
-    /// Its own queues, each under a lock.
+    /// A worker serves its own queues, each under a lock.
     Own,
-    /// Any queue: the worker tries a queue's lock, takes one packet, and goes to the next queue.
+    /// A worker serves all queues: it tries a queue's lock, takes one packet, and goes to the next
+    /// queue.
     Any,
 }
 
@@ -104,7 +106,7 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
     }
 }
 
-/// Threads of the pool beside the dispatcher's.
+/// The number of the pool's threads other than the dispatcher.
 fn workers() -> usize {
     rayon::current_num_threads() - 1
 }
@@ -162,7 +164,8 @@ fn with_workers<S: Send>(
                 done.lock().unwrap_or_else(PoisonError::into_inner).add(own);
             });
         }
-        // Also closes them if the dispatcher panics; otherwise the workers would wait for ever.
+        // The guard also closes the queues if the dispatcher panics; otherwise the workers would
+        // wait for ever.
         let _close = CloseOnDrop(&is_closed);
         dispatched = dispatch(traffic, stop, |source, packet| {
             let backoff = Backoff::new();
@@ -197,8 +200,9 @@ fn work_until_closed(
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. Read before the round,
-        // because the dispatcher may fill a queue that the worker has passed, and then close.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. The flag is read before the
+        // round: the dispatcher may add to a queue that the worker has already passed, and then
+        // close the queues.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

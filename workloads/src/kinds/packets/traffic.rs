@@ -12,8 +12,8 @@ pub(super) struct Packet {
 
 impl Packet {
     /// The work on a packet: the Internet checksum of its words. A linear congruential generator
-    /// (constants of Knuth's MMIX) makes the words, each from the one before, so that the cost
-    /// depends neither on memory nor on vector registers.
+    /// (constants of Knuth's MMIX) makes each word from the previous word. So the cost depends
+    /// neither on memory nor on vector registers.
     pub(super) fn checksum(self) -> u16 {
         add_cost(self.words);
         let mut state = self.seed;
@@ -27,7 +27,7 @@ impl Packet {
     }
 }
 
-/// RFC 1071: the complement of the ones'-complement sum. At most 2^48 words.
+/// RFC 1071: the complement of the ones'-complement sum. There must be at most 2^48 words.
 fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
     let mut sum: u64 = words.map(u64::from).sum();
     while sum > 0xffff {
@@ -38,10 +38,10 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Generator {
-    /// Every source draws uniformly from 1 to twice the mean less one.
+    /// Every source draws lengths uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with its own mean, so that some queues
-    /// are overloaded. The average of all means is the mean asked for.
+    /// Every source draws lengths from an exponential distribution with its own mean, so that some
+    /// queues are overloaded. The average of these means is the requested mean.
     Exponential,
 }
 
@@ -83,7 +83,7 @@ impl Traffic {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a few times the mean, which is limited; never negative"
+        reason = "the value is a few times the mean at most, and not negative"
     )]
     pub(super) fn packet(&self, source: usize, index: u64) -> Packet {
         let stream = mix(self.seed ^ mix(source as u64 + 1)).wrapping_add(index);
@@ -99,7 +99,8 @@ impl Traffic {
         }
     }
 
-    /// The `number`th packet of a dispatcher that takes one from each source in turn.
+    /// Returns the `number`th packet of a dispatcher that takes one packet from each source in
+    /// turn, with its source.
     pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
         let sources = self.sources() as u64;
         let source = usize::try_from(number % sources).expect("below the number of sources");

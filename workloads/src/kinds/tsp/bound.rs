@@ -1,9 +1,10 @@
-//! Lower bounds: minimum spanning trees over costs that were adjusted once, at the root.
+//! Lower bounds for tours: minimum spanning trees over costs that are adjusted once, at the root of
+//! the search.
 //!
 //! A penalty on all roads at a city makes every round trip longer by twice that penalty, so the
-//! shortest round trip stays the same. The cheapest tree changes. Held and Karp (1970, 1971) choose
-//! penalties that drive this tree towards two roads at each city; its cost is then a lower bound
-//! about 1 % below the optimum. The search works in the adjusted costs alone.
+//! shortest round trip stays the same. But penalties change the cheapest tree. Held and Karp (1970,
+//! 1971) choose penalties that drive this tree towards two roads at each city. The tree's cost is
+//! then a lower bound about 1 % below the optimum. The search uses only the adjusted costs.
 
 use super::cities::Cities;
 
@@ -11,7 +12,7 @@ use super::cities::Cities;
 /// penalties can be fractions.
 const SCALE: i64 = 1 << 8;
 
-/// Steps of the ascent. A guess.
+/// Number of steps of the subgradient ascent. A guess.
 const STEPS: u32 = 1_000;
 
 /// Distances with penalties added at both ends, in [`SCALE`]ths of a unit of length.
@@ -44,11 +45,12 @@ impl Costs {
         }
     }
 
-    /// Costs with penalties from a subgradient ascent towards round trips shorter than `target`.
+    /// Creates costs with penalties, by a subgradient ascent towards round trips shorter than
+    /// `target`.
     ///
-    /// A step moves each penalty by the number of roads that the cheapest one-tree has there beyond
-    /// two. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that remains,
-    /// halved when the bound stops improving.
+    /// A step changes a city's penalty in proportion to its number of roads in the cheapest
+    /// one-tree, minus two. The length of a step follows Held, Wolfe and Crowder (1974):
+    /// proportional to the gap that remains, halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
         let mut penalties = vec![0.0_f64; count];
@@ -83,8 +85,8 @@ impl Costs {
         best
     }
 
-    /// The cheapest one-tree at `start`: a spanning tree of the others, and two roads to `start`.
-    /// Returns its cost less the surcharge, and the number of roads at each city.
+    /// Computes the cheapest one-tree at `start`: a spanning tree of the other cities, and two
+    /// roads to `start`. Returns its cost less the surcharge, and the number of roads at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
@@ -147,7 +149,7 @@ impl Costs {
 /// A step is bounded by the tour's length, so penalties stay far below what an `i64` holds.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "saturates, and any penalty gives a valid bound"
+    reason = "the cast saturates, and any penalty gives a valid bound"
 )]
 fn whole(penalty: f64) -> i64 {
     penalty.round() as i64

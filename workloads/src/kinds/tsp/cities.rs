@@ -31,7 +31,7 @@ impl Cities {
         Self::new((0..count).map(|_| (coordinate(), coordinate())).collect())
     }
 
-    /// The same cities, numbered from the other end.
+    /// The same cities, numbered in reverse order.
     pub(super) fn reversed(&self) -> Self {
         Self::new(self.points.iter().rev().copied().collect())
     }
@@ -44,8 +44,8 @@ impl Cities {
         self.distances[from * self.points.len() + to]
     }
 
-    /// The city farthest from the centre of all. Few short roads lead away from it, so the search
-    /// tree is narrow at its root.
+    /// The city farthest from the centre of all cities. Few short roads lead away from this city,
+    /// so the search tree is narrow at its root.
     pub(super) fn outermost(&self) -> usize {
         let count = self.len() as f64;
         let (sum_x, sum_y) = self

@@ -3,15 +3,15 @@
 use super::cities::Cities;
 use super::search::Tour;
 
-/// Returns the shortest of one tour from each city, made by nearest neighbours and improved by
-/// 2-opt.
+/// Makes one tour from each city, by nearest neighbours and then 2-opt, and returns the shortest
+/// tour.
 pub(super) fn first_tour(cities: &Cities) -> Tour {
     let tours = (0..cities.len()).map(|start| {
         let mut order = nearest_first(cities, start);
         while improve_by_two_exchange(cities, &mut order) {}
         let length = cities
             .round_trip_length(&order)
-            .expect("every city was taken once");
+            .expect("the tour has every city once");
         Tour { length, order }
     });
     tours

@@ -1,6 +1,6 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
-//! The search spawns irregular tasks in bulk down to a depth. One shared bound prunes them.
+//! The search spawns irregular tasks in bulk down to a depth. One shared bound prunes these tasks.
 
 mod bound;
 mod cities;
@@ -21,7 +21,7 @@ use protocol::{Metric, Refusal};
 use search::{Found, Search, Tour};
 
 /// Up to this many cities the known answer comes from the dynamic programme over subsets. Its table
-/// has `2^(n-1) (n-1)` entries: here 2 MB.
+/// has `2^(n-1) (n-1)` entries: at most 4 MB.
 const SUBSETS_CITIES: usize = 16;
 
 /// Longest instance file that is read, in bytes: a file of 100 000 cities is shorter.
@@ -47,7 +47,8 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     // Old files hold comments in Latin-1; all other parts are ASCII.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| input::refusal(path, &error.to_string()))?;
-    // Checked before the distances are computed, whose number grows with the square.
+    // The number of cities is checked before the distances are computed, because the number of
+    // distances grows with its square.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
             format!("the search handles {MAX_CITIES} at most; cut the file down")
@@ -63,8 +64,8 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     Ok(Cities::new(points))
 }
 
-/// The optimum, computed in another way than by the run that is checked. For many cities, the other
-/// way is a sequential search of the cities numbered in reverse, which has another search tree.
+/// The optimum, computed in another way than by the checked run. For many cities, this is a
+/// sequential search of the cities numbered in reverse, which has another search tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {
         subsets::shortest_length(cities)

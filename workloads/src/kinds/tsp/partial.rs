@@ -1,6 +1,6 @@
 //! A partial tour, small enough to be copied into a task.
 
-/// Visited cities are bits of one word.
+/// The most cities of an instance, because visited cities are bits of one word.
 pub(super) const MAX_CITIES: usize = 64;
 
 /// A path from the start through some of the cities.
@@ -9,7 +9,7 @@ pub(super) struct Partial {
     visited: u64,
     pub(super) cost: i64,
     pub(super) visited_count: usize,
-    /// In order, as many as `visited_count`.
+    /// The visited cities in their order: the first `visited_count` entries.
     cities: [u8; MAX_CITIES],
 }
 
@@ -52,8 +52,8 @@ impl Partial {
         self.cities[..self.visited_count].iter().copied()
     }
 
-    /// Whether the second city has a lower number than `city`. The search finds each round trip only
-    /// in that one of its two directions.
+    /// Whether the second city has a lower number than `city`. Each round trip has two directions,
+    /// and the search only finds the one whose second city has a lower number than its last city.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }

@@ -14,7 +14,7 @@ use crate::machine::add_cost;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tour {
-    /// Its length by the TSPLIB rule.
+    /// The tour's length by the TSPLIB rule.
     pub(super) length: u64,
     pub(super) order: Vec<usize>,
 }
@@ -34,7 +34,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// A partial tour of `spawn_depth` cities or more is searched by one task.
+    /// Prepares a search. One task searches everything below a partial tour of `spawn_depth` or
+    /// more cities.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
@@ -102,8 +103,8 @@ impl Search {
         nodes
     }
 
-    /// Whether nothing below `partial` can improve on the best tour. Closes a partial tour of all
-    /// cities, and offers it.
+    /// Whether the search below `partial` is over, or cannot improve on the best tour. If `partial`
+    /// has all cities, offers it as a closed tour.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.costs.count() {
             return partial.cost + self.cheapest_completion(partial) > best.highest_useful_cost();
@@ -115,8 +116,8 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions: the cheapest spanning tree over the cities to
-    /// come, and the cheapest road from it to each end of the partial tour.
+    /// A lower bound for the cost of completions. It is the cheapest spanning tree over the cities
+    /// to come, and the cheapest road from it to each end of the partial tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -132,7 +133,7 @@ impl Search {
                 to_start = to_start.min(from_start[usize::from(city)]);
             }
         }
-        // Roads that are compared.
+        // The cost is the number of roads that are compared.
         add_cost((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
@@ -161,8 +162,8 @@ impl Search {
 
 struct Best<'a> {
     costs: &'a Costs,
-    /// Cost of a tour one unit shorter than the best. Every node reads it, so it has its own cache
-    /// line.
+    /// Cost of a tour one unit shorter than the best tour. Every node reads it, so it has its own
+    /// cache line.
     highest_useful_cost: CachePadded<AtomicI64>,
     tour: Mutex<Tour>,
 }

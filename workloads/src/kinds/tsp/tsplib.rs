@@ -24,7 +24,7 @@ const MIN_CITIES: usize = 3;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TsplibError {
-    /// One-based; for a missing part, the line before which it belongs.
+    /// The number of the line, from 1; for a missing part, the line before which that part belongs.
     line: usize,
     problem: String,
 }
@@ -32,8 +32,8 @@ pub(super) struct TsplibError {
 /// The longest part of a file that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// Part of a file, for a message. Control characters are escaped, because they could change a
-/// terminal.
+/// Returns a part of a file for a message. Control characters are escaped, because they could
+/// change a terminal.
 fn quoted(text: &str) -> String {
     let start = text.chars().take(QUOTED);
     let mut shown: String = start.flat_map(char::escape_debug).collect();
@@ -148,9 +148,9 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
     dimension.ok_or_else(|| missing("DIMENSION"))
 }
 
-/// The lines after `NODE_COORD_SECTION`.
+/// Reads the lines after `NODE_COORD_SECTION`.
 fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
-    // A map from number to line, because a wrong, huge DIMENSION must not reserve memory.
+    // A map and not an array, because a wrong, huge DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         if line == "-1" {
@@ -163,7 +163,8 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (number, x, y) = match fields[..] {
             [number, x, y] => (number, x, y),
-            // Text behind the coordinates is a remark. A number would be a third coordinate.
+            // A text behind the coordinates is a remark, but a number there would be a third
+            // coordinate.
             [number, x, y, remark, ..] if remark.parse::<f64>().is_err() => (number, x, y),
             _ => {
                 return Err(lines.error(format!(

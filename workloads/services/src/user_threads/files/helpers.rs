@@ -11,7 +11,7 @@ use super::transfer::{Backend, Outcome, Transfer};
 const MOST_HELPERS: usize = 16;
 
 pub(super) struct Helpers {
-    /// `None` only while it is being dropped, which ends the helpers.
+    /// `None` only while these helpers are being dropped: the closed channel ends their threads.
     to_do: Option<Sender<Transfer>>,
     done: Receiver<(usize, Outcome)>,
     threads: Vec<JoinHandle<()>>,
@@ -46,14 +46,17 @@ fn help(inbox: &Receiver<Transfer>, outbox: &Sender<(usize, Outcome)>) {
             offset,
         } = transfer;
         let result = direction.carry_out(&file, &mut buffer, offset);
-        // It fails if nobody waits for the transfer any more.
+        // Sending fails if no thread waits for the transfer any more.
         let _ = outbox.send((thread, result.map(|()| buffer)));
     }
 }
 
 impl Backend for Helpers {
     fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
-        let to_do = self.to_do.as_ref().expect("there until it is dropped");
+        let to_do = self
+            .to_do
+            .as_ref()
+            .expect("the channel exists until the helpers are dropped");
         to_do.send(transfer).map_err(io::Error::other)
     }
 

@@ -1,7 +1,8 @@
 //! Reading and writing files while other user threads go on.
 //!
 //! A thread hands its file and buffer to the backend and blocks; the backend returns the buffer
-//! with the result. So if a thread's stack is freed, the kernel does not write to freed memory.
+//! with the result. The stack holds no buffer during a transfer, so the kernel never writes to a
+//! freed stack.
 
 mod helpers;
 #[cfg(test)]

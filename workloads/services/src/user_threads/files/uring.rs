@@ -14,8 +14,9 @@ const MOST_ENTRIES: usize = 4096;
 /// A ring, and the transfers in flight.
 pub(super) struct Ring {
     ring: IoUring,
-    /// The transfers in flight, under the numbers that the kernel reports, with the number of bytes
-    /// that are done. File and buffer must not change until the kernel has finished.
+    /// The transfers in flight, each with the number of bytes already transferred. The kernel
+    /// reports a transfer by its key. File and buffer must not change until the kernel has
+    /// finished.
     flights: Slab<(Transfer, usize)>,
 }
 
@@ -39,7 +40,8 @@ impl Ring {
     fn begin(&mut self, mut transfer: Transfer, done: usize) -> io::Result<()> {
         let descriptor = types::Fd(transfer.file.as_raw_fd());
         let rest = &mut transfer.buffer[done..];
-        // If the buffer is longer, `next_done` begins another transfer for the rest.
+        // If the rest is longer than `u32::MAX`, `next_done` begins another transfer for the
+        // remaining bytes.
         let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
         let offset = transfer.offset + done as u64;
         let entry = match transfer.direction {
@@ -52,10 +54,10 @@ impl Ring {
         };
         let number = self.flights.insert((transfer, done));
         let entry = entry.user_data(number as u64);
-        // SAFETY: buffer and file are owned by `flights[number]`, which no code touches before the
-        // kernel has reported the end of this transfer: `ended` takes it out then, and `drop`
-        // waits. Moving the transfer moves neither the file nor the buffer's bytes, which are on
-        // the heap.
+        // SAFETY: buffer and file are owned by `flights[number]`. No code touches this entry before
+        // the kernel has reported the end of the transfer; then `ended` removes the entry. `drop`
+        // waits for that report. Moving the transfer moves neither the file nor the buffer's bytes,
+        // which are on the heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.flights.remove(number);
@@ -63,12 +65,12 @@ impl Ring {
                 "more simultaneous transfers than the ring has entries",
             ));
         }
-        // After an error, the kernel takes the entry with the next call.
+        // If this call fails, the next call submits the entry.
         let _ = self.enter(0);
         Ok(())
     }
 
-    /// Submits the queued transfers to the kernel, and waits until this many have ended.
+    /// Submits the queued transfers to the kernel, and waits until `ended` transfers have ended.
     fn enter(&self, ended: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(ended) {
@@ -81,7 +83,8 @@ impl Ring {
     /// Returns a transfer that has ended, its thread, and the number of bytes that are done.
     fn ended(&mut self) -> Option<(Transfer, io::Result<usize>)> {
         let entry = self.ring.completion().next()?;
-        let number = usize::try_from(entry.user_data()).expect("a number that we gave");
+        let number =
+            usize::try_from(entry.user_data()).expect("the kernel returns a number of `flights`");
         let (transfer, done) = self.flights.remove(number);
         let result = match usize::try_from(entry.result()) {
             Ok(0) if done < transfer.buffer.len() => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -100,7 +103,7 @@ impl Backend for Ring {
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>> {
         loop {
             match self.ended() {
-                // The kernel stopped early, for example at a signal.
+                // The kernel ended the transfer early, for example at a signal.
                 Some((transfer, Ok(done))) if done < transfer.buffer.len() => {
                     self.begin(transfer, done)?;
                 }
