@@ -192,7 +192,8 @@ pub(super) fn copy(
         }
         if place == workspace {
             patch(&ours, &mut manifest);
-            // A copy of a package that is in no workspace would be in this checkout's.
+            // Without this, cargo would take a package that has no workspace for a member of this
+            // checkout's.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
         }
@@ -203,7 +204,8 @@ pub(super) fn copy(
         );
         texts.push((place, text));
     }
-    // Cargo adapts the lock file; while its inputs do not change, cargo keeps it.
+    // Cargo adapts the copied lock file. The adapted file is kept while the manifests do not
+    // change.
     let is_adapted = texts.iter().all(|(place, text)| {
         fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
     });
@@ -261,7 +263,8 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
+/// Replaces a workspace's own patch of rayon-core, if any, by that of `ours`, the manifest of a
+/// branch.
 fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();

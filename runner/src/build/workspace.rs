@@ -33,8 +33,7 @@ pub(super) const WHOLE_TABLE: &str = "whole.json";
 pub(super) struct Recipe<'a> {
     pub checkout: &'a Checkout,
     pub config_folder: &'a Path,
-    /// Number of shuffled link orders of each binary, beside the one that the linker gives by
-    /// itself.
+    /// Number of shuffled link orders of each binary, in addition to the linker's own order.
     pub layouts: u32,
     pub programs: Programs,
     pub edited: PathBuf,
@@ -298,7 +297,7 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(packages.into_iter().map(name).collect())
 }
 
-/// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
+/// A lock file without rayon-core, so that cargo chooses its version anew, also for a patch.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let mut parts: Vec<&str> = lock.split(HEAD).collect();
