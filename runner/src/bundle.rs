@@ -26,7 +26,8 @@ const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.to
 /// Files of a sweep; its records are in one of the last two.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Checksums of bundles before 2026-12; the compressed data has a checksum of its own.
+/// Name of the file of checksums in bundles before 2026-12. The compressed data has its own
+/// checksum.
 const SUMS: &str = "SHA256SUMS";
 
 /// Limit of the unpacked size in bytes, far above that of one host's results.
@@ -225,7 +226,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
             .map_err(|error| refused(format!("`{shown}` is there twice: {error}")))?;
         io::copy(&mut entry, &mut file).map_err(damaged)?;
     }
-    // The checksum of the compressed data stands behind the end of the archive.
+    // The checksum of the compressed data follows the end of the archive.
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {

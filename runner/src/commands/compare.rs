@@ -16,7 +16,7 @@ use crate::stop::Exit;
 pub(crate) struct CompareArgs {
     /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
     /// group:NAME, published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
-    /// fork:FEATURE,FEATURE. `NAME=` before it gives it a name
+    /// fork:FEATURE,FEATURE. `NAME=` in front names the branch
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,

@@ -39,7 +39,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let manifest = sweep.manifest()?;
     let (summary, _) = Summary::read(&sweep, &manifest)?;
     summary.tell_broken(&sweep);
-    // A failure is reported below, after all that is known without Python.
+    // An error of `set_up` is reported below, after all facts that need no Python.
     let python = Python::set_up(project.checkout.root());
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
@@ -50,7 +50,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let which = project.reference_to(&sweep);
     tell!("{}", how_far(&manifest, &summary, &which));
     summary.tell_counted();
-    // On a terminal, an empty line separates the two.
+    // On a terminal, this empty line separates the messages from the table.
     tell!("");
     analysis::print_table(&python?, &sweep, arguments.format)
 }

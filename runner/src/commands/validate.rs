@@ -26,8 +26,8 @@ pub(super) const EXPERIMENT: &str = "validation";
 
 type IsGiven = fn(&SweepArgs) -> bool;
 
-/// Options of `sweep` that this command sets itself, or that have no meaning for it; and whether
-/// one is given.
+/// Options of `sweep` that this command sets itself, or that have no meaning for it. Each has a
+/// function that says whether the option is given.
 pub(crate) const REFUSED: [(&str, IsGiven); 8] = [
     ("machine", |it| it.selection.machine.is_some()),
     ("prices", |it| it.selection.definition.prices.is_some()),
@@ -208,7 +208,7 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
     is_here && is_validation && wanted.is_none_or(|wanted| wanted == asked)
 }
 
-/// Whether a sweep measured the configurations of `prediction` on this host, after it.
+/// Whether a sweep measured the configurations of `prediction` on this host, after the prediction.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
     let asked = SweepRequest {
         machine: None,

@@ -1,5 +1,4 @@
-//! `branches.toml`, read and checked. Beside it: the list of workloads, and the places of files in
-//! the checkout.
+//! `branches.toml`, read and checked; the list of workloads; the places of files in the checkout.
 
 pub mod catalogue;
 mod check;
@@ -107,7 +106,7 @@ impl Branch {
         Some(Self::new(name, Source::Fork { features }))
     }
 
-    /// Its name in messages: as it was typed, otherwise its name.
+    /// The branch's name in messages: the argument that the user typed, if any, otherwise the name.
     pub(crate) fn called(&self) -> String {
         self.typed.as_ref().map_or_else(
             || format!("branch `{}`", self.name),
@@ -134,7 +133,7 @@ pub enum Source {
     },
     /// The scheduler in `rayon-fork/`.
     Fork {
-        /// Its counter features; without any it is `packed`.
+        /// The fork's features to switch on; without any, the variant is `packed`.
         features: BTreeSet<String>,
     },
     /// A working tree.

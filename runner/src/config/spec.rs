@@ -9,9 +9,10 @@ use crate::config::pick::{GROUP, hint};
 
 /// The forms that a word may have, for messages and help.
 pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
-                         git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
+                         git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= in front names the branch";
 
-/// The context of words. Relative paths start from `here`, in results from `config_folder`.
+/// Reads the words that name branches on the command line. Relative paths start from `here`; in
+/// results they start from `config_folder`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     pub config: &'a Config,

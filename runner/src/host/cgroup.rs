@@ -107,7 +107,8 @@ impl Host {
                 return Ok(is_isolated.then(|| format!("/{file} = isolated")));
             }
         }
-        // In the older interface, CPUs are balanced as soon as one group around says so.
+        // In the older interface, the scheduler balances the CPUs if one group on the path allows
+        // it.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(host.throttle_files().as_deref(), Ok(&[own.clone()][..]));
         let counts = ThrottleCounts { periods: 4, ns: 7 };
         assert_eq!(host.throttled(&own), Ok(counts));
-        // The waiting time of every group with a quota is this process's.
+        // If any group with a quota has used it up, this process waits.
         root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
         assert_eq!(host.throttle_files(), Ok(vec![around, own]));

@@ -109,7 +109,8 @@ fn like(host: &Host) -> &'static str {
     }
 }
 
-/// Sockets, clusters of each, and cores of each; `None` if their sizes differ.
+/// Numbers of sockets, of clusters in each socket, and of cores in each cluster; `None` if sizes
+/// differ.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
     let mut clusters: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut sockets: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -141,10 +142,10 @@ fn text(
     };
     let clock_from = if mhz.is_some() {
         format!(
-            "measured: chains of dependent instructions{while_busy}; one row, as no other is known"
+            "measured: chains of dependent instructions{while_busy}; the only known frequency"
         )
     } else {
-        "guess: the clock cannot be measured; all costs hold at it".to_owned()
+        "guess: the clock cannot be measured; all costs hold at this value".to_owned()
     };
     let mhz = mhz.unwrap_or(UNKNOWN_MHZ);
     let mut text = format!(
@@ -157,7 +158,7 @@ fn text(
         clusters * cores
     );
     let measured = |key: &str| costs.iter().find(|cost| cost.key == key);
-    // If no idle state is deep, both parameters measure one latency.
+    // On a host without a deep idle state, both parameters measure the same latency.
     let resume = measured("resume-ns").map_or(0.0, |cost| cost.value);
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };

@@ -160,7 +160,8 @@ impl Host {
             .collect())
     }
 
-    /// Returns the evidence of a hypervisor beneath; `None` if the CPU shows that there is none.
+    /// Returns the evidence that this host runs on a hypervisor; `None` if the CPU shows that there
+    /// is none.
     pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
         let flags = self.cpu_field("flags");
         let has_flag = |flags: &String| flags.split(' ').any(|flag| flag == "hypervisor");
@@ -189,7 +190,7 @@ impl Host {
             return Ok(Some(format!("/{folder} is there")));
         }
         self.read("proc/cpuinfo")?;
-        // Only x86 has these flags, and there every hypervisor sets the one above.
+        // Only x86 has `flags`, and there every hypervisor sets the flag `hypervisor`.
         flags.map(|_| None).map_err(|_| {
             "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
                 .to_owned()
@@ -333,7 +334,7 @@ impl Host {
             let text = self.read(&format!("{folder}/{name}/{file}"));
             text.unwrap_or_default()
         };
-        // A mouse also has a battery.
+        // A mouse also has a battery, of scope `Device`.
         let supplies = self.names_in(folder).into_iter();
         let supplies = supplies.filter(|name| says(name, "scope") != "Device");
         let (batteries, others): (Vec<String>, Vec<String>) =

@@ -15,7 +15,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::affinity::pin_to;
 use crate::stats::median;
 
-/// Ticks without pinning, and as many with: with their pauses they take about a second.
+/// Number of ticks without pinning, and also of ticks with pinning; with their pauses, all take
+/// about a second.
 const TICKS: u32 = 120;
 
 /// Pause between ticks: long enough for a CPU to go idle, as in the workload `ticks`.
@@ -102,7 +103,7 @@ fn tick(
     let is_placed = pin.is_none_or(pin_to);
     for waker in woken {
         let here = sched_getcpu();
-        // The other thread exists until this one ends.
+        // Sending cannot fail, because the other thread exists until this one ends.
         let _ = next.map(|next| next.send(here));
         work();
         let _ = done.send(is_placed.then_some(here == waker));

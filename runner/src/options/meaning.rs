@@ -17,8 +17,8 @@ use crate::plan::{
 use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
-/// Returns the request of the command line, checked against branches, catalogue and host. All
-/// branches that are not from branches.toml are requested.
+/// Returns the request of the command line, checked against branches, catalogue and host. If the
+/// branches come from `elsewhere`, and not from branches.toml, all of them are requested.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -261,7 +261,7 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     }
 }
 
-/// The instrumented builds of the branches that can count; prints once which cannot.
+/// The instrumented builds of the branches that can count events; prints which branches cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
     let mut workloads = loads.iter().map(|load| load.workload.as_str());
     if let Some(whole) = workloads.find(|name| catalogue::whole(name).is_some()) {

@@ -185,8 +185,8 @@ fn text_of(from: &str, path: &Path) -> Result<String, Stop> {
     })
 }
 
-/// Cycles of the own instructions of each of `branches`. Those of [`MEASURED`] stand for what was
-/// not measured, and a note says so.
+/// Cycles of the own instructions of each of `branches`. A branch without a measurement gets the
+/// cycles of [`MEASURED`], and a note says so.
 pub(crate) fn own_cycles(
     root: &Path,
     is_here: bool,
@@ -350,7 +350,7 @@ pub(crate) fn request(
         // identical to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
-        // The A/A control and branches that only count have the baseline's cycles.
+        // The A/A control and instrumented builds have the baseline's cycles.
         own_cycles: machine
             .own_cycles
             .get(trial.branch)
@@ -382,7 +382,7 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     }
 }
 
-/// Binaries by branch and link order; on a simulated machine, the same one under each seed.
+/// Binaries by branch and link order; on a simulated machine, the same binary for each seed.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,

@@ -188,8 +188,8 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
-    /// Left out if it is free, so that configurations keep the identities that they had before
-    /// there was a choice.
+    /// Left out for free placement, so that configurations keep the identities from before
+    /// `--placement`.
     #[serde(skip_serializing_if = "Placement::is_free")]
     placement: Placement,
     seed: u64,
@@ -273,8 +273,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each configuration, in random order, with the names from
-    /// `names`, in random order.
+    /// Adds a block for each of `kinds` under each of `conditions`, in random order. Each block has
+    /// the names from `names`, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],

@@ -175,7 +175,7 @@ pub struct BrokenLine {
     why: String,
 }
 
-/// The records of a sweep, one at a time. Only their identities are kept.
+/// The records of a sweep, one at a time. Only the identities of earlier records are kept.
 pub struct Records {
     path: PathBuf,
     lines: Lines,
@@ -312,7 +312,7 @@ pub struct Appender {
     _lock: File,
     file: File,
     path: PathBuf,
-    /// The file with the broken lines that were in the way, and their number.
+    /// The file to which broken lines were moved, and their number.
     pub(crate) aside: Option<(PathBuf, usize)>,
 }
 
@@ -483,7 +483,7 @@ mod tests {
         let error = error.expect("8 KiB hold no thousand records");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
         assert!(error.to_string().contains("`ulimit -f`?"), "{error:#}");
-        // The same holds for other files.
+        // Writing another file beyond the limit is also an error.
         let long = vec![b'x'; 100_000];
         assert!(whole_file::write_json(&folder.join("manifest.json"), &long).is_err());
     }
@@ -556,8 +556,8 @@ mod tests {
         pack(packed.path()).unwrap();
         let packed = fs::read(of(packed.path())).unwrap();
         // Packing and unpacking are interrupted before the new file has its name, with both files,
-        // and with the new one alone. A longer plain file beside the packed one does not happen;
-        // even then nothing would be lost.
+        // and with only the new file. A longer plain file beside the packed one does not occur, but
+        // even then no record would be lost.
         for (plain, is_packed) in [
             (Some(one.clone()), false),
             (Some(one.clone()), true),

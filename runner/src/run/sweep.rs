@@ -39,7 +39,7 @@ pub struct Job<'a> {
     pub settle: Duration,
 }
 
-/// The parts outside the sweep: processes, frequency, records, sensors.
+/// The sweep's interfaces to its environment: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
     /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
@@ -68,7 +68,7 @@ pub trait Watch {
 pub struct Tally {
     /// Trials run.
     pub trials: usize,
-    /// Failed trials among them.
+    /// Failed trials, which `trials` includes.
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,

@@ -43,7 +43,7 @@ impl Id {
     /// The identity of a value.
     ///
     /// # Panics
-    /// If the value has no JSON form (a map whose keys are not strings); ours all have.
+    /// If the value has no JSON form (a map whose keys are not strings).
     pub(crate) fn of(value: &impl Serialize) -> Self {
         let json = serde_json::to_vec(value).expect("identities are made of plain values");
         let digest = Sha256::digest(json);

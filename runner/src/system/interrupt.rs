@@ -46,7 +46,7 @@ pub fn install() -> Result<()> {
     .context("the handler for Ctrl-C cannot be installed")
 }
 
-/// Makes a write beyond `ulimit -f` an error, at which the kernel would otherwise end this process.
+/// Makes a write beyond `ulimit -f` return an error; by default, the kernel would end this process.
 /// The processes that the runner starts do not inherit the handler.
 ///
 /// # Errors

@@ -38,7 +38,7 @@ pub struct ProcessExit {
     pub stdout: Vec<u8>,
     /// The end of standard error.
     pub stderr: String,
-    /// From just before its start until it had ended.
+    /// Time from just before the process started until it had ended.
     pub elapsed: Duration,
     /// It was killed because its time was up.
     pub is_timed_out: bool,
@@ -81,7 +81,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     }
     let is_beyond_wall = !wait_for_exit(group, wall)?;
     let elapsed = started.elapsed();
-    // Also after an orderly end: processes that it started must not run into the next trial.
+    // Also after an orderly end: the other processes of the group must not run into the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
     drop(watched);
@@ -259,7 +259,8 @@ mod tests {
 
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
-        // The output is open while the grandchild lives, so a run that waited for it would hang.
+        // The grandchild keeps the output open, so a run that waited for the end of the output
+        // would hang.
         let done = run(&mut shell("sleep 600 & echo $!"), b"", None).unwrap();
         assert!(!done.is_timed_out);
         assert_goes(&String::from_utf8(done.stdout).unwrap());

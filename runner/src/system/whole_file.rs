@@ -1,4 +1,5 @@
-//! Writes files that a crash leaves old or new, and reads files that other users may have made.
+//! Writes files atomically, so that a crash leaves the old or the new one, and reads files that
+//! other users may have made.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
@@ -46,8 +47,8 @@ pub(crate) fn not_in_checkout(place: &str, error: &io::Error) -> Stop {
     ))
 }
 
-/// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this
-/// returns. A device or a pipe stays what it is and takes what is written.
+/// Replaces or makes the file at `path`. `fill` writes the content, which is on the disk when this
+/// returns. A device or a pipe is not replaced: the content is written to it.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
@@ -65,7 +66,7 @@ pub(crate) fn write(
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
     filled(temporary.as_file_mut())?;
-    // Readable like other files, although temporary files are private.
+    // Temporary files are private, but the new file must be readable like other files.
     temporary
         .as_file()
         .set_permissions(Permissions::from_mode(0o644))?;

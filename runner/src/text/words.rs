@@ -1,4 +1,4 @@
-//! Texts for people: messages on standard error, numbers with their nouns, and times.
+//! Texts for people: messages on standard error, counted nouns (`1 trial`, `2 trials`), and times.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};

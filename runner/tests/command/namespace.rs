@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common;
 
-/// Runs a shell script with `$RUNNER` and `variables`. Returns `None`, and prints that, if mounting
-/// is not permitted.
+/// Runs a shell script with `$RUNNER` and `variables`. If mounting is not permitted, prints that
+/// and returns `None`.
 pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     let can = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])

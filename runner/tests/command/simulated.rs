@@ -64,7 +64,7 @@ fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
             "--machine ice-lake-2x32-smt --prices wake-ns",
             "price=wake-ns*0.5",
         ),
-        // The threads share its cores.
+        // More threads than cores share the machine's cores.
         ("--threads 65", "threads     65"),
         ("--prices work", "price=as-written"),
         ("--prices transfer-*,work", "price=transfer-far-ns*0.5"),

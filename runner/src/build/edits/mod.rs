@@ -189,7 +189,7 @@ impl Edits {
     /// Refuses a release that the edits do not support.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] that names both.
+    /// [`Stop::BadInput`] with the release and the supported trees.
     pub fn expect(&self, version: &str) -> Result<(), Stop> {
         let trees = self.trees();
         if trees.contains(version) {
@@ -249,7 +249,7 @@ impl Edits {
     /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
     ///
     /// # Errors
-    /// As [`Self::apply`]; and if a file cannot be read or written.
+    /// Those of [`Self::apply`]; also if a file cannot be read or written.
     pub fn copy(&self, root: &Path, krate: &Path, to: &Path) -> Result<Vec<Changed>> {
         let changed = self.apply(krate)?;
         let inside = krate

@@ -14,8 +14,8 @@ pub struct Circumstances {
     pub fixable: Result<String, String>,
     /// A fix that a runner left when it died.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once. `None` inside if it cannot be measured; outer `None`
-    /// if it was not tried.
+    /// The clock of all allowed CPUs at once. `Some(None)` if it cannot be measured; `None` if that
+    /// was not tried.
     pub clock: Option<Option<Clock>>,
     /// How often wake-ups end on one CPU; `None` if it was not tried, or there is only one CPU.
     pub stacking: Option<Stacking>,
@@ -23,13 +23,13 @@ pub struct Circumstances {
     pub is_another_sweep_running: Result<bool, String>,
     /// CPUs that a pool may use, by affinity and quota; or why that is unknown.
     pub usable_cpus: Result<usize, String>,
-    /// Whether the kernel lets a process fence for all its threads; `None` if another kernel's
-    /// files are examined.
+    /// Whether the kernel lets a process fence for all its threads; `None` if the files of another
+    /// host are examined.
     pub has_membarrier: Option<bool>,
 }
 
 impl Circumstances {
-    /// Collects the facts. Takes about two seconds, in which threads work in ticks.
+    /// Collects the facts. This takes about two seconds, in which threads work in ticks.
     pub(crate) fn of(setup: &Setup) -> Self {
         let host = &setup.host;
         let is_here = host.is_system();

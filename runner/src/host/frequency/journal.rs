@@ -80,7 +80,7 @@ impl Entry {
         }
     }
 
-    /// Whether a start of the system has undone the fix. If a start is unknown, the answer is no:
+    /// Whether a restart of the system has undone the fix. If that is unknown, the answer is no:
     /// restoring twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         let now = boot();
@@ -219,7 +219,7 @@ fn not_fit<T>(reason: String) -> Result<T> {
     Err(Stop::HostNotFit(reason).into())
 }
 
-/// All or nothing: under its name the file is complete, locked, and on the disk.
+/// Writes a journal atomically: once it has its name, it is complete, locked, and on the disk.
 fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     let folder = folder_of(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -61,7 +61,7 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// Sets the frequency around trials and measures it beside them.
+/// Sets the frequency around trials, and measures it before and after each.
 pub trait ControlFrequency {
     /// Called just before a trial: switches to its mode if necessary, and measures the clock.
     ///

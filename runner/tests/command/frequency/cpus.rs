@@ -58,7 +58,8 @@ pub(crate) const OF_NOMINAL: &Files = &[
     ("cpufreq/policy*/scaling_governor", "powersave"),
 ];
 
-/// The files of `acpi-cpufreq` on Intel, which lists turbo as 1 MHz more; with a user's request.
+/// The files of `acpi-cpufreq` on Intel, whose list shows turbo as 1 MHz more, and a user's
+/// request.
 pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/boost", "1"),
     ("cpufreq/policy*/cpuinfo_max_freq", "2001000"),
@@ -195,9 +196,9 @@ pub(crate) enum Quirk {
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
-    /// No write comes before this file exists.
+    /// The journal, which must exist before the first write.
     pub(crate) journal: Option<PathBuf>,
-    /// As with a tool, the switches for boost and the preference cannot be written.
+    /// Whether the switches for boost and the preference cannot be written, as with a tool.
     pub(crate) sets_limits_only: bool,
 }
 
@@ -239,7 +240,7 @@ fn set_governor(host: &Host, policy: u32, governor: &str) {
         if governor == "performance" {
             store(host, knob(EPP), "performance");
         } else if was == "performance" {
-            // Not the old value: the restore must write that.
+            // This is not the old value, which the restore must write.
             store(host, knob(EPP), "default");
         }
     }

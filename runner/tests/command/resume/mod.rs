@@ -41,7 +41,7 @@ fn start(folder: &TempDir, trials: usize) -> Child {
 
 /// The sweep's folder, once it has so many trials.
 fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
-    // A cold build of the baseline is part of this.
+    // This time includes a cold build of the baseline.
     let deadline = Instant::now() + Duration::from_mins(10);
     loop {
         assert!(Instant::now() < deadline, "no trials");
