@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Why an archive of these entries is refused; no runner writes such an archive.
+    /// Returns why an archive of these entries, which no runner writes, is refused.
     fn refused(entries: &[(&str, EntryType, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let mut tar = Builder::new(Vec::new());

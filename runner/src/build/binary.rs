@@ -112,7 +112,7 @@ pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<T
     ask_by(Command::new(binary), request, limit)
 }
 
-/// [`ask`], for a command that already has environment variables of its own.
+/// As [`ask`], for a command that already has environment variables.
 fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<TrialExit> {
     for name in NOT_INHERITED {
         command.env_remove(name);

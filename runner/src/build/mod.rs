@@ -42,7 +42,7 @@ const MOST_AT_ONCE: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct BranchBuild {
     /// Copies that later builds do not touch: one for each shuffled link order, in the order of the
-    /// seeds from 1 on, or a single one with the linker's own order.
+    /// seeds from 1 on. Without shuffling, a single one with the linker's own order.
     pub(crate) binaries: Vec<PathBuf>,
     /// How it was built.
     pub(crate) receipt: Provenance,

@@ -23,8 +23,8 @@ const LISTED: &str = "programs";
 
 const STDERR_LINES: usize = 10;
 
-/// Finds the program that `--program`, `--bin` and the words after `--` name; otherwise describes
-/// the wrong content of the folder.
+/// Finds the program that `--program`, `--bin` and the words after `--` name. If there is none, the
+/// error describes what the folder has.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -65,7 +65,7 @@ pub(crate) fn find(
     ))
 }
 
-/// Returns the package and the binary that are meant, or the reason why there is no such binary.
+/// Returns the selected package and binary, or the reason why there is none.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());

@@ -106,8 +106,8 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links the compiled program once for each link order, because
-/// compiling it again for each would take most of the time.
+/// Writes a linker into `folder` that links the compiled program once for each link order.
+/// Compiling the program for each link order would take most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

@@ -1,6 +1,6 @@
-//! The tiny Cargo workspace that links the workloads to one branch's rayon-core: two rayon-cores
-//! cannot share a binary, and a patch is a property of a workspace. The runner writes it from
-//! `branches.toml`, the checkout's release profile and its lock file.
+//! The Cargo workspace that links the workloads to one branch's rayon-core. Each branch has its
+//! own, because two rayon-cores cannot share a binary, and a patch is a property of a workspace.
+//! The runner writes it from `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +37,8 @@ pub(super) struct Recipe<'a> {
     pub layouts: u32,
     pub programs: Programs,
     pub edited: PathBuf,
-    /// The simulated machine on which builds name their variant, if they are for such machines.
+    /// The simulated machine on which builds name their variant; `None` for builds that run on
+    /// hosts.
     pub machine: Option<MachineRequest>,
 }
 
@@ -50,8 +51,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in a link order: 0 is the linker's own; the others are shuffled with
-    /// that seed.
+    /// The binary of a branch in link order `layout`: 0 is the linker's own order; other numbers
+    /// are seeds of shuffled ones.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),

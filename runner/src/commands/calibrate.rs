@@ -217,7 +217,7 @@ fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
     let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
     for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
-        // If workloads share a unit, takes the one that does nothing else.
+        // If workloads share a unit, takes the workload that does nothing else.
         if name == "steps" && workload != "two-busy-workers" {
             continue;
         }

@@ -96,7 +96,8 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &sweep, &command)
 }
 
-/// The options of a sweep of a program of the user; fills in those that were not typed.
+/// Returns the options of a sweep of a user's program, with values for the options that were not
+/// typed.
 fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     let mut sweep = typed.clone();
     let selection = &mut sweep.selection;

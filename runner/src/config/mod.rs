@@ -62,7 +62,7 @@ pub struct Branch {
     pub name: String,
     /// The source of its rayon-core.
     pub source: Source,
-    /// Whether the others are compared with this one.
+    /// Whether the other branches are compared with this branch.
     pub baseline: bool,
     /// The group by which it is picked; `all` picks the branches without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether builds of it count events, so that their times mean nothing.
+    /// Whether builds of this source count events, so that their times mean nothing.
     pub(crate) fn is_instrumented(&self) -> bool {
         matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
     }

@@ -98,7 +98,7 @@ impl Host {
                 host.parsed(file, "a kind of partition", |kind| match kind {
                     "isolated" => Some(Some(true)),
                     "root" => Some(Some(false)),
-                    // An invalid partition is a member of the one around it.
+                    // An invalid partition is a member of the partition around it.
                     kind if kind == "member" || kind.contains(" invalid") => Some(None),
                     _ => None,
                 })

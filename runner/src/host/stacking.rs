@@ -37,7 +37,7 @@ pub struct Stacking {
     pub stacked: u32,
     /// Median time of a tick without pinning, in microseconds.
     pub free_us: f64,
-    /// The same with each thread on a CPU of its own.
+    /// Median time of a tick with each thread pinned to its own CPU, in microseconds.
     pub pinned_us: f64,
 }
 

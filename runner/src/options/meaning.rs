@@ -251,8 +251,8 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Link orders of each branch: as many as trials, so that each trial has one of its own, except for
-/// sweeps whose times mean nothing.
+/// Number of link orders of each branch: as many as trials, so that each trial has its own. Sweeps
+/// whose times mean nothing have one.
 fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     match selection.definition.layouts {
         Some(layouts) => layouts.min(trials),
@@ -318,7 +318,7 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
     Ok((Some(name.to_owned()), row))
 }
 
-/// The modes; refuses those that the host cannot hold.
+/// The frequency modes of a sweep; refuses modes that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {

@@ -346,8 +346,8 @@ pub(crate) fn request(
             |(number, _)| machine_box::file(root, machine, number),
         ),
         is_fixed: trial.condition.mode == Mode::Fixed,
-        // Branches share a replicate's seed. The A/A control has seeds of its own, or it would be
-        // identical to the last byte.
+        // Branches share a replicate's seed. The A/A control has its own seeds, or its results
+        // would be identical to the baseline's.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
         // The A/A control and instrumented builds have the baseline's cycles.
@@ -370,7 +370,8 @@ pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<Machine
     }))
 }
 
-/// A request for the machine of a file as it is written, with units of work of a nanosecond.
+/// A request for the machine of a file as it is written, whose units of work take a nanosecond
+/// each.
 pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     MachineRequest {
         file,

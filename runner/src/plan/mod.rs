@@ -131,8 +131,8 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // All trials of a block have the same link order, except the A/A control: the noise floor
-        // includes the difference between two link orders of one program.
+        // All trials of a block have the same link order, except the A/A control. Thus the noise
+        // floor includes the difference between two link orders of one program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -236,8 +236,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         plan,
         random: ChaCha8Rng::seed_from_u64(asked.seed),
     };
-    // Indices of the configurations of each mode. A placement needs no setting, so placements
-    // alternate freely.
+    // Indices of the configurations of each mode. A change of placement takes no time, so
+    // placements alternate freely.
     let of_mode = |mode: &Mode| {
         let conditions = (0_u8..).zip(&draft.plan.conditions);
         let of_mode = conditions.filter(|(_, it)| it.mode == *mode);

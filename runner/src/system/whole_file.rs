@@ -149,7 +149,7 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Turns a failed lock into an error: the message of `held`, if another process has the lock.
+/// Turns a failed lock into an error, with the message of `held` if another process has the lock.
 pub(crate) fn check_locked(
     locked: Result<(), TryLockError>,
     path: &Path,

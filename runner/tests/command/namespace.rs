@@ -18,7 +18,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    // A file system of its own, so that the lock does not meet another sweep of this machine.
+    // A separate file system, so that another sweep on this machine does not hold the lock.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
     command
         .args(["-m", "sh", "-ec", &own])

@@ -160,7 +160,7 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses the edits if a file has no script, or two, for one of the trees: that tree would get
+    /// Refuses the edits if a file has no script, or two, for one of the trees. That tree would get
     /// only a part of the change.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {

@@ -7,7 +7,7 @@ use crate::host::frequency::clock::{self, Clock};
 use crate::host::stacking::{self, Stacking};
 use crate::system::lock::HostLock;
 
-/// The facts that are in no file of the host, so that tests can set them.
+/// Facts that no file of the host shows, so that tests must set them.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
     /// The frequency that a fix would set and its backend, or why there is none.

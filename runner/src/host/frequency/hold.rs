@@ -114,7 +114,7 @@ fn differs(host: &Host, knob: Knob, value: &str) -> bool {
         .map_or(true, |found| found.trim() != value.trim())
 }
 
-/// Writes all files that differ, again and again until none differs: a write may make the kernel
+/// Writes all files that differ, again and again until none differs. A write may make the kernel
 /// change other files, or accept a value that it refused before. Returns the refusals of the last
 /// round.
 fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {

@@ -87,7 +87,7 @@ pub struct ClockReading {
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
     pub ghz_before: Option<f64>,
-    /// The same after the trial.
+    /// Measured clock after the trial, in GHz: the mean over the same CPUs.
     pub ghz_after: Option<f64>,
 }
 

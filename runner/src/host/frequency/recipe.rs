@@ -121,8 +121,8 @@ fn known<T>(fact: Fact<T>) -> Result<T> {
     })
 }
 
-/// The first limit that keeps CPUs of `policies` below the frequency that they can hold without
-/// boost, with its file and the number of policies that have such a limit.
+/// Describes the first limit below the frequency that CPUs of `policies` can hold without boost,
+/// and says how many policies have such a limit.
 pub(crate) fn cap(host: &Host, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {

@@ -183,9 +183,9 @@ impl Cpus {
 /// A fault of a mock host's kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
-    /// The kernel lowers any upper limit above this one to it.
+    /// The kernel lowers upper limits to this value.
     ClipsAt(u64),
-    /// The kernel refuses to write the files of this name.
+    /// The kernel refuses writes to the files of this name.
     Refuses(&'static str),
     /// A daemon writes this value right after every write to a file of this name.
     Overwrites(&'static str, &'static str),
