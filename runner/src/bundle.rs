@@ -39,7 +39,7 @@ const MOST_FILES: usize = 100;
 /// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
 const LONGEST_NAME: usize = 128;
 
-/// Compression level: records are compressed already, so a higher one gains nothing.
+/// Compression level: records are compressed already, so a higher level gains nothing.
 const LEVEL: i32 = 10;
 
 /// A step of the work on a host, in the order of the steps.
@@ -66,13 +66,13 @@ pub(crate) enum Step {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Done {
     pub step: Step,
-    /// Name of the sweep or of the files that it made.
+    /// Name of the sweep or of the files that the step made.
     pub made: String,
     /// Duration in the call that finished it.
     pub seconds: u64,
 }
 
-/// `record.json`: the steps of `on-this-host` that are done. A second call continues from it.
+/// `record.json`: the steps of `on-this-host` that are done. A second call continues after them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub schema: u32,

@@ -215,8 +215,8 @@ impl<'a> Builder<'a> {
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves, before the minutes of compiling
-    /// any branch.
+    /// Writes a branch's workspace and checks what cargo resolves, before any branch is compiled,
+    /// which takes minutes.
     pub(crate) fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
@@ -580,8 +580,8 @@ impl<'a> Builder<'a> {
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        // The name has no branch in it. A program's path lies on its stack, and paths of different
-        // lengths would shift the stacks of branches by different amounts.
+        // All names have the same length. A program's path lies on its stack, and paths of
+        // different lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
             let store = || -> std::io::Result<()> {

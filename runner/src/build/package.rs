@@ -16,7 +16,7 @@ use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// In the folder of a branch: the folder of the copies of the user's packages.
+/// Name of the folder, in a branch's folder, that has the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
 const LISTED: &str = "programs";
@@ -109,8 +109,8 @@ fn described(folder: &Path) -> Result<Metadata> {
         .context("the output of `cargo metadata` is not in a form that this runner can read")
 }
 
-/// The folders that a program is built from: its workspace, and those of path dependencies beside
-/// it.
+/// The folders that a program is built from: its workspace, and the workspaces of path dependencies
+/// beside it.
 #[derive(Debug, PartialEq, Eq)]
 struct Tree {
     base: PathBuf,

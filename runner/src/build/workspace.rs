@@ -60,8 +60,8 @@ impl Recipe<'_> {
         }
     }
 
-    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated one, which no
-    /// host times.
+    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated build, which
+    /// is not timed on a host.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0
@@ -113,8 +113,8 @@ impl Recipe<'_> {
                 .with_context(|| format!("{} cannot be removed", shuffle.display()))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
-        // Cargo adapts the copied lock file to this workspace. Copying it again each time would
-        // make cargo query the registry each time.
+        // Cargo adapts the copied lock file to this workspace. Copying the file again for each
+        // build would make cargo query the registry each time.
         let stamp = digest::of_bytes(root_lock.as_bytes());
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
@@ -125,7 +125,7 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's. Cargo adds the packages that only a
+    /// The lock file that cargo starts from is the checkout's. Cargo adds the packages that only a
     /// working tree needs.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
@@ -147,7 +147,8 @@ impl Recipe<'_> {
         let root = self.checkout.root();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
-            // The patch decides; a check after the build shows whether cargo used it.
+            // The patch chooses the version; a check after the build shows whether cargo used the
+            // patch.
             _ => "1".to_owned(),
         };
         let (package, folder, features) = self.programs();
@@ -162,8 +163,8 @@ impl Recipe<'_> {
                 "publish": false,
             },
             "dependencies": {
-                // The command line is left out: a measured binary gets its requests from the
-                // runner.
+                // The feature of the command line is left out: a measured binary gets its requests
+                // from the runner.
                 "workloads": {
                     "package": package,
                     "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),

@@ -171,7 +171,7 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
         charge_ns: COUNTING_NS,
         ..machines::plain_request(machines::file(root, &machine.name))
     };
-    // Checked before minutes go into builds.
+    // The output is checked before minutes go into builds.
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();

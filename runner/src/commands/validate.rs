@@ -169,8 +169,8 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     let list = typed.over(experiment).branches.unwrap_or_default();
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;
     if is_baseline_added {
-        // Predicted times are compared with measured ones of the same branch, so the baseline that
-        // was only added is left out.
+        // Predicted times are compared with measured ones of the same branch, so a baseline that
+        // the list does not name is left out.
         branches.retain(|branch| !branch.baseline);
         branches[0].baseline = true;
     }

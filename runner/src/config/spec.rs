@@ -133,8 +133,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a working tree's name: its folder's, or the parent's if the folder is called
-/// `rayon-core`.
+/// Returns a working tree's name: that of its folder, or of the folder's parent if the folder is
+/// called `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = |path: &Path| {

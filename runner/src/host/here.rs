@@ -25,7 +25,7 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 /// Digits of a cost parameter after the point.
 const DIGITS: usize = 3;
 
-/// Measures the host, and returns the content of the file. It takes some seconds. `file_of` finds a
+/// Measures the host for some seconds, and returns the content of the file. `file_of` finds a
 /// shipped machine.
 pub(crate) fn measured(
     file_of: impl Fn(&str) -> PathBuf,

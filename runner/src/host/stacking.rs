@@ -42,7 +42,7 @@ pub struct Stacking {
 }
 
 /// Lets two threads work in ticks, first on the CPUs that the kernel chooses, then on the first two
-/// of `cpus`. `None` if this process may not use two.
+/// of `cpus`. `None` if this process may not use two CPUs.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else {
         return None;
@@ -92,7 +92,7 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     })
 }
 
-/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. It was
+/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. A thread was
 /// stacked if it runs on the CPU that its waker had at the wake-up.
 fn tick(
     pin: Option<usize>,

@@ -216,7 +216,7 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
 
 /// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
 pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
-    /// More would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
+    /// More threads would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
     let mut counts = BTreeSet::new();
     for part in list.split(',').map(str::trim) {

@@ -31,7 +31,7 @@ const WORK: &str = "work";
 #[serde(deny_unknown_fields)]
 struct Written {
     title: String,
-    /// The machine whose cost parameters hold for those without a range.
+    /// The machine from which a point takes the cost parameters without a range.
     like: Spanned<String>,
     seed: u64,
     price: BTreeMap<String, Spanned<Range>>,

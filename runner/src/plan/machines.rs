@@ -36,8 +36,8 @@ const MEASURED: &str = "master";
 /// Maximum number of cycles of a call: a larger number means a wrong unit.
 const MOST_CYCLES: f64 = 100_000.0;
 
-/// Names a folder that replaces the folders of this host's files, for tests: they must not touch
-/// the files of a checkout.
+/// Environment variable that names a folder for this host's files. Tests set it, because they must
+/// not touch the files of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch with which units of work are measured: the published crate's counterpart in the fork.

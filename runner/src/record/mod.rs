@@ -119,7 +119,7 @@ pub struct Record {
     /// How often heat slowed a CPU or a package down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttles: Option<u64>,
-    /// Time that the control group waited for its used-up CPU quota.
+    /// Time that a used-up CPU quota kept the control group from running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
     /// Seed of the link order, if there are several; on a simulated machine, the seed's number.

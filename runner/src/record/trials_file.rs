@@ -34,7 +34,7 @@ pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 /// Tests use a shorter limit.
 const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
-/// Compression level: a finished sweep is written once and then kept.
+/// Compression level: high, because a finished sweep is written once and then kept.
 const LEVEL: i32 = 19;
 /// The compression window, as a power of two: the largest that every reader accepts without an
 /// option.
@@ -373,7 +373,7 @@ impl Appender {
             )));
         }
         written.or_else(|error| {
-            // If this fails too, the incomplete line is set aside when the sweep is resumed.
+            // If the disk refuses this too, resuming the sweep sets the incomplete line aside.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(
@@ -492,7 +492,7 @@ mod tests {
     fn beyond_a_limit_of_file_sizes_an_append_is_an_error_and_whole_records_stay() {
         let folder = folder(PLAIN, "");
         let limited = Command::new("sh")
-            // In blocks of 512 bytes.
+            // `ulimit -f` counts blocks of 512 bytes.
             .args(["-c", "ulimit -f 16; exec \"$0\" --ignored --exact \"$1\""])
             .arg(std::env::current_exe().unwrap())
             .arg("record::trials_file::tests::a_process_that_may_write_little")

@@ -155,7 +155,7 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// Makes the kernel end the process by `SIGXCPU` after so much CPU time, and kill it a second
+/// Makes the kernel end the process by `SIGXCPU` after `limit` of CPU time, and kill it a second
 /// later.
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);

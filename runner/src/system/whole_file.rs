@@ -16,7 +16,8 @@ const LONGEST_TEXT: u64 = 1 << 28;
 
 /// Opens a file that any user may have put there. A pipe, a socket or a device is an error.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Checked before it is opened: a pipe would wait for its other end, a device may have no end.
+    // The path is checked before it is opened: a pipe would wait for its other end, and a device
+    // may have no end.
     if is_special(path) {
         return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
     }

@@ -1,4 +1,5 @@
-//! Edits of a synthetic crate: the result of each kind, and the message for each that does not fit.
+//! Tests edits of a synthetic crate: the result of each kind of edit, and the message about each
+//! edit that does not fit.
 
 use std::fs;
 use std::os::unix::fs::symlink;

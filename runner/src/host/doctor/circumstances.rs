@@ -17,7 +17,8 @@ pub struct Circumstances {
     /// The clock of all allowed CPUs at once. `Some(None)` if it cannot be measured; `None` if that
     /// was not tried.
     pub clock: Option<Option<Clock>>,
-    /// How often wake-ups end on one CPU; `None` if it was not tried, or there is only one CPU.
+    /// How often two woken threads run on one CPU; `None` if that was not tried, or there is only
+    /// one CPU.
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs; or why that is unknown.
     pub is_another_sweep_running: Result<bool, String>,

@@ -40,7 +40,7 @@ pub(super) struct Entry {
 #[serde(deny_unknown_fields)]
 pub(super) struct SavedSetting {
     pub(super) file: Knob,
-    /// With the end of line.
+    /// The file's content, with the end of line.
     pub(super) content: String,
 }
 

@@ -66,7 +66,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
             start(&folder, trials)
         };
         match below(&mut random, MOST_TRIALS + 1) {
-            // Kills it while it reads, checks and builds, or makes the folder.
+            // Kills the runner while it reads, checks and builds, or makes the folder.
             0 => thread::sleep(Duration::from_millis(below(&mut random, 500))),
             more => {
                 let until = before.len() + usize::try_from(more).unwrap();
