@@ -194,7 +194,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was taken from it"));
     let damaged = |error: io::Error| {
         let why = error.to_string().escape_debug().to_string();
-        refused(format!("it is damaged, or no {ENDING} file: {why}"))
+        refused(format!("it is damaged, or is not a {ENDING} file: {why}"))
     };
     let file = whole_file::open(bundle, OpenOptions::new().read(true))
         .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;

@@ -200,7 +200,7 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
             .cpu_field("model name")
             .unwrap_or_else(|_| "an unknown CPU".to_owned());
         let source =
-            format!("measured: {workload}, sequential, {size}, usual run, on {model}{busy}");
+            format!("measured: {workload}, sequential, {size}, median run, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
     whole_file::write(output, |file| file.write_all(text.as_bytes()))?;

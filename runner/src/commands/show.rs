@@ -63,7 +63,7 @@ fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     if *trials >= planned {
         far
     } else if manifest.shards.is_empty() {
-        format!("{far}; `cargo runner sweep --resume {reference}` runs the others")
+        format!("{far}; `cargo runner sweep --resume {reference}` runs the missing ones")
     } else {
         format!("{far}; finish the shards and merge them again")
     }

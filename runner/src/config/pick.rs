@@ -105,7 +105,7 @@ pub(crate) fn pick_grouped<'a>(
     }
     if picked.is_empty() {
         bail!(Stop::BadInput(format!(
-            "{field}: `{list}` leaves no {kind}; {}",
+            "{field}: `{list}` excludes every {kind}; {}",
             all_names()
         )));
     }

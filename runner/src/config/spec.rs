@@ -31,7 +31,7 @@ impl Reader<'_> {
             for branch in self.branches(word).map_err(wrong)? {
                 if branches.iter().any(|other| other.name == branch.name) {
                     return Err(wrong(format!(
-                        "there is already a `{}`; write NAME= before the word to give this one another name",
+                        "there is already a `{}`; write NAME= before the word to give this branch another name",
                         branch.name
                     )));
                 }

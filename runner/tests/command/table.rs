@@ -1,4 +1,4 @@
-//! Tests the last output of a sweep: its progress, at once, and then the table of the analysis.
+//! Tests the end of a sweep's output: its progress, and then the table of the analysis.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -31,7 +31,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
         let record = bundle::unpack(path, temporary.path())?;
         if record.is_quick && output.is_none() {
             bail!(Stop::BadInput(format!(
-                "{name}: it was made with --quick, so its times mean nothing; name a folder of its own with --output"
+                "{name}: it was made with --quick, so its times mean nothing; name a separate folder with --output"
             )));
         }
         let files = bundle::files(temporary.path(), &record)?;

@@ -37,7 +37,7 @@ pub(super) fn resume(
         let shown = without_folders(project, found.clone())?;
         if shown != *program {
             bail!(Stop::BadInput(format!(
-                "{} compares `{}` of the package {} with the arguments {:?}; named now is `{}` of {} with {:?}",
+                "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
                 manifest.name,
                 program.binary,
                 program.package,

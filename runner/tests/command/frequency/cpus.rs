@@ -152,8 +152,8 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // At once, as the kernel does it: a runner that reads meanwhile finds the old or the new
-        // content, but never an empty file.
+        // The content is replaced atomically, as the kernel does it. A runner that reads meanwhile
+        // finds the old or the new content, but never an empty file.
         let mut whole = tempfile::NamedTempFile::new_in(self.root()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
@@ -198,7 +198,7 @@ pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
     /// The journal, which must exist before the first write.
     pub(crate) journal: Option<PathBuf>,
-    /// Whether the switches for boost and the preference cannot be written, as with a tool.
+    /// Whether the switches for boost and the preference cannot be written, as with `cpufreq-set`.
     pub(crate) sets_limits_only: bool,
 }
 

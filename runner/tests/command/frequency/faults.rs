@@ -28,7 +28,7 @@ const ALL: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step.
 const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
-/// Replaces a step's number: signals that request an end, before each write.
+/// In place of a step's number: signals request an end before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
 struct Faulty<F> {

@@ -152,7 +152,7 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// In place of a file's content: the file is missing.
+/// Stands for the content of a missing file.
 const GONE: &str = "(gone)";
 
 #[track_caller]
