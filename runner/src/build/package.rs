@@ -192,8 +192,8 @@ pub(super) fn copy(
         }
         if place == workspace {
             patch(&ours, &mut manifest);
-            // Without this, cargo would take a package that has no workspace for a member of this
-            // checkout's.
+            // Without this table, cargo would take a package that has no workspace for a member of
+            // the checkout's workspace.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
         }

@@ -243,7 +243,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
         // Other sources cannot name their variant; the runner checks the version that cargo
-        // resolved. The import keeps the dependency in use that selects its features.
+        // resolved. The import of rayon-core keeps the dependency in use, which selects the
+        // features.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -299,7 +300,8 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(packages.into_iter().map(name).collect())
 }
 
-/// A lock file without rayon-core, so that cargo chooses its version anew, also for a patch.
+/// A lock file without its entry of rayon-core, so that cargo chooses the version again, also for a
+/// patch.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let mut parts: Vec<&str> = lock.split(HEAD).collect();

@@ -69,7 +69,7 @@ const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
-        // A sweep that is resumed knows its branches.
+        // The manifest of a resumed sweep has its branches.
         [] => None,
         words => Some(project.named(words)?),
     };
@@ -106,7 +106,7 @@ fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     definition.workloads = Some(program.to_owned());
     definition.threads.get_or_insert_with(|| "cpus".to_owned());
     definition.iterations.get_or_insert(1);
-    // Each iteration is a process of its own, and the program ran once before the sweep.
+    // Each iteration is a separate process, and the program ran once before the sweep.
     definition.warmup_iterations = Some(0);
     sweep
 }

@@ -216,7 +216,7 @@ impl Work<'_> {
     }
 
     fn go(mut self) -> Result<Exit> {
-        // Sets up Python first: without it, the comparison would fail after an hour.
+        // Sets up Python first: if that fails later, the comparison fails after an hour.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for &(step, name, says) in self.left().collect::<Vec<_>>() {

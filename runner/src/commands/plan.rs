@@ -149,7 +149,7 @@ fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
         return String::new();
     }
     if asked.machine.is_some() {
-        // A simulated machine has its own frequency, so that of the host does not matter.
+        // A simulated machine has its own frequency, so the host's frequency does not matter.
         return String::new();
     }
     match arguments.selection.frequency.setup().fixable() {

@@ -253,7 +253,7 @@ mod tests {
         let group = ("proc/self/cgroup", "0::/job");
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/memory.max", "2G")]);
         assert!(root.host().memory_limit().is_err());
-        // A file that this process may not even look up.
+        // A link to itself, which this process cannot even look up.
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         let link = root.host().path("sys/fs/cgroup/job/cpu.max");
         std::os::unix::fs::symlink("cpu.max", link).unwrap();

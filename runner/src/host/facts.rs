@@ -120,7 +120,8 @@ impl Facts<'_> {
                 "thread_siblings_list",
                 "core_cpus_list",
             ];
-            // A fact is missing for all CPUs for the same reason, so `missing` has one entry.
+            // If a fact is missing, the reason is the same for all CPUs, so `missing` has one
+            // entry.
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);

@@ -263,7 +263,8 @@ impl Host {
     /// The physical core of a CPU: a text that its siblings share.
     pub(crate) fn core_of(&self, cpu: usize) -> Fact<String> {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
-        // Core numbers may repeat from die to die; some kernels do not know them and show -1.
+        // Core numbers may repeat from die to die. Some kernels do not know core numbers and show
+        // -1.
         for file in ["core_cpus_list", "thread_siblings_list"] {
             // A CPU is its own sibling, so a list without it is invalid.
             if let Ok(list) = self.read(&format!("{topology}/{file}"))

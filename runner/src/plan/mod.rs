@@ -179,7 +179,7 @@ impl Plan {
 struct Cell<'a> {
     schema: u32,
     branch: &'a str,
-    /// Identity of the binary: its hash once built, its source before.
+    /// Identity of the binary: the hash of the built binary, or of its source before the build.
     identity: &'a str,
     program: Program,
     workload: &'a str,

@@ -252,7 +252,8 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     struct Version {
         schema: u32,
     }
-    // A file without a version is accepted here, because reading its fields names the missing one.
+    // A file without a version passes here, because parsing its fields later reports the missing
+    // field.
     let Ok(Version { schema }) = serde_json::from_str(json) else {
         return Ok(());
     };

@@ -467,7 +467,7 @@ mod tests {
         let error = appender.append(&record).unwrap_err();
         assert!(error.to_string().contains("moved or removed"), "{error:#}");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
-        // A copy at its path is another file.
+        // A copy at the old path is a different file.
         fs::copy(moved, folder.path().join(PLAIN)).unwrap();
         assert!(appender.append(&record).is_err());
     }

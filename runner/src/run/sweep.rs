@@ -94,7 +94,7 @@ pub fn run(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         return side_by_side(job, around);
     }
     let tally = run_trials(job, around);
-    // The host gets its frequency back, even if the trials ended with an error.
+    // The host's frequency is restored, even if the trials ended with an error.
     let left = around.frequency.leave();
     let tally = tally?;
     left?;
@@ -114,7 +114,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Measuring the clock must not disturb the trial, so this comes before the pause.
+        // The clock is measured before the pause, because measuring must not disturb the trial.
         timed(&mut tally.clocking, || {
             around
                 .frequency

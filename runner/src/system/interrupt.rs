@@ -39,7 +39,7 @@ pub fn install() -> Result<()> {
         let mut state = state();
         state.is_requested = true;
         for group in &state.groups {
-            // It is fine if a group ended meanwhile.
+            // A group that has already ended is no error.
             let _ = kill_process_group(*group, Signal::KILL);
         }
     })

@@ -97,7 +97,7 @@ fn is_held(path: &Path) -> Result<bool, String> {
     let unknown = |error: io::Error| format!("{} cannot be read: {error}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
-        // Every sweep makes this file, so without it no sweep runs.
+        // Every sweep makes the lock file, so without this file no sweep runs.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(unknown(error)),
     };

@@ -23,9 +23,9 @@ const STDERR_KEPT: usize = 64 << 10;
 /// The time limit of a process.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
-    /// From its start.
+    /// Wall time from the start of the process.
     Wall(Duration),
-    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not shorten it.
+    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not use it up.
     Cpu(Duration),
 }
 
@@ -81,7 +81,8 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     }
     let is_beyond_wall = !wait_for_exit(group, wall)?;
     let elapsed = started.elapsed();
-    // Also after an orderly end: the other processes of the group must not run into the next trial.
+    // The group is also killed after an orderly end, because its other processes must not run into
+    // the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
     drop(watched);

@@ -62,7 +62,7 @@ pub(crate) fn write(
     if is_special(path) {
         return filled(&mut OpenOptions::new().write(true).open(path)?);
     }
-    // A link stays, and its target is replaced.
+    // A symbolic link stays, and the file that it names is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;

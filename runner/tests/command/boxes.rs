@@ -93,8 +93,8 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     drop(lock);
     assert_eq!(common::records(&stopped).len(), 4);
 
-    // A trial that does not end is a record, the other records are kept, and the last lines say so.
-    // Some trials may end within the limit.
+    // A trial that does not end gets a record, the other records are kept, and the last lines
+    // report the failure. Some trials may end within the limit.
     let (swept, own) = sweep(folder.path(), "short", "--threads 16 --timeout 0.000001");
     swept.code(1).stdout(contains(" of 8 failed"));
     let records = common::records(&common::only(&own));

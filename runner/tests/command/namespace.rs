@@ -18,7 +18,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    // A separate file system, so that another sweep on this machine does not hold the lock.
+    // A separate file system for the lock, so that another sweep on this machine does not hold it.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
     command
         .args(["-m", "sh", "-ec", &own])

@@ -100,7 +100,7 @@ fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
     plan(&words)
         .code(2)
         .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
-    // Opening a pipe would wait for its other end, also in a failing test.
+    // A device, because opening a pipe would wait for its other end, also in a failing test.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     plan(&words)

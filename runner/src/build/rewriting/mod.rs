@@ -250,7 +250,7 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
-    // A build script may read this table; the fork's does.
+    // A build script may read this table; the fork's build script does.
     if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
         manifest["package"]["metadata"] = package.metadata.clone();
     }

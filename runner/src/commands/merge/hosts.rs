@@ -1,4 +1,4 @@
-//! Adds the results that other hosts sent: unpacks them, checks every sweep as any sweep is read,
+//! Adds the results that other hosts sent: unpacks them, checks every sweep as other commands do,
 //! and prints what was added.
 
 use std::fs;
@@ -84,7 +84,7 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
         let is_of_host = manifest.host == record.host || manifest.asked.machine.is_some();
         if manifest.name != name || !is_of_host || facts["id"] != *manifest.host {
             bail!(
-                "sweeps/{name} calls itself {} of host {}, or its host.json is of another",
+                "sweeps/{name} calls itself {} of host {}, or its host.json is of another host",
                 manifest.name,
                 manifest.host
             );

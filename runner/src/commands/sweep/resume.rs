@@ -64,7 +64,7 @@ pub(super) fn resume(
         )));
     }
     sweep.check_writable()?;
-    // Without this file, no command could show the trials.
+    // Without `host.json`, no command could show the trials.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;

@@ -139,8 +139,8 @@ mod chains {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: works on the named registers and the flags alone, and touches no memory.
-                // It ends when the count, which is above 0, reaches 0.
+                // SAFETY: the loop works on the named registers and the flags alone, and touches no
+                // memory. The loop ends when the count, which is above 0, reaches 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $x86_64, ".endr", "dec {rounds}", "jnz 2b",

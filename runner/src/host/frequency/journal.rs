@@ -143,7 +143,7 @@ impl Journal {
                  look at the host's settings (`cpupower frequency-info`), set them, and delete the file"
             ))
         };
-        // A pipe at the journal's path must not make this wait for a writer.
+        // A pipe at the journal's path must not make `open` wait for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let mut options = File::options();
         options.read(true).custom_flags(flags.bits().cast_signed());
@@ -170,7 +170,7 @@ impl Journal {
                 "{shown}: another runner holds the frequency; wait for it or end it, and it restores the settings by itself"
             )
         })?;
-        // Its owner may have deleted it between the opening and the lock.
+        // The owner may have deleted the journal between the opening and the lock.
         if !path.exists() {
             return Ok(None);
         }

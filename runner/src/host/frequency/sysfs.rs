@@ -183,7 +183,7 @@ pub trait Backend {
     fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()>;
 }
 
-/// Which backend is to be used.
+/// The user's choice of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackendChoice {
     /// The first that is permitted: sysfs, cpufreq-set
