@@ -200,7 +200,7 @@ impl std::fmt::Display for Source {
 pub struct Claim {
     /// The expected result of the comparison.
     pub expect: Expectation,
-    /// The branch that it is compared with; `None`: the baseline.
+    /// The branch with which the hypothesis compares its own; `None`: the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// The workloads of the hypothesis; empty: all that were measured.

@@ -141,9 +141,7 @@ fn text(
         "guess: its sockets or clusters are not of one size"
     };
     let clock_from = if mhz.is_some() {
-        format!(
-            "measured: chains of dependent instructions{while_busy}; the only known frequency"
-        )
+        format!("measured: chains of dependent instructions{while_busy}; the only known frequency")
     } else {
         "guess: the clock cannot be measured; all costs hold at this value".to_owned()
     };

@@ -322,7 +322,8 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {
-        // A machine has a table of frequencies.
+        // A simulated machine can hold a frequency, but `available` means both modes only if the
+        // user typed it.
         let is_typed = selection.definition.mode.is_some();
         return Ok(choice.modes(|| is_typed));
     }
