@@ -300,8 +300,8 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(packages.into_iter().map(name).collect())
 }
 
-/// A lock file without its entry of rayon-core, so that cargo chooses the version again, also for a
-/// patch.
+/// A lock file without its entry of rayon-core. Cargo then chooses the version again, even if a
+/// patch has another one.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let mut parts: Vec<&str> = lock.split(HEAD).collect();

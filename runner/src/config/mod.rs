@@ -200,7 +200,7 @@ impl std::fmt::Display for Source {
 pub struct Claim {
     /// The expected result of the comparison.
     pub expect: Expectation,
-    /// The branch with which the hypothesis compares its own; `None`: the baseline.
+    /// The other branch of the comparison; `None`: the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// The workloads of the hypothesis; empty: all that were measured.

@@ -59,7 +59,9 @@ impl Reader<'_> {
         };
         let callable = |name: String| match check_name(&name) {
             Ok(()) => Ok(name),
-            Err(why) => Err(format!("`{name}` cannot be the name of this branch: {why} by NAME=")),
+            Err(why) => Err(format!(
+                "`{name}` cannot be the name of this branch: {why} by NAME="
+            )),
         };
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.named(spec)?;

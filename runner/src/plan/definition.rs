@@ -430,7 +430,7 @@ fn is_one(number: &u32) -> bool {
 
 const MOST_TRIALS: usize = 10_000_000;
 
-/// The largest seed on a simulated machine: each replicate gets its own seed, made from it.
+/// The largest seed on a simulated machine: each replicate gets its own seed, made from this one.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
 const MOST_NAMES: usize = 1 << 12;

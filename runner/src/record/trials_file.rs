@@ -339,7 +339,7 @@ impl Appender {
     /// Compresses the records of a sweep that has no trials left to run.
     ///
     /// # Errors
-    /// If the disk refuses; the records can then be read and appended to as before.
+    /// If the disk refuses; the uncompressed records then stay, and others can be appended.
     pub fn pack(self) -> Result<()> {
         let folder = self
             .path
@@ -480,7 +480,7 @@ mod tests {
         let [record, _] = records();
         let mut appender = Appender::open(&folder).unwrap();
         let error = (0..1000).find_map(|_| appender.append(&record).err());
-        let error = error.expect("8 KiB hold no thousand records");
+        let error = error.expect("8 KiB cannot hold a thousand records");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
         assert!(error.to_string().contains("`ulimit -f`?"), "{error:#}");
         // Writing another file beyond the limit is also an error.
