@@ -26,7 +26,8 @@ const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.to
 /// Files of a sweep; its records are in one of the last two.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Checksums of bundles before 2026-12; the compressed data has a checksum of its own.
+/// Name of the file of checksums in bundles before 2026-12. The compressed data has its own
+/// checksum.
 const SUMS: &str = "SHA256SUMS";
 
 /// Limit of the unpacked size in bytes, far above that of one host's results.
@@ -38,7 +39,7 @@ const MOST_FILES: usize = 100;
 /// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
 const LONGEST_NAME: usize = 128;
 
-/// Compression level: records are compressed already, so a higher one gains nothing.
+/// Compression level: records are compressed already, so a higher level gains nothing.
 const LEVEL: i32 = 10;
 
 /// A step of the work on a host, in the order of the steps.
@@ -65,13 +66,13 @@ pub(crate) enum Step {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Done {
     pub step: Step,
-    /// Name of the sweep or of the files that it made.
+    /// Name of the sweep or of the files that the step made.
     pub made: String,
     /// Duration in the call that finished it.
     pub seconds: u64,
 }
 
-/// `record.json`: the steps of `on-this-host` that are done. A second call continues from it.
+/// `record.json`: the steps of `on-this-host` that are done. A second call continues after them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub schema: u32,
@@ -193,7 +194,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was taken from it"));
     let damaged = |error: io::Error| {
         let why = error.to_string().escape_debug().to_string();
-        refused(format!("it is damaged, or no {ENDING} file: {why}"))
+        refused(format!("it is damaged, or is not a {ENDING} file: {why}"))
     };
     let file = whole_file::open(bundle, OpenOptions::new().read(true))
         .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
@@ -225,7 +226,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
             .map_err(|error| refused(format!("`{shown}` is there twice: {error}")))?;
         io::copy(&mut entry, &mut file).map_err(damaged)?;
     }
-    // The checksum of the compressed data stands behind the end of the archive.
+    // The checksum of the compressed data follows the end of the archive.
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {
@@ -338,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Why an archive of these entries is refused; no runner writes such an archive.
+    /// Returns why an archive of these entries, which no runner writes, is refused.
     fn refused(entries: &[(&str, EntryType, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let mut tar = Builder::new(Vec::new());

@@ -3,7 +3,8 @@
 //!
 //! The binary only calls [`cli`]; `README.md` describes the method.
 
-// These macros panic on a full disk and on a closed pipe; the functions of [`text`] do not.
+// `println!` and `eprintln!` panic on a full disk and on a closed pipe; the functions of [`text`]
+// do not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 /// Calls [`text::words::tell`] with the formatted arguments.

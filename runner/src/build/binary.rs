@@ -105,13 +105,14 @@ const NOT_INHERITED: [&str; 10] = [
 /// wall time, but CPU time for a build that runs on a simulated machine.
 ///
 /// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
-/// trial has at least two. The process then reports what its threads do before the runner kills it.
+/// trial has at least two iterations. The process then reports what its threads do before the
+/// runner kills it.
 #[must_use]
 pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
     ask_by(Command::new(binary), request, limit)
 }
 
-/// [`ask`], for a command that already has environment variables of its own.
+/// As [`ask`], for a command that already has environment variables.
 fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<TrialExit> {
     for name in NOT_INHERITED {
         command.env_remove(name);
@@ -194,7 +195,7 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
             )
         })?;
         if outcome.schema != SCHEMA {
-            let reason = format!("it speaks schema {}, the runner {SCHEMA}", outcome.schema);
+            let reason = format!("its schema is {}, the runner's is {SCHEMA}", outcome.schema);
             return Err(failure(Ending::BadOutput, reason));
         }
         return Ok(outcome);
@@ -278,7 +279,7 @@ mod tests {
         let wrong =
             r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'"#;
         let refused = r#"echo '{"failure":"refused","message":"no such size"}'"#;
-        let other = format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1);
+        let other = format!("its schema is {}, the runner's is {SCHEMA}", SCHEMA + 1);
         for (script, ending, reason, tail) in [
             (
                 "echo busy >&2; sleep 60",

@@ -41,8 +41,8 @@ const MOST_AT_ONCE: usize = 4;
 /// A binary whose variant was checked.
 #[derive(Clone, Debug)]
 pub(crate) struct BranchBuild {
-    /// Copies that later builds do not touch: one for each shuffled link order, by seed from 1 on,
-    /// or one with the linker's own order.
+    /// Copies that later builds do not touch: one for each shuffled link order, in the order of the
+    /// seeds from 1 on. Without shuffling, a single one with the linker's own order.
     pub(crate) binaries: Vec<PathBuf>,
     /// How it was built.
     pub(crate) receipt: Provenance,
@@ -155,8 +155,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// How many of so many builds run at the same time. Each has a target folder of its own, which
-    /// pays from two builds in every folder on.
+    /// Returns how many of `builds` builds run at the same time. Each of them has its own target
+    /// folder, which saves time only if every folder gets at least two builds.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
@@ -215,8 +215,8 @@ impl<'a> Builder<'a> {
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves, before the minutes of compiling
-    /// any branch.
+    /// Writes a branch's workspace and checks what cargo resolves, before any branch is compiled,
+    /// which takes minutes.
     pub(crate) fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
@@ -274,8 +274,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the folder in which cargo keeps a release of a package. Cargo names that folder only
-    /// for libraries; a program's folder is beside it.
+    /// Returns the folder in which cargo keeps a release of a package. Cargo prints that folder
+    /// only for libraries; the folder of a program is beside it.
     fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
         let probe = self
             .folder
@@ -303,9 +303,9 @@ impl<'a> Builder<'a> {
             .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
-    /// Builds a branch and checks that the result matches its row in `branches.toml`. A branch that
-    /// was never built is built in the numbered `target` folder; every folder gives the same
-    /// binary.
+    /// Builds a branch and checks that the result matches its row in `branches.toml`. `target` is
+    /// the number of the target folder for a branch that was never built; every folder gives the
+    /// same binary.
     pub(crate) fn build(
         &self,
         branch: &Branch,
@@ -325,7 +325,7 @@ impl<'a> Builder<'a> {
         }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
         if let Source::Path { .. } = branch.source {
-            // Its dependencies may declare a younger compiler than the pinned one.
+            // The working tree's dependencies may declare a newer compiler than the pinned one.
             arguments.insert(1, "--ignore-rust-version");
         }
         self.cargo(
@@ -401,8 +401,8 @@ impl<'a> Builder<'a> {
     ) -> Result<Vec<u8>> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        // The checkout's own settings and toolchain file apply wherever the target folder is; a
-        // program of the user has settings of its own.
+        // The checkout's cargo settings and toolchain file apply, wherever the target folder is. A
+        // program of the user has its own settings.
         let of_user = self.folder.join(&branch.name).join(package::OF_USER);
         let settings = if workspace.starts_with(of_user) {
             workspace
@@ -417,8 +417,8 @@ impl<'a> Builder<'a> {
             .args(&arguments[1..])
             .args(more);
         if self.recipe.is_simulated() {
-            // Messages name copies by the crate's own paths. Warnings of foreign crates are not
-            // ours to mend.
+            // Compiler messages name files in copies by paths that begin with the crate. Warnings
+            // about crates of other authors are suppressed.
             let below = self.folder.join(rewriting::FOLDER);
             let remap = format!(
                 "--remap-path-prefix={}={}",
@@ -580,8 +580,8 @@ impl<'a> Builder<'a> {
         let folder = self.folder.join("binaries");
         fs::create_dir_all(&folder)
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        // The name has no branch in it. A program's path lies on its stack, and paths of different
-        // lengths would shift the stacks of branches by different amounts.
+        // All names have the same length. A program's path lies on its stack, and paths of
+        // different lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
             let store = || -> std::io::Result<()> {
@@ -639,8 +639,8 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
     Ok(read)
 }
 
-/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. Both paths
-/// start from `config_folder`.
+/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. The paths
+/// of both start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.
@@ -686,8 +686,8 @@ pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
-/// The features of a package that are on. A binary names its variant, which shows whether they are
-/// the requested ones.
+/// The features of a package that are on. The variant that a binary names shows whether they are
+/// the requested features.
 fn features_on(metadata: &Metadata, package: &Package) -> Vec<String> {
     let nodes = metadata.resolve.iter().flat_map(|it| &it.nodes);
     let own = nodes.into_iter().find(|node| node.id == package.id);

@@ -16,15 +16,15 @@ use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// In the folder of a branch: the folder of the copies of the user's packages.
+/// Name of the folder, in a branch's folder, that has the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
 const LISTED: &str = "programs";
 
 const STDERR_LINES: usize = 10;
 
-/// Finds the program that `--program`, `--bin` and the words after `--` name; otherwise describes
-/// the wrong content of the folder.
+/// Finds the program that `--program`, `--bin` and the words after `--` name. If there is none, the
+/// error describes what the folder has.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -65,7 +65,7 @@ pub(crate) fn find(
     ))
 }
 
-/// Returns the package and the binary that are meant, or the reason why there is no such binary.
+/// Returns the selected package and binary, or the reason why there is none.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());
@@ -109,8 +109,8 @@ fn described(folder: &Path) -> Result<Metadata> {
         .context("the output of `cargo metadata` is not in a form that this runner can read")
 }
 
-/// The folders that a program is built from: its workspace, and those of path dependencies beside
-/// it.
+/// The folders that a program is built from: its workspace, and the workspaces of path dependencies
+/// beside it.
 #[derive(Debug, PartialEq, Eq)]
 struct Tree {
     base: PathBuf,
@@ -192,7 +192,8 @@ pub(super) fn copy(
         }
         if place == workspace {
             patch(&ours, &mut manifest);
-            // A copy of a package that is in no workspace would be in this checkout's.
+            // Without this table, cargo would take a package that has no workspace for a member of
+            // the checkout's workspace.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
         }
@@ -203,7 +204,8 @@ pub(super) fn copy(
         );
         texts.push((place, text));
     }
-    // Cargo adapts the lock file; while its inputs do not change, cargo keeps it.
+    // Cargo adapts the copied lock file. The adapted file is kept while the manifests do not
+    // change.
     let is_adapted = texts.iter().all(|(place, text)| {
         fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
     });
@@ -261,7 +263,8 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
+/// Replaces a workspace's own patch of rayon-core, if any, by that of `ours`, the manifest of a
+/// branch.
 fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();

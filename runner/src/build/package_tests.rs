@@ -1,4 +1,4 @@
-//! Tests which program is meant, and which folders it is built from.
+//! Tests which program `--program` and `--bin` select, and which folders it is built from.
 
 use super::*;
 use crate::config::Source;
@@ -123,7 +123,7 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
 
     assert!(depend(&published, &mut own));
     patch(&published, &mut own);
-    // The program already asked for `champion`, which the published crate does not have.
+    // The program's manifest requests `champion`, which the published crate does not have.
     assert_eq!(of_core(&own)["features"].to_string(), "[\"web_spin_lock\"]");
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),

@@ -35,8 +35,8 @@ pub(crate) fn who_are_you(
 ) -> Result<String> {
     let request = Request {
         machine: machine.cloned(),
-        // No program runs on every compared pool: some have no joins, others no broadcast. Each of
-        // these programs starts a pool.
+        // The program is only prepared, which starts a pool. No program runs on every compared
+        // pool, because some have no joins, and others no broadcast.
         prepare_only: !branch.source.is_instrumented(),
         ..smallest_request()
     };

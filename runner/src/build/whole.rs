@@ -1,5 +1,5 @@
 //! Builds whole programs, from the registry or from the user. Each uses one branch's rayon-core;
-//! otherwise its package decides, with its own lock file and release profile.
+//! lock file and release profile are those of the program's package.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -72,7 +72,8 @@ impl Builder<'_> {
             }
             let all = program.x86_64_features.join(",+");
             let features = format!("--config=build.rustflags=['-Ctarget-feature=+{all}']");
-            // Cargo links again if the linker's path changes, so the number is in its name.
+            // Cargo links again if the linker's path changes, so the path contains the number of
+            // link orders.
             let shuffled = self.folder.join(&branch.name).join(&program.name);
             let shuffled = shuffled.with_extension(format!("{layouts}-layouts"));
             let linker = format!("-Clinker={}", shuffled.join(LINKER).display());
@@ -105,8 +106,8 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links the compiled program once for each link order, because
-/// compiling it again for each would take most of the time.
+/// Writes a linker into `folder` that links the compiled program once for each link order.
+/// Compiling the program for each link order would take most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

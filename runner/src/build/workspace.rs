@@ -1,6 +1,6 @@
-//! The tiny Cargo workspace that links the workloads to one branch's rayon-core: two rayon-cores
-//! cannot share a binary, and a patch is a property of a workspace. The runner writes it from
-//! `branches.toml`, the checkout's release profile and its lock file.
+//! The Cargo workspace that links the workloads to one branch's rayon-core. Each branch has its
+//! own, because two rayon-cores cannot share a binary, and a patch is a property of a workspace.
+//! The runner writes it from `branches.toml`, the checkout's release profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,12 +33,12 @@ pub(super) const WHOLE_TABLE: &str = "whole.json";
 pub(super) struct Recipe<'a> {
     pub checkout: &'a Checkout,
     pub config_folder: &'a Path,
-    /// Number of shuffled link orders of each binary, beside the one that the linker gives by
-    /// itself.
+    /// Number of shuffled link orders of each binary, in addition to the linker's own order.
     pub layouts: u32,
     pub programs: Programs,
     pub edited: PathBuf,
-    /// The simulated machine on which builds name their variant, if they are for such machines.
+    /// The simulated machine on which builds name their variant; `None` for builds that run on
+    /// hosts.
     pub machine: Option<MachineRequest>,
 }
 
@@ -51,8 +51,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in a link order: 0 is the linker's own; the others are shuffled with
-    /// that seed.
+    /// The binary of a branch in link order `layout`: 0 is the linker's own order; other numbers
+    /// are seeds of shuffled ones.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -60,8 +60,8 @@ impl Recipe<'_> {
         }
     }
 
-    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated one, which no
-    /// host times.
+    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated build, which
+    /// is not timed on a host.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0
@@ -113,8 +113,8 @@ impl Recipe<'_> {
                 .with_context(|| format!("{} cannot be removed", shuffle.display()))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
-        // Cargo adapts the copied lock file to this workspace. Copying it again each time would
-        // make cargo query the registry each time.
+        // Cargo adapts the copied lock file to this workspace. Copying the file again for each
+        // build would make cargo query the registry each time.
         let stamp = digest::of_bytes(root_lock.as_bytes());
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
@@ -125,7 +125,7 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's. Cargo adds the packages that only a
+    /// The lock file that cargo starts from is the checkout's. Cargo adds the packages that only a
     /// working tree needs.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
@@ -147,7 +147,8 @@ impl Recipe<'_> {
         let root = self.checkout.root();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
-            // The patch decides; a check after the build shows whether cargo used it.
+            // The patch chooses the version; a check after the build shows whether cargo used the
+            // patch.
             _ => "1".to_owned(),
         };
         let (package, folder, features) = self.programs();
@@ -162,8 +163,8 @@ impl Recipe<'_> {
                 "publish": false,
             },
             "dependencies": {
-                // The command line is left out: a measured binary gets its requests from the
-                // runner.
+                // The feature of the command line is left out: a measured binary gets its requests
+                // from the runner.
                 "workloads": {
                     "package": package,
                     "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),
@@ -242,7 +243,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
         // Other sources cannot name their variant; the runner checks the version that cargo
-        // resolved. The import keeps the dependency in use that selects its features.
+        // resolved. The import of rayon-core keeps the dependency in use, which selects the
+        // features.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -298,7 +300,8 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(packages.into_iter().map(name).collect())
 }
 
-/// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
+/// A lock file without its entry of rayon-core. Cargo then chooses the version again, even if a
+/// patch has another one.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let mut parts: Vec<&str> = lock.split(HEAD).collect();

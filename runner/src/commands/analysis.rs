@@ -39,8 +39,8 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 
-/// Has the analysis print the table of a sweep. Callers set `python` up before they print what
-/// stands above the table: on first use that takes minutes, and says so.
+/// Has the analysis print the table of a sweep. Callers set up `python` before they print the text
+/// above the table, because the first set-up takes minutes and prints messages.
 pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> Result<Exit> {
     let format = format.to_possible_value().expect("every format has a name");
     let mut command = python.module("sweep_analysis");
@@ -49,7 +49,8 @@ pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> 
     wait(command.stdin(Stdio::null()))
 }
 
-/// Runs the command. Its output goes straight through, and Ctrl-C reaches it as it reaches us.
+/// Runs the command. It prints to the terminal directly, and Ctrl-C also reaches the command
+/// itself.
 pub(super) fn wait(command: &mut Command) -> Result<Exit> {
     ended(command.status().context("Python cannot be run")?)
 }

@@ -33,7 +33,7 @@ pub(crate) struct CalibrateArgs {
     /// which all shipped machines use
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Measure only the own instructions of these branches, such as `master,champion`, or `all`,
+    /// Measure only the cycles of these branches' own instructions (`master,champion`, or `all`),
     /// for the machine `here`, or for the file of `--output`
     #[arg(long, value_name = "BRANCHES")]
     own_instructions: Option<String>,
@@ -63,7 +63,7 @@ const HEADER: &str = "\
 pub(super) struct Precision {
     processes: u32,
     iterations: u32,
-    /// Whether sizes are `tiny`, of the study's programs alone: takes a moment, to try the command
+    /// Whether only the study's programs run, at size `tiny`: takes a moment, to try the command
     /// out.
     is_tiny: bool,
 }
@@ -91,8 +91,8 @@ impl Precision {
     }
 }
 
-/// The cost of one unit in runs that count units. It is high, so that no other limit of the machine
-/// is reached.
+/// The cost of one unit in runs that count units. It is so high that units determine the simulated
+/// time.
 const COUNTING_NS: f64 = 100.0;
 
 const LIMIT: Duration = Duration::from_mins(10);
@@ -171,7 +171,7 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
         charge_ns: COUNTING_NS,
         ..machines::plain_request(machines::file(root, &machine.name))
     };
-    // Checked before minutes go into builds.
+    // The output is checked before minutes go into builds.
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();
@@ -200,15 +200,14 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
             .cpu_field("model name")
             .unwrap_or_else(|_| "an unknown CPU".to_owned());
         let source =
-            format!("measured: {workload}, sequential, {size}, usual run, on {model}{busy}");
+            format!("measured: {workload}, sequential, {size}, median run, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
     whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// The median: the trials of this host, whose time is also a median, meet the same other work of the
-/// host.
+/// The median, as for the trials of this host: other programs then affect costs and trials alike.
 fn usual(mut times: Vec<u64>) -> u64 {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or(u64::MAX)
@@ -218,7 +217,7 @@ fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
     let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
     for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
-        // If workloads share a unit, takes the one that does nothing else.
+        // If workloads share a unit, takes the workload that does nothing else.
         if name == "steps" && workload != "two-busy-workers" {
             continue;
         }
@@ -249,7 +248,7 @@ fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
         .map(|it| it.user_ns + it.system_ns)
 }
 
-/// The units that an iteration reported, computed from the time that they took.
+/// Returns the number of units of an iteration, computed from their simulated time.
 fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     let spent = outcome
         .simulated

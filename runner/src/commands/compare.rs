@@ -16,7 +16,7 @@ use crate::stop::Exit;
 pub(crate) struct CompareArgs {
     /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
     /// group:NAME, published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
-    /// fork:FEATURE,FEATURE. `NAME=` before it gives it a name
+    /// fork:FEATURE,FEATURE. `NAME=` in front names the branch
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
@@ -69,7 +69,7 @@ const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
-        // A sweep that is resumed knows its branches.
+        // The manifest of a resumed sweep has its branches.
         [] => None,
         words => Some(project.named(words)?),
     };
@@ -96,7 +96,8 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &sweep, &command)
 }
 
-/// The options of a sweep of a program of the user; fills in those that were not typed.
+/// Returns the options of a sweep of a user's program, with values for the options that were not
+/// typed.
 fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     let mut sweep = typed.clone();
     let selection = &mut sweep.selection;
@@ -105,7 +106,7 @@ fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     definition.workloads = Some(program.to_owned());
     definition.threads.get_or_insert_with(|| "cpus".to_owned());
     definition.iterations.get_or_insert(1);
-    // Each iteration is a process of its own, and the program ran once before the sweep.
+    // Each iteration is a separate process, and the program ran once before the sweep.
     definition.warmup_iterations = Some(0);
     sweep
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &DoctorArgs) -> Result<Exit> {
 }
 
 pub(super) fn diagnose(host: &Host) -> Diagnosis {
-    // A mock host has a journal of its own as well, since the journal's name depends on the folder.
+    // A mock host has its own journal, since the journal's name depends on the folder.
     let setup = Setup::new(host.clone(), BackendChoice::Auto, None);
     doctor::examine(host, &Circumstances::of(&setup))
 }

@@ -155,7 +155,7 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
         out,
         "EXPERIMENTS (`sweep --experiment NAME`; options override what they set)",
     )?;
-    // Commas get a space behind them, so that lines can be broken there.
+    // A space follows each comma, so that lines can be broken there.
     let said = |value: &Option<String>| value.as_deref().unwrap_or_default().replace(',', ", ");
     for it in experiments {
         let (workloads, size) = (said(&it.workloads), said(&it.size));

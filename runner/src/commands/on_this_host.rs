@@ -216,7 +216,7 @@ impl Work<'_> {
     }
 
     fn go(mut self) -> Result<Exit> {
-        // Sets up Python first: without it, the comparison would fail after an hour.
+        // Sets up Python first: if that fails later, the comparison fails after an hour.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for &(step, name, says) in self.left().collect::<Vec<_>>() {
@@ -315,7 +315,7 @@ impl Work<'_> {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// The options of a sweep of an experiment, with at most so many threads.
+    /// The options of a sweep of an experiment, with at most `most_threads` threads.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
         let known = selection::read(self.project.checkout.root())?.experiments;
         let row = selection::find(known, "experiment", experiment)?;

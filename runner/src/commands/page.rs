@@ -24,8 +24,8 @@ pub(super) fn head(manifest: &Manifest, format: Format) -> String {
     format!("{mark}{} compared with `{baseline}`\n\n", others.join(", "))
 }
 
-/// Returns the text below the table, for a terminal in lines of so many columns. `typed` are the
-/// arguments of a user who has just begun the sweep.
+/// Returns the text below the table, for a terminal in lines of at most `columns` characters.
+/// `typed` are the arguments of a user who has just begun the sweep.
 pub(super) fn below(
     manifest: &Manifest,
     host: &Value,
@@ -59,7 +59,7 @@ pub(super) fn below(
     format!("\n{facts}to repeat it{place}: {command}\n")
 }
 
-/// The command that repeats a sweep, whatever its output folder and format were.
+/// The command that repeats a sweep, without its options `--output` and `--format`.
 fn command(arguments: &[String]) -> String {
     let mut words = Vec::new();
     let mut arguments = arguments.iter();

@@ -27,7 +27,8 @@ Examples:
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(project, None, &arguments.selection)?;
-    // Nothing is built, so the sources identify the builds; the order does not depend on that.
+    // Nothing is built, so the sources identify the builds; the order of trials is the same for any
+    // identities.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
     to_build
@@ -92,7 +93,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     );
     facts.push(("in all", all));
     if asked.machine.is_some() {
-        // Virtual time does not show how long the host takes.
+        // The virtual time of trials does not show how long the host takes to simulate them.
         return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
@@ -148,7 +149,7 @@ fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
         return String::new();
     }
     if asked.machine.is_some() {
-        // A simulated machine does not depend on the host's frequency; its file has its own.
+        // A simulated machine has its own frequency, so the host's frequency does not matter.
         return String::new();
     }
     match arguments.selection.frequency.setup().fixable() {

@@ -39,7 +39,7 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let manifest = sweep.manifest()?;
     let (summary, _) = Summary::read(&sweep, &manifest)?;
     summary.tell_broken(&sweep);
-    // A failure is reported below, after all that is known without Python.
+    // An error of `set_up` is reported below, after all facts that need no Python.
     let python = Python::set_up(project.checkout.root());
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
@@ -50,12 +50,12 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     let which = project.reference_to(&sweep);
     tell!("{}", how_far(&manifest, &summary, &which));
     summary.tell_counted();
-    // On a terminal, an empty line separates the two.
+    // On a terminal, this empty line separates the messages from the table.
     tell!("");
     analysis::print_table(&python?, &sweep, arguments.format)
 }
 
-/// The number of finished trials, and how to run the others.
+/// The number of finished trials, and how to run the missing ones.
 fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     let Summary { trials, failed, .. } = summary;
     let planned = manifest.trials_planned;
@@ -63,7 +63,7 @@ fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     if *trials >= planned {
         far
     } else if manifest.shards.is_empty() {
-        format!("{far}; `cargo runner sweep --resume {reference}` runs the others")
+        format!("{far}; `cargo runner sweep --resume {reference}` runs the missing ones")
     } else {
         format!("{far}; finish the shards and merge them again")
     }

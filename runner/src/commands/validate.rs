@@ -26,8 +26,8 @@ pub(super) const EXPERIMENT: &str = "validation";
 
 type IsGiven = fn(&SweepArgs) -> bool;
 
-/// Options of `sweep` that this command sets itself, or that have no meaning for it; and whether
-/// one is given.
+/// Options of `sweep` that this command sets itself, or that have no meaning for it. Each has a
+/// function that says whether the option is given.
 pub(crate) const REFUSED: [(&str, IsGiven); 7] = [
     ("machine", |it| it.selection.machine.is_some()),
     ("placement", |it| {
@@ -168,8 +168,8 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     let list = typed.over(experiment).branches.unwrap_or_default();
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;
     if is_baseline_added {
-        // Predicted times are compared with measured ones of the same branch, so the baseline that
-        // was only added is left out.
+        // Predicted times are compared with measured ones of the same branch, so a baseline that
+        // the list does not name is left out.
         branches.retain(|branch| !branch.baseline);
         branches[0].baseline = true;
     }
@@ -207,7 +207,7 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
     is_here && is_validation && wanted.is_none_or(|wanted| wanted == asked)
 }
 
-/// Whether a sweep measured the configurations of `prediction` on this host, after it.
+/// Whether a sweep measured the configurations of `prediction` on this host, after the prediction.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
     let asked = SweepRequest {
         machine: None,

@@ -34,13 +34,13 @@ pub(crate) fn list_user(program: WholeProgram) {
 /// The programs with which a branch is built. A build with fewer programs takes less time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
-    /// Only those of the original study, which most sweeps run.
+    /// Only the programs of the 2022 study, which most sweeps run.
     Study,
     /// All workloads, without the services.
     Workloads,
     /// All workloads and the services.
     Services,
-    /// The study's, and the whole programs of these names.
+    /// The programs of the study, and the whole programs of these names.
     Whole(&'static [&'static str]),
 }
 

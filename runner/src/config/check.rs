@@ -19,8 +19,8 @@ use crate::config::pick::{hint, listed, pick};
 
 /// Names with a meaning of their own in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
-/// The longest name that tables can still show; a guess. The longest of the study has 48
-/// characters.
+/// The longest branch name that tables can still show; a guess. The longest of the 2022 study has
+/// 48 characters.
 const LONGEST_NAME: usize = 64;
 /// The versions of rayon-core that the programs' rayon accepts.
 const ACCEPTED: &str = "^1.13.0";
@@ -32,7 +32,7 @@ struct File {
     branch: Vec<Spanned<Row>>,
 }
 
-/// A branch as written.
+/// A row as it is written in `branches.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
@@ -110,7 +110,8 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
 }
 
 impl Row {
-    /// Makes the branch; `names` are those of all branches that its claims may name.
+    /// Makes the branch of this row; `names` are the names of all branches, to which its claims may
+    /// refer.
     pub(super) fn check(&self, names: &[String]) -> Result<Branch, String> {
         check_name(&self.name)?;
         if let Some(group) = &self.group {

@@ -122,7 +122,7 @@ impl Checkout {
     /// Removes the checkout's path from a text, and shortens every other absolute path to its last two
     /// parts, since messages of compilers name users' folders. Paths that many systems have stay.
     pub(crate) fn without_folders(&self, text: &str) -> String {
-        // The first entry is for addresses, which have `//` after their scheme.
+        // `//` is here for addresses, which have it after their scheme.
         const COMMON: [&str; 9] = [
             "//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/",
         ];

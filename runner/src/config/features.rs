@@ -20,8 +20,8 @@ pub struct Features {
     pub exclusive: Vec<(String, String, String)>,
 }
 
-/// The features of the fork in the checkout from which this program was compiled, without those that
-/// make no variant (`instrument`, and upstream's).
+/// The features of the fork that make variants, so neither `instrument` nor upstream's. They are
+/// those of the checkout from which this program was compiled.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct Manifest {

@@ -1,5 +1,4 @@
-//! `branches.toml`, read and checked. Beside it: the list of workloads, and the places of files in
-//! the checkout.
+//! `branches.toml`, read and checked; the list of workloads; the places of files in the checkout.
 
 pub mod catalogue;
 mod check;
@@ -63,7 +62,7 @@ pub struct Branch {
     pub name: String,
     /// The source of its rayon-core.
     pub source: Source,
-    /// Whether the others are compared with this one.
+    /// Whether the other branches are compared with this branch.
     pub baseline: bool,
     /// The group by which it is picked; `all` picks the branches without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +106,7 @@ impl Branch {
         Some(Self::new(name, Source::Fork { features }))
     }
 
-    /// Its name in messages: as it was typed, otherwise its name.
+    /// The branch's name in messages: the argument that the user typed, if any, otherwise the name.
     pub(crate) fn called(&self) -> String {
         self.typed.as_ref().map_or_else(
             || format!("branch `{}`", self.name),
@@ -134,7 +133,7 @@ pub enum Source {
     },
     /// The scheduler in `rayon-fork/`.
     Fork {
-        /// Its counter features; without any it is `packed`.
+        /// The fork's features to switch on; without any, the variant is `packed`.
         features: BTreeSet<String>,
     },
     /// A working tree.
@@ -158,7 +157,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether builds of it count events, so that their times mean nothing.
+    /// Whether builds of this source count events, so that their times mean nothing.
     pub(crate) fn is_instrumented(&self) -> bool {
         matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
     }
@@ -201,7 +200,7 @@ impl std::fmt::Display for Source {
 pub struct Claim {
     /// The expected result of the comparison.
     pub expect: Expectation,
-    /// The branch that it is compared with; `None`: the baseline.
+    /// The other branch of the comparison; `None`: the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// The workloads of the hypothesis; empty: all that were measured.

@@ -73,7 +73,8 @@ pub(crate) fn pick_grouped<'a>(
         } else if pattern == "all" {
             picked_by(known, |it| it.group.is_none())
         } else if known.iter().any(|it| it.name == pattern) {
-            // Compiling a glob would take long for the thousands of names of experiments.
+            // Names are compared without globs, because compiling thousands of globs would take
+            // long.
             picked_by(known, |it| it.name == pattern)
         } else {
             let glob = Pattern::new(pattern)
@@ -104,7 +105,7 @@ pub(crate) fn pick_grouped<'a>(
     }
     if picked.is_empty() {
         bail!(Stop::BadInput(format!(
-            "{field}: `{list}` leaves no {kind}; {}",
+            "{field}: `{list}` excludes every {kind}; {}",
             all_names()
         )));
     }

@@ -9,9 +9,10 @@ use crate::config::pick::{GROUP, hint};
 
 /// The forms that a word may have, for messages and help.
 pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
-                         git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
+                         git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= in front names the branch";
 
-/// The context of words. Relative paths start from `here`, in results from `config_folder`.
+/// Reads the words that name branches on the command line. Relative paths start from `here`; in
+/// results they start from `config_folder`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     pub config: &'a Config,
@@ -30,7 +31,7 @@ impl Reader<'_> {
             for branch in self.branches(word).map_err(wrong)? {
                 if branches.iter().any(|other| other.name == branch.name) {
                     return Err(wrong(format!(
-                        "there is already a `{}`; write NAME= before the word to give this one another name",
+                        "there is already a `{}`; write NAME= before the word to give this branch another name",
                         branch.name
                     )));
                 }
@@ -58,7 +59,9 @@ impl Reader<'_> {
         };
         let callable = |name: String| match check_name(&name) {
             Ok(()) => Ok(name),
-            Err(why) => Err(format!("`{name}` cannot be its name: {why} by NAME=")),
+            Err(why) => Err(format!(
+                "`{name}` cannot be the name of this branch: {why} by NAME="
+            )),
         };
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.named(spec)?;
@@ -132,8 +135,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a working tree's name: its folder's, or the parent's if the folder is called
-/// `rayon-core`.
+/// Returns a working tree's name: that of its folder, or of the folder's parent if the folder is
+/// called `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = |path: &Path| {

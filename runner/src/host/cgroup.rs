@@ -98,7 +98,7 @@ impl Host {
                 host.parsed(file, "a kind of partition", |kind| match kind {
                     "isolated" => Some(Some(true)),
                     "root" => Some(Some(false)),
-                    // An invalid partition is a member of the one around it.
+                    // An invalid partition is a member of the partition around it.
                     kind if kind == "member" || kind.contains(" invalid") => Some(None),
                     _ => None,
                 })
@@ -107,7 +107,8 @@ impl Host {
                 return Ok(is_isolated.then(|| format!("/{file} = isolated")));
             }
         }
-        // In the older interface, CPUs are balanced as soon as one group around says so.
+        // In the older interface, the scheduler balances the CPUs if one group on the path allows
+        // it.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
@@ -252,7 +253,7 @@ mod tests {
         let group = ("proc/self/cgroup", "0::/job");
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/memory.max", "2G")]);
         assert!(root.host().memory_limit().is_err());
-        // A file that this process may not even look up.
+        // A link to itself, which this process cannot even look up.
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         let link = root.host().path("sys/fs/cgroup/job/cpu.max");
         std::os::unix::fs::symlink("cpu.max", link).unwrap();
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(host.throttle_files().as_deref(), Ok(&[own.clone()][..]));
         let counts = ThrottleCounts { periods: 4, ns: 7 };
         assert_eq!(host.throttled(&own), Ok(counts));
-        // The waiting time of every group with a quota is this process's.
+        // If any group with a quota has used it up, this process waits.
         root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
         assert_eq!(host.throttle_files(), Ok(vec![around, own]));

@@ -52,7 +52,7 @@ impl Facts<'_> {
         self.note(name, fact)
     }
 
-    /// Files as (key in the group, path).
+    /// Reads files, given as (key in the group, path).
     fn named(&mut self, group: &str, files: &[(&str, &str)]) -> Value {
         let fact = |(key, path): &(&str, &str)| {
             let fact = self.file(&format!("{group}.{key}"), path);
@@ -120,7 +120,8 @@ impl Facts<'_> {
                 "thread_siblings_list",
                 "core_cpus_list",
             ];
-            // The reasons are the same for all CPUs.
+            // If a fact is missing, the reason is the same for all CPUs, so `missing` has one
+            // entry.
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);

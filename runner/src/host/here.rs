@@ -25,7 +25,7 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 /// Digits of a cost parameter after the point.
 const DIGITS: usize = 3;
 
-/// Measures the host, and returns the content of the file. It takes some seconds. `file_of` finds a
+/// Measures the host for some seconds, and returns the content of the file. `file_of` finds a
 /// shipped machine.
 pub(crate) fn measured(
     file_of: impl Fn(&str) -> PathBuf,
@@ -109,7 +109,8 @@ fn like(host: &Host) -> &'static str {
     }
 }
 
-/// Sockets, clusters of each, and cores of each; `None` if their sizes differ.
+/// Numbers of sockets, of clusters in each socket, and of cores in each cluster; `None` if sizes
+/// differ.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
     let mut clusters: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut sockets: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -140,11 +141,9 @@ fn text(
         "guess: its sockets or clusters are not of one size"
     };
     let clock_from = if mhz.is_some() {
-        format!(
-            "measured: chains of dependent instructions{while_busy}; one row, as no other is known"
-        )
+        format!("measured: chains of dependent instructions{while_busy}; the only known frequency")
     } else {
-        "guess: the clock cannot be measured; all costs hold at it".to_owned()
+        "guess: the clock cannot be measured; all costs hold at this value".to_owned()
     };
     let mhz = mhz.unwrap_or(UNKNOWN_MHZ);
     let mut text = format!(
@@ -157,7 +156,7 @@ fn text(
         clusters * cores
     );
     let measured = |key: &str| costs.iter().find(|cost| cost.key == key);
-    // If no idle state is deep, both parameters measure one latency.
+    // On a host without a deep idle state, both parameters measure the same latency.
     let resume = measured("resume-ns").map_or(0.0, |cost| cost.value);
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };

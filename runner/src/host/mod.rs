@@ -160,7 +160,8 @@ impl Host {
             .collect())
     }
 
-    /// Returns the evidence of a hypervisor beneath; `None` if the CPU shows that there is none.
+    /// Returns the evidence that this host runs on a hypervisor; `None` if the CPU shows that there
+    /// is none.
     pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
         let flags = self.cpu_field("flags");
         let has_flag = |flags: &String| flags.split(' ').any(|flag| flag == "hypervisor");
@@ -189,7 +190,7 @@ impl Host {
             return Ok(Some(format!("/{folder} is there")));
         }
         self.read("proc/cpuinfo")?;
-        // Only x86 has these flags, and there every hypervisor sets the one above.
+        // Only x86 has `flags`, and there every hypervisor sets the flag `hypervisor`.
         flags.map(|_| None).map_err(|_| {
             "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
                 .to_owned()
@@ -262,7 +263,8 @@ impl Host {
     /// The physical core of a CPU: a text that its siblings share.
     pub(crate) fn core_of(&self, cpu: usize) -> Fact<String> {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
-        // Core numbers may repeat from die to die; some kernels do not know them and show -1.
+        // Core numbers may repeat from die to die. Some kernels do not know core numbers and show
+        // -1.
         for file in ["core_cpus_list", "thread_siblings_list"] {
             // A CPU is its own sibling, so a list without it is invalid.
             if let Ok(list) = self.read(&format!("{topology}/{file}"))
@@ -333,7 +335,7 @@ impl Host {
             let text = self.read(&format!("{folder}/{name}/{file}"));
             text.unwrap_or_default()
         };
-        // A mouse also has a battery.
+        // A mouse also has a battery, of scope `Device`.
         let supplies = self.names_in(folder).into_iter();
         let supplies = supplies.filter(|name| says(name, "scope") != "Device");
         let (batteries, others): (Vec<String>, Vec<String>) =

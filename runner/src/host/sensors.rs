@@ -74,13 +74,14 @@ fn sum(files: &[String], count: impl Fn(&str) -> Fact<u64>) -> Option<u64> {
     sum.filter(|_| !files.is_empty())
 }
 
-/// The difference of two readings; `None` if the count went back, since it then has no meaning.
+/// The difference of two readings; `None` if the count decreased, since it then has no meaning.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
 
 impl Host {
-    /// Sensors of the CPU; if none is known as such, the thermal zones.
+    /// Files of the CPU's temperature sensors; if no sensor is known to be the CPU's, the thermal
+    /// zones.
     fn temperature_files(&self) -> Vec<String> {
         const OF_CPUS: [&str; 5] = [
             "coretemp",

@@ -15,7 +15,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::affinity::pin_to;
 use crate::stats::median;
 
-/// Ticks without pinning, and as many with: with their pauses they take about a second.
+/// Number of ticks without pinning, and also of ticks with pinning; with their pauses, all take
+/// about a second.
 const TICKS: u32 = 120;
 
 /// Pause between ticks: long enough for a CPU to go idle, as in the workload `ticks`.
@@ -36,12 +37,12 @@ pub struct Stacking {
     pub stacked: u32,
     /// Median time of a tick without pinning, in microseconds.
     pub free_us: f64,
-    /// The same with each thread on a CPU of its own.
+    /// Median time of a tick with each thread pinned to its own CPU, in microseconds.
     pub pinned_us: f64,
 }
 
 /// Lets two threads work in ticks, first on the CPUs that the kernel chooses, then on the first two
-/// of `cpus`. `None` if this process may not use two.
+/// of `cpus`. `None` if this process may not use two CPUs.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else {
         return None;
@@ -91,7 +92,7 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     })
 }
 
-/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. It was
+/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. A thread was
 /// stacked if it runs on the CPU that its waker had at the wake-up.
 fn tick(
     pin: Option<usize>,
@@ -102,7 +103,7 @@ fn tick(
     let is_placed = pin.is_none_or(pin_to);
     for waker in woken {
         let here = sched_getcpu();
-        // The other thread exists until this one ends.
+        // Sending cannot fail, because the other thread exists until this one ends.
         let _ = next.map(|next| next.send(here));
         work();
         let _ = done.send(is_placed.then_some(here == waker));

@@ -17,8 +17,8 @@ use crate::plan::{
 use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
-/// Returns the request of the command line, checked against branches, catalogue and host. All
-/// branches that are not from branches.toml are requested.
+/// Returns the request of the command line, checked against branches, catalogue and host. If the
+/// branches come from `elsewhere`, and not from branches.toml, all of them are requested.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -237,8 +237,8 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Link orders of each branch: as many as trials, so that each trial has one of its own, except for
-/// sweeps whose times mean nothing.
+/// Number of link orders of each branch: as many as trials, so that each trial has its own. Sweeps
+/// whose times mean nothing have one.
 fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     match selection.definition.layouts {
         Some(layouts) => layouts.min(trials),
@@ -247,7 +247,7 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     }
 }
 
-/// The instrumented builds of the branches that can count; prints once which cannot.
+/// The instrumented builds of the branches that can count events; prints which branches cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
     let mut workloads = loads.iter().map(|load| load.workload.as_str());
     if let Some(whole) = workloads.find(|name| catalogue::whole(name).is_some()) {
@@ -304,11 +304,12 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
     Ok((Some(name.to_owned()), row))
 }
 
-/// The modes; refuses those that the host cannot hold.
+/// The frequency modes of a sweep; refuses modes that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {
-        // A machine has a table of frequencies.
+        // A simulated machine can hold a frequency, but `available` means both modes only if the
+        // user typed it.
         let is_typed = selection.definition.mode.is_some();
         return Ok(choice.modes(|| is_typed));
     }

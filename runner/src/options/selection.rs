@@ -19,8 +19,8 @@ use crate::system::{digest, whole_file};
 const FILE: &str = "experiments.toml";
 
 impl Definition {
-    /// The instances that it runs. Parameters of the command line, `overriding`, replace its own;
-    /// instances that become equal run once.
+    /// Returns the instances that the sweep runs. `overriding`, the parameters of the command line,
+    /// replace those of the definition; instances that become equal run once.
     pub(crate) fn loads(
         &self,
         workloads: &str,
@@ -156,7 +156,7 @@ fn checked(
         row.cells = cells(&row, &fault)?;
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let (workloads, size) = (text(&row.workloads), text(&row.size));
-        // Reported now, with the row's name, rather than when a sweep starts.
+        // Faults are reported now, with the row's name, rather than when a sweep starts.
         row.loads(&workloads, &size, &[], None)
             .and_then(|_| threads(&text(&row.threads), 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
@@ -216,7 +216,7 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
 
 /// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
 pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
-    /// More would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
+    /// More threads would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
     let mut counts = BTreeSet::new();
     for part in list.split(',').map(str::trim) {

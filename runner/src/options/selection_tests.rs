@@ -1,4 +1,4 @@
-//! Tests of the arguments on the command line: their meaning, and which are refused.
+//! Tests what the arguments on the command line mean, and which of them are refused.
 
 use super::*;
 use crate::config::pick::pick;
@@ -52,7 +52,7 @@ fn the_readme_says_what_presets_stand_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let presets = read(root).unwrap().presets;
     let names: Vec<&str> = presets.iter().map(|it| &*it.name).collect();
-    // The help text names them.
+    // The help text of `--preset` names these presets.
     assert_eq!(names, ["smoke", "quick", "full", "simulated", "box"]);
     for (column, preset) in presets.into_iter().enumerate() {
         assert_eq!(size[column], preset.size.unwrap());
@@ -104,7 +104,7 @@ fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_sam
     fs::write(&known, "cities").unwrap();
     fs::copy(&known, &moved).unwrap();
     let sha256 = digest::of_file(&known).unwrap();
-    // As it comes back from a manifest, with only the name and the content.
+    // An input as a manifest describes it, by name and content.
     let input = Input {
         path: "a.tsp".to_owned(),
         sha256,

@@ -128,7 +128,8 @@ impl Definition {
         }
     }
 
-    /// Returns the part of its row that a sweep keeps; the rest is in the sweep's own values.
+    /// Returns the fields that a manifest keeps of its row; the request has the values of the other
+    /// fields.
     pub(crate) fn kept(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -289,7 +290,7 @@ pub enum Figure {
     WallBySection,
     /// Wall time by bytes in a transfer, a line for each way of input and output.
     WallByBytes,
-    /// Wall time by steps after each transfer, likewise.
+    /// Wall time by steps after each transfer, a line for each way of input and output.
     WallByCompute,
     /// Service and session times of a key-value server by handlers, a line for each queue and
     /// store.
@@ -384,7 +385,7 @@ pub struct SweepRequest {
     /// The trials that count events; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
-    /// The program of the user that is the workload; of its folder, only the name.
+    /// The user's program that is the workload; of the path of its folder, only the last name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WholeProgram>,
 }
@@ -418,7 +419,7 @@ fn is_one(number: &u32) -> bool {
 
 const MOST_TRIALS: usize = 10_000_000;
 
-/// The largest seed on a simulated machine: each replicate gets its own seed, made from it.
+/// The largest seed on a simulated machine: each replicate gets its own seed, made from this one.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
 const MOST_NAMES: usize = 1 << 12;

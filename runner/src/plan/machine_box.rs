@@ -1,6 +1,6 @@
-//! A box: machines whose cost parameters lie within ranges, for signs that do not depend on one
-//! guess. Each point is an ordinary machine's file, and a value of the parameter [`BOX`] of an
-//! ordinary sweep.
+//! A box: machines whose cost parameters lie within ranges. A sign that is the same on all of them
+//! does not depend on one guess. Each point is an ordinary machine's file, and a value of the
+//! parameter [`BOX`] of an ordinary sweep.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ const WORK: &str = "work";
 #[serde(deny_unknown_fields)]
 struct Written {
     title: String,
-    /// The machine whose cost parameters hold for those without a range.
+    /// The machine from which a point takes the cost parameters without a range.
     like: Spanned<String>,
     seed: u64,
     price: BTreeMap<String, Spanned<Range>>,
@@ -43,7 +43,8 @@ struct Written {
 struct Range {
     low: f64,
     high: f64,
-    /// A cost parameter that is a lower limit: that of a shorter way, or of a lighter sleep.
+    /// Another cost parameter that is a lower limit of this one: that of a shorter way, or of a
+    /// lighter sleep.
     at_least: Option<String>,
     #[serde(default)]
     whole: bool,
@@ -113,7 +114,7 @@ impl Ranges {
         Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
-    /// Reads the file. The machines that are made of it show most of its faults.
+    /// Reads the file. Most of its faults show only when machines are made from it.
     fn parse(root: &Path, text: &str) -> Result<Self> {
         let written: Written =
             toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
@@ -221,7 +222,7 @@ impl Ranges {
     }
 
     /// One position from 0 to 1 in each of `count` equal parts, in random order. Each dimension has
-    /// random numbers of its own, so that another range leaves the others unchanged.
+    /// its own random numbers, so that a change of one range leaves the other values unchanged.
     #[expect(clippy::cast_precision_loss, reason = "53 bits of 64, as meant")]
     fn places(&self, dimension: &str, count: usize) -> Vec<f64> {
         let name = digest::of_bytes(format!("{} {dimension}", self.seed).as_bytes());
@@ -306,7 +307,7 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
 }
 
 /// Writes the points of a sweep that was begun, unless the box has changed since. Returns whether
-/// it is the same.
+/// the box is unchanged.
 pub(crate) fn try_restore(root: &Path, spec: &MachineSpec) -> Result<bool> {
     let ranges = Ranges::read(root)?;
     let is_same = ranges.sha256(&spec.points)? == spec.sha256;
@@ -370,7 +371,8 @@ mod tests {
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
             for (key, range) in &ranges.prices {
-                // These lie elsewhere in their part, or in another one.
+                // Rounding or a lower limit moves these values within their part, or into another
+                // part.
                 if range.whole || range.at_least.is_some() {
                     continue;
                 }

@@ -35,8 +35,8 @@ const MEASURED: &str = "master";
 /// Maximum number of cycles of a call: a larger number means a wrong unit.
 const MOST_CYCLES: f64 = 100_000.0;
 
-/// Names a folder that replaces the folders of this host's files, for tests: they must not touch
-/// the files of a checkout.
+/// Environment variable that names a folder for this host's files. Tests set it, because they must
+/// not touch the files of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch with which units of work are measured: the published crate's counterpart in the fork.
@@ -179,8 +179,8 @@ fn text_of(from: &str, path: &Path) -> Result<String, Stop> {
     })
 }
 
-/// Cycles of the own instructions of each of `branches`. Those of [`MEASURED`] stand for what was
-/// not measured, and a note says so.
+/// Cycles of the own instructions of each of `branches`. A branch without a measurement gets the
+/// cycles of [`MEASURED`], and a note says so.
 pub(crate) fn own_cycles(
     root: &Path,
     is_here: bool,
@@ -300,11 +300,11 @@ pub(crate) fn request(
             |(number, _)| machine_box::file(root, machine, number),
         ),
         is_fixed: trial.condition.mode == Mode::Fixed,
-        // Branches share a replicate's seed. The A/A control has seeds of its own, or it would be
-        // identical to the last byte.
+        // Branches share a replicate's seed. The A/A control has its own seeds, or its results
+        // would be identical to the baseline's.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
-        // The A/A control and branches that only count have the baseline's cycles.
+        // The A/A control and instrumented builds have the baseline's cycles.
         own_cycles: machine
             .own_cycles
             .get(trial.branch)
@@ -323,7 +323,8 @@ pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<Machine
     }))
 }
 
-/// A request for the machine of a file as it is written, with units of work of a nanosecond.
+/// A request for the machine of a file as it is written, whose units of work take a nanosecond
+/// each.
 pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     MachineRequest {
         file,
@@ -334,7 +335,7 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     }
 }
 
-/// Binaries by branch and link order; on a simulated machine, the same one under each seed.
+/// Binaries by branch and link order; on a simulated machine, the same binary for each seed.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,

@@ -131,8 +131,8 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // All trials of a block have the same link order, except the A/A control: the noise floor
-        // includes the difference between two link orders of one program.
+        // All trials of a block have the same link order, except the A/A control. Thus the noise
+        // floor includes the difference between two link orders of one program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -179,7 +179,7 @@ impl Plan {
 struct Cell<'a> {
     schema: u32,
     branch: &'a str,
-    /// Identity of the binary: its hash once built, its source before.
+    /// Identity of the binary: the hash of the built binary, or of its source before the build.
     identity: &'a str,
     program: Program,
     workload: &'a str,
@@ -188,8 +188,8 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
-    /// Left out if it is free, so that configurations keep the identities that they had before
-    /// there was a choice.
+    /// Left out for free placement, so that configurations keep the identities from before
+    /// `--placement`.
     #[serde(skip_serializing_if = "Placement::is_free")]
     placement: Placement,
     seed: u64,
@@ -236,8 +236,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         plan,
         random: ChaCha8Rng::seed_from_u64(asked.seed),
     };
-    // Indices of the configurations of each mode. A placement needs no setting, so placements
-    // alternate freely.
+    // Indices of the configurations of each mode. A change of placement takes no time, so
+    // placements alternate freely.
     let of_mode = |mode: &Mode| {
         let conditions = (0_u8..).zip(&draft.plan.conditions);
         let of_mode = conditions.filter(|(_, it)| it.mode == *mode);
@@ -273,8 +273,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each configuration, in random order, with the names from
-    /// `names`, in random order.
+    /// Adds a block for each of `kinds` under each of `conditions`, in random order. Each block has
+    /// the names from `names`, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],

@@ -53,8 +53,8 @@ fn the_same_seed_gives_the_order_that_earlier_sweeps_had_and_another_seed_anothe
     let all = places(7);
     assert_eq!(all, places(7));
     assert_ne!(all, places(8));
-    // Printed once from this function; a change here makes it impossible to resume unfinished
-    // sweeps.
+    // This order was printed once. If a change of the code changes it, unfinished sweeps cannot be
+    // resumed.
     for (place, expected) in all.iter().zip([
         (0, "master", 1, 1),
         (0, "split", 1, 1),

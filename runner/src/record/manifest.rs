@@ -278,7 +278,7 @@ mod tests {
             let manifest = sweep.manifest().unwrap();
             let asked = serde_json::to_value(&manifest.asked).unwrap();
             assert_eq!(asked, written["asked"], "{}", sweep.name());
-            // A plan takes time, so only those of the oldest sweeps are made again.
+            // Making a plan takes time, so only the plans of the four oldest sweeps are made again.
             assert!(
                 number >= 4 || manifest.planned().is_some(),
                 "{}",

@@ -119,7 +119,7 @@ pub struct Record {
     /// How often heat slowed a CPU or a package down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttles: Option<u64>,
-    /// Time that the control group waited for its used-up CPU quota.
+    /// Time that a used-up CPU quota kept the control group from running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
     /// Seed of the link order, if there are several; on a simulated machine, the seed's number.
@@ -143,7 +143,7 @@ pub struct Record {
 /// An iteration of four months: larger times come from a wrong reading of a clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
-/// More than a signed number counts; the analysis uses signed numbers.
+/// The first number beyond signed 64-bit integers, which the analysis uses.
 const MOST: u64 = 1 << 63;
 
 impl Record {
@@ -152,7 +152,7 @@ impl Record {
         self.out_of_range().or_else(|| self.contradiction())
     }
 
-    /// A value that no trial can have.
+    /// Describes a value that no trial can have.
     fn out_of_range(&self) -> Option<String> {
         let wrong = |field: &str, value: u64, allowed: Range<u64>| {
             let Range { start, end } = allowed;
@@ -198,7 +198,7 @@ impl Record {
             })
     }
 
-    /// Fields that contradict each other.
+    /// Describes fields that contradict each other.
     fn contradiction(&self) -> Option<String> {
         let is_ok = self.outcome == Ending::Ok;
         let is_instrumented = self.branch.ends_with(INSTRUMENTED_SUFFIX);
@@ -221,7 +221,7 @@ impl Record {
         }
     }
 
-    /// Its workload among [`SweepRequest::workloads`].
+    /// Index of the record's workload in [`SweepRequest::workloads`].
     pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload
@@ -231,8 +231,8 @@ impl Record {
     }
 }
 
-/// Returns the first number of a record that no signed number can hold, with its field. Seeds may be
-/// so large.
+/// Returns the first number of a record that does not fit into a signed 64-bit integer, with its
+/// field. Seeds may be that large.
 fn too_large(value: &Value, field: String) -> Option<(String, u64)> {
     match value {
         Value::Number(number) => Some(field).zip(number.as_u64().filter(|it| *it >= MOST)),
@@ -252,7 +252,8 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     struct Version {
         schema: u32,
     }
-    // A file without a version is not of a sweep; the error names the missing field.
+    // A file without a version passes here, because parsing its fields later reports the missing
+    // field.
     let Ok(Version { schema }) = serde_json::from_str(json) else {
         return Ok(());
     };

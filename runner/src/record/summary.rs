@@ -18,7 +18,7 @@ use crate::text::words::count;
 pub(crate) struct Summary {
     /// Number of trials.
     pub trials: usize,
-    /// Failed trials among them.
+    /// Failed trials, which `trials` includes.
     pub failed: usize,
     /// Trials that count events and have no times.
     counted: usize,

@@ -1,4 +1,4 @@
-//! A sweep's folder: its manifest is complete or absent, and trials are only appended.
+//! A sweep's folder: the manifest is written atomically, and trials are only appended.
 
 use std::fs::{self, OpenOptions};
 use std::io;

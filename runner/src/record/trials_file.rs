@@ -34,7 +34,7 @@ pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 /// Tests use a shorter limit.
 const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
-/// Compression level: a finished sweep is written once and then kept.
+/// Compression level: high, because a finished sweep is written once and then kept.
 const LEVEL: i32 = 19;
 /// The compression window, as a power of two: the largest that every reader accepts without an
 /// option.
@@ -175,7 +175,7 @@ pub struct BrokenLine {
     why: String,
 }
 
-/// The records of a sweep, one at a time. Only their identities are kept.
+/// The records of a sweep, one at a time. Only the identities of earlier records are kept.
 pub struct Records {
     path: PathBuf,
     lines: Lines,
@@ -312,7 +312,7 @@ pub struct Appender {
     _lock: File,
     file: File,
     path: PathBuf,
-    /// The file with the broken lines that were in the way, and their number.
+    /// The file to which broken lines were moved, and their number.
     pub(crate) aside: Option<(PathBuf, usize)>,
 }
 
@@ -339,7 +339,7 @@ impl Appender {
     /// Compresses the records of a sweep that has no trials left to run.
     ///
     /// # Errors
-    /// If the disk refuses; the records can then be read and appended to as before.
+    /// If the disk refuses; the uncompressed records then stay, and others can be appended.
     pub fn pack(self) -> Result<()> {
         let folder = self
             .path
@@ -373,7 +373,7 @@ impl Appender {
             )));
         }
         written.or_else(|error| {
-            // If this fails too, the incomplete line is set aside when the sweep is resumed.
+            // If the disk refuses this too, resuming the sweep sets the incomplete line aside.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(
@@ -467,7 +467,7 @@ mod tests {
         let error = appender.append(&record).unwrap_err();
         assert!(error.to_string().contains("moved or removed"), "{error:#}");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
-        // A copy at its path is another file.
+        // A copy at the old path is a different file.
         fs::copy(moved, folder.path().join(PLAIN)).unwrap();
         assert!(appender.append(&record).is_err());
     }
@@ -480,10 +480,10 @@ mod tests {
         let [record, _] = records();
         let mut appender = Appender::open(&folder).unwrap();
         let error = (0..1000).find_map(|_| appender.append(&record).err());
-        let error = error.expect("8 KiB hold no thousand records");
+        let error = error.expect("8 KiB cannot hold a thousand records");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
         assert!(error.to_string().contains("`ulimit -f`?"), "{error:#}");
-        // The same holds for other files.
+        // Writing another file beyond the limit is also an error.
         let long = vec![b'x'; 100_000];
         assert!(whole_file::write_json(&folder.join("manifest.json"), &long).is_err());
     }
@@ -492,7 +492,7 @@ mod tests {
     fn beyond_a_limit_of_file_sizes_an_append_is_an_error_and_whole_records_stay() {
         let folder = folder(PLAIN, "");
         let limited = Command::new("sh")
-            // In blocks of 512 bytes.
+            // `ulimit -f` counts blocks of 512 bytes.
             .args(["-c", "ulimit -f 16; exec \"$0\" --ignored --exact \"$1\""])
             .arg(std::env::current_exe().unwrap())
             .arg("record::trials_file::tests::a_process_that_may_write_little")
@@ -556,8 +556,8 @@ mod tests {
         pack(packed.path()).unwrap();
         let packed = fs::read(of(packed.path())).unwrap();
         // Packing and unpacking are interrupted before the new file has its name, with both files,
-        // and with the new one alone. A longer plain file beside the packed one does not happen;
-        // even then nothing would be lost.
+        // and with only the new file. A longer plain file beside the packed one does not occur, but
+        // even then no record would be lost.
         for (plain, is_packed) in [
             (Some(one.clone()), false),
             (Some(one.clone()), true),

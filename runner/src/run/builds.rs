@@ -131,7 +131,7 @@ impl<'a> Site<'a> {
                         "failed"
                     },
                 );
-                // The first one is the cause.
+                // Only the first error is kept, because later errors may follow from it.
                 state.stop.get_or_insert(error);
             }
         }

@@ -13,7 +13,7 @@ use crate::run::sweep::Watch;
 use crate::system::digest::Id;
 use crate::text::words::{count, human, tell};
 
-/// Without a terminal: prints a line this often.
+/// Interval between lines of progress, if there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Steps that end one after another: a bar on a terminal, otherwise lines.
@@ -39,7 +39,7 @@ impl Steps {
         Self { bar, earlier }
     }
 
-    /// Shows a text above the bar, or by itself.
+    /// Shows a text above the bar, or alone if the bar is hidden.
     fn say(&self, text: &str) {
         if self.bar.is_hidden() {
             tell(text);
@@ -52,7 +52,8 @@ impl Steps {
         self.bar.length().unwrap_or_default()
     }
 
-    /// The time that the other steps take if each takes as long as the mean of those that ended.
+    /// The time that the remaining steps take if each takes as long as the mean of the finished
+    /// steps.
     fn left(&self) -> String {
         let done = self.bar.position();
         let [ended, after] = [
@@ -80,7 +81,7 @@ pub(crate) struct BuildBar {
 }
 
 impl BuildBar {
-    /// Of so many builds, so many at a time.
+    /// Shows `all` builds, of which `at_once` run at the same time.
     pub(crate) fn new(all: usize, at_once: usize) -> Self {
         let steps = Steps::new(all, 0);
         if all > 0 {

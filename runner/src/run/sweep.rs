@@ -39,7 +39,7 @@ pub struct Job<'a> {
     pub settle: Duration,
 }
 
-/// The parts outside the sweep: processes, frequency, records, sensors.
+/// The sweep's interfaces to its environment: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
     /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
@@ -68,7 +68,7 @@ pub trait Watch {
 pub struct Tally {
     /// Trials run.
     pub trials: usize,
-    /// Failed trials among them.
+    /// Failed trials, which `trials` includes.
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
@@ -94,7 +94,7 @@ pub fn run(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         return side_by_side(job, around);
     }
     let tally = run_trials(job, around);
-    // The host gets its frequency back, even if the trials ended with an error.
+    // The host's frequency is restored, even if the trials ended with an error.
     let left = around.frequency.leave();
     let tally = tally?;
     left?;
@@ -114,7 +114,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Measuring the clock must not disturb the trial, so this comes before the pause.
+        // The clock is measured before the pause, because measuring must not disturb the trial.
         timed(&mut tally.clocking, || {
             around
                 .frequency
@@ -143,7 +143,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since other
+/// Runs the trials of a simulated machine side by side, one on each of `around.trials`. Other
 /// programs on the host do not change their results.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();

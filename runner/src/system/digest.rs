@@ -43,7 +43,7 @@ impl Id {
     /// The identity of a value.
     ///
     /// # Panics
-    /// If the value has no JSON form (a map whose keys are not strings); ours all have.
+    /// If the value has no JSON form (a map whose keys are not strings).
     pub(crate) fn of(value: &impl Serialize) -> Self {
         let json = serde_json::to_vec(value).expect("identities are made of plain values");
         let digest = Sha256::digest(json);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_identity_is_the_beginning_of_the_digest_of_the_json_form() {
-        // `printf '["a",1]' | sha256sum`
+        // The beginning of the output of `printf '["a",1]' | sha256sum`.
         let expected = "135f17a475a61afd";
         let id = Id::of(&("a", 1));
         let text = serde_json::to_string(&id).unwrap();

@@ -19,7 +19,7 @@ static STATE: Mutex<State> = Mutex::new(State {
 struct State {
     is_installed: bool,
     is_requested: bool,
-    /// One group, or several while builds run at the same time.
+    /// Running process groups: one, or several while builds run at the same time.
     groups: Vec<Pid>,
 }
 
@@ -39,14 +39,14 @@ pub fn install() -> Result<()> {
         let mut state = state();
         state.is_requested = true;
         for group in &state.groups {
-            // It is fine if a group ended meanwhile.
+            // A group that has already ended is no error.
             let _ = kill_process_group(*group, Signal::KILL);
         }
     })
     .context("the handler for Ctrl-C cannot be installed")
 }
 
-/// Makes a write beyond `ulimit -f` an error, at which the kernel would otherwise end this process.
+/// Makes a write beyond `ulimit -f` return an error; by default, the kernel would end this process.
 /// The processes that the runner starts do not inherit the handler.
 ///
 /// # Errors

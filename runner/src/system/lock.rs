@@ -15,7 +15,7 @@ use crate::system::{interrupt, whole_file};
 /// process gets the lock. While another command has it, prints what that command `does`, and waits.
 ///
 /// # Errors
-/// If the lock cannot be made; [`Stop::Interrupted`].
+/// If the lock cannot be made; [`Stop::Interrupted`] after Ctrl-C.
 pub fn wait(path: &Path, does: &str) -> Result<File> {
     let shown = path.display();
     let remedy = "make it writable, or name another folder with CARGO_TARGET_DIR";
@@ -97,11 +97,11 @@ fn is_held(path: &Path) -> Result<bool, String> {
     let unknown = |error: io::Error| format!("{} cannot be read: {error}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
-        // Every sweep makes this file.
+        // Every sweep makes the lock file, so without this file no sweep runs.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(unknown(error)),
     };
-    // A shared lock, so that two processes that only check do not see each other.
+    // The lock is shared, so that two processes that only check do not take each other for a sweep.
     match file.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),

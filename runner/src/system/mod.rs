@@ -1,5 +1,5 @@
-//! The runner's use of the operating system: files that are whole or not there, locks, processes
-//! that end, and digests of files.
+//! The runner's use of the operating system: atomically written files, locks, processes with a time
+//! limit, and digests of files.
 
 pub mod digest;
 pub mod interrupt;

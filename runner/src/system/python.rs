@@ -59,7 +59,7 @@ impl Python {
             let requirements = root.join(&name);
             let wanted = digest::of_file(&requirements)
                 .map_err(|error| whole_file::not_in_checkout(&name, &error))?;
-            // Written last, so that an interrupted installation is repeated.
+            // The stamp is written last, so that an interrupted installation is repeated.
             let stamp = environment.join(format!("{list}.sha256"));
             if runs && fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) {
                 continue;
@@ -78,7 +78,7 @@ impl Python {
                 );
                 step(&mut make, &lock, &remedy)?;
             }
-            // The lists are complete, and only imported modules are worth compiling.
+            // The lists name all dependencies, and only imported modules are worth compiling.
             let install = "-m pip install --no-input --no-deps --no-compile \
                            --disable-pip-version-check --require-hashes --requirement";
             let mut pip = Command::new(&python.interpreter);

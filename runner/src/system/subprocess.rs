@@ -23,9 +23,9 @@ const STDERR_KEPT: usize = 64 << 10;
 /// The time limit of a process.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
-    /// From its start.
+    /// Wall time from the start of the process.
     Wall(Duration),
-    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not shorten it.
+    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not use it up.
     Cpu(Duration),
 }
 
@@ -38,7 +38,7 @@ pub struct ProcessExit {
     pub stdout: Vec<u8>,
     /// The end of standard error.
     pub stderr: String,
-    /// From just before its start until it had ended.
+    /// Time from just before the process started until it had ended.
     pub elapsed: Duration,
     /// It was killed because its time was up.
     pub is_timed_out: bool,
@@ -81,7 +81,8 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     }
     let is_beyond_wall = !wait_for_exit(group, wall)?;
     let elapsed = started.elapsed();
-    // Also after an orderly end: processes that it started must not run into the next trial.
+    // The group is also killed after an orderly end, because its other processes must not run into
+    // the next trial.
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
     drop(watched);
@@ -155,7 +156,7 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// Makes the kernel end the process by `SIGXCPU` after so much CPU time, and kill it a second
+/// Makes the kernel end the process by `SIGXCPU` after `limit` of CPU time, and kill it a second
 /// later.
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
@@ -259,7 +260,8 @@ mod tests {
 
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
-        // The output is open while the grandchild lives, so a run that waited for it would hang.
+        // The grandchild keeps the output open, so a run that waited for the end of the output
+        // would hang.
         let done = run(&mut shell("sleep 600 & echo $!"), b"", None).unwrap();
         assert!(!done.is_timed_out);
         assert_goes(&String::from_utf8(done.stdout).unwrap());

@@ -1,4 +1,5 @@
-//! Writes files that a crash leaves old or new, and reads files that other users may have made.
+//! Writes files atomically, so that a crash leaves the old or the new one, and reads files that
+//! other users may have made.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
@@ -15,7 +16,8 @@ const LONGEST_TEXT: u64 = 1 << 28;
 
 /// Opens a file that any user may have put there. A pipe, a socket or a device is an error.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Checked before it is opened: a pipe would wait for its other end, a device may have no end.
+    // The path is checked before it is opened: a pipe would wait for its other end, and a device
+    // may have no end.
     if is_special(path) {
         return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
     }
@@ -46,8 +48,8 @@ pub(crate) fn not_in_checkout(place: &str, error: &io::Error) -> Stop {
     ))
 }
 
-/// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this
-/// returns. A device or a pipe stays what it is and takes what is written.
+/// Replaces or makes the file at `path`. `fill` writes the content, which is on the disk when this
+/// returns. A device or a pipe is not replaced: the content is written to it.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
@@ -60,12 +62,12 @@ pub(crate) fn write(
     if is_special(path) {
         return filled(&mut OpenOptions::new().write(true).open(path)?);
     }
-    // A link stays, and its target is replaced.
+    // A symbolic link stays, and the file that it names is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
     filled(temporary.as_file_mut())?;
-    // Readable like other files, although temporary files are private.
+    // Temporary files are private, but the new file must be readable like other files.
     temporary
         .as_file()
         .set_permissions(Permissions::from_mode(0o644))?;
@@ -148,7 +150,7 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Turns a failed lock into an error: the message of `held`, if another process has the lock.
+/// Turns a failed lock into an error, with the message of `held` if another process has the lock.
 pub(crate) fn check_locked(
     locked: Result<(), TryLockError>,
     path: &Path,

@@ -66,7 +66,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
-/// Labels, each beside its value as `plain` text, in lines of at most so many characters.
+/// Returns labels, each beside its value as `plain` text, in lines of at most `columns` characters.
 pub(crate) fn labelled<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     [label, columns]: [usize; 2],

@@ -1,4 +1,4 @@
-//! Texts for people: messages on standard error, numbers with their nouns, and times.
+//! Texts for people: messages on standard error, counted nouns (`1 trial`, `2 trials`), and times.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};
@@ -29,7 +29,7 @@ fn fitting(text: &str, columns: usize) -> String {
         .join("\n")
 }
 
-/// A number and its noun in the right form.
+/// A number and its noun, in the singular or the plural.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

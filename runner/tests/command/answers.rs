@@ -17,7 +17,7 @@ const BRANCH: &str = "master";
 fn every_workload_gives_its_known_answer_on_the_published_crate() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps");
-    // The experiment itself has more threads and iterations.
+    // The row `answers` of experiments.toml has more threads and iterations.
     let words = format!(
         "sweep --experiment answers --branches {BRANCH} --format csv --threads 2 --iterations 1 --output {}",
         sweeps.display()

@@ -41,7 +41,7 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         ));
 }
 
-/// A sweep over a box of four, into a folder of its own.
+/// A sweep over four machines of the box, into a folder of its own.
 fn sweep(folder: &Path, name: &str, more: &str) -> (Assert, PathBuf) {
     let own = folder.join(name);
     let words = format!("sweep --box=4 {SMALL} {more} --output {}", own.display());
@@ -54,7 +54,7 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let own: Vec<PathBuf> = ["1/2", "2/2"]
         .iter()
         .map(|shard| {
-            // Of few threads: the simulation takes its time for each.
+            // Few threads, because simulating each thread takes time.
             let words = format!("--threads 4 --shard {shard}");
             let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &words);
             swept.success();
@@ -92,8 +92,8 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     drop(lock);
     assert_eq!(common::records(&stopped).len(), 4);
 
-    // A trial that does not end is a record, the other records are kept, and the last lines say so.
-    // Some trials may end within the limit.
+    // A trial that does not end gets a record, the other records are kept, and the last lines
+    // report the failure. Some trials may end within the limit.
     let (swept, own) = sweep(folder.path(), "short", "--threads 16 --timeout 0.000001");
     swept.code(1).stdout(contains(" of 8 failed"));
     let records = common::records(&common::only(&own));

@@ -29,8 +29,8 @@ pub(crate) fn runner(temporary: &Path) -> Command {
     command
 }
 
-/// A sweep of `quicksort`, tiny, on these branches, into `sweeps` in a folder. The programs of the
-/// study alone are built for it.
+/// A sweep of `quicksort`, tiny, on these branches, into `sweeps` in a folder. Only the programs of
+/// the 2022 study are built for it.
 pub(crate) fn smoke(folder: &Path, branches: &str) -> Command {
     let mut command = runner(folder);
     command.args(["sweep", "--preset", "smoke", "--workloads", "quicksort"]);

@@ -1,4 +1,4 @@
-//! Tests `compare` as its user meets it: branches in a word, and a page that others can trust.
+//! Tests `compare` from the command line: the forms of a branch, and the text for a pull request.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::common::line;
 fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps").display().to_string();
-    // The same release under two names: one more link, and no difference to find.
+    // The same release under two names: one more link, and no difference in speed.
     let words = format!(
         "compare master same=published:1.13.0 --preset smoke --workloads quicksort --threads 1 --trials 4 --output {sweeps}"
     );

@@ -242,7 +242,7 @@ const NONSENSE: [&[u8]; 10] = [
 
 #[test]
 fn nonsense_in_a_file_is_a_finding_or_unknown_and_does_not_reach_the_terminal() {
-    // Not all of these are read on such a host, or any word is valid in them.
+    // On such a host these files are not read, or any word is valid in them.
     let free = [
         "proc/cmdline",
         "proc/1/comm",

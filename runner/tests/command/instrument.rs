@@ -1,4 +1,5 @@
-//! Tests real instrumented builds, end to end: their trials count, and a sweep with them continues.
+//! Tests real instrumented builds, end to end: their trials count events, and a sweep with them
+//! continues.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ static SWEPT: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
-/// A copy of that sweep, for damage.
+/// A copy of that sweep, which a test may damage.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let from = common::only(&SWEPT.path().join("sweeps"));

@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common;
 
-/// Runs a shell script with `$RUNNER` and `variables`. Returns `None`, and prints that, if mounting
-/// is not permitted.
+/// Runs a shell script with `$RUNNER` and `variables`. If mounting is not permitted, prints that
+/// and returns `None`.
 pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     let can = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -18,7 +18,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    // A file system of its own, so that the lock does not meet another sweep of this machine.
+    // A separate file system for the lock, so that another sweep on this machine does not hold it.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
     command
         .args(["-m", "sh", "-ec", &own])

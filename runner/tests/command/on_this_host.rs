@@ -40,7 +40,7 @@ fn merge(bundle: &Path, output: &Path) -> Assert {
     command.arg("--output").arg(output).assert()
 }
 
-/// The only entry of a folder whose name ends like this.
+/// The only entry of a folder whose name has this ending.
 fn only(folder: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());

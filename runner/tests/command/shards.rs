@@ -59,7 +59,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let text = common::text(&foreign).replace("\"elements\":\"4000\"", "\"elements\":\"4001\"");
     fs::write(foreign.join("trials.jsonl"), text).unwrap();
     let _ = fs::remove_file(foreign.join("trials.jsonl.zst"));
-    // As if it had been begun with another seed.
+    // A shard whose manifest names another seed.
     let other = at.join("other");
     common::copy(&two, &other);
     let manifest = other.join("manifest.json");

@@ -54,7 +54,7 @@ fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
             "--machine ice-lake-2x32-smt --threads cores,cpus",
             "threads     64 128",
         ),
-        // The threads share its cores.
+        // More threads than cores share the machine's cores.
         ("--threads 65", "threads     65"),
     ] {
         plan(words).success().stdout(contains(told));
@@ -88,7 +88,7 @@ fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
     plan(&words)
         .code(2)
         .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
-    // Opening a pipe would wait for its other end, also in a failing test.
+    // A device, because opening a pipe would wait for its other end, also in a failing test.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     plan(&words)

@@ -1,4 +1,4 @@
-//! Tests the last output of a sweep: its progress, at once, and then the table of the analysis.
+//! Tests the end of a sweep's output: its progress, and then the table of the analysis.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -63,7 +63,7 @@ fn show(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     run(root, &words, &common::root().join(sweep))
 }
 
-/// The end of a finished sweep: its table is printed again.
+/// Resumes a finished sweep, which prints its table again.
 fn end(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     let words = [&["sweep"], more, &["--resume"]].concat();
     run(root, &words, &copy(sweep, root))
@@ -150,7 +150,7 @@ fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
         .stdout("table\n")
         .stderr(contains("the analysis needs the libraries in"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
-    // The heading of the table stands above it, and not above pip's lines.
+    // The heading stands above the table, and not above pip's lines.
     let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
     let at = |words: &str| said.find(words).unwrap();
     assert!(at("asked: -m pip") < at("280 trials are there"), "{said}");

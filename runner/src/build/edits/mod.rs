@@ -1,4 +1,4 @@
-//! Proposals to upstream: our text, and the line numbers of rayon-core's files that it replaces.
+//! Proposals to upstream: line ranges of rayon-core's files, and the text that replaces them.
 //! `findings/README.md` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,8 @@ struct Script {
 
 #[derive(Debug)]
 struct Edit {
-    /// From 0; empty if the text is inserted before this line.
+    /// Lines to replace, counted from 0; if the range is empty, the text is inserted before its
+    /// line.
     lines: Range<usize>,
     text: String,
 }
@@ -159,8 +160,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses a tree for which a file has no script, or two: the change would be applied only in
-    /// part.
+    /// Refuses the edits if a file has no script, or two, for one of the trees. That tree would get
+    /// only a part of the change.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {
             for tree in self.trees() {
@@ -188,7 +189,7 @@ impl Edits {
     /// Refuses a release that the edits do not support.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] that names both.
+    /// [`Stop::BadInput`] with the release and the supported trees.
     pub fn expect(&self, version: &str) -> Result<(), Stop> {
         let trees = self.trees();
         if trees.contains(version) {
@@ -248,7 +249,7 @@ impl Edits {
     /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
     ///
     /// # Errors
-    /// As [`Self::apply`]; and if a file cannot be read or written.
+    /// Those of [`Self::apply`]; also if a file cannot be read or written.
     pub fn copy(&self, root: &Path, krate: &Path, to: &Path) -> Result<Vec<Changed>> {
         let changed = self.apply(krate)?;
         let inside = krate
@@ -289,7 +290,7 @@ impl Script {
 }
 
 impl WrittenEdit {
-    /// The edit, which must not begin before the line `last`.
+    /// Returns the edit, unless it begins before line `last`, where the previous edit ends.
     fn checked(self, last: usize) -> Result<Edit, String> {
         let lines = match (self.lines, self.after) {
             (Some(lines), None) => range(&lines).ok_or_else(|| {
@@ -336,12 +337,13 @@ fn range(lines: &str) -> Option<Range<usize>> {
     (1 <= first && first <= last).then(|| first - 1..last)
 }
 
-/// The file in a copy that lists what was copied, each place followed by a zero.
+/// The file in a copy that lists the copied paths, each followed by a zero byte.
 const COPIED: &str = ".copied-files";
 
-/// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
-/// Removes files that an earlier call copied to `to` and the folder has lost since: cargo would still
-/// build such a test or build script. Files that others put into the copy stay.
+/// Copies a folder without the files that cargo and git keep there. A file for which `new_text`
+/// returns a text gets that text. Removes files that an earlier call copied and that `from` no
+/// longer has: cargo would still build such a test or build script. Files that others put into the
+/// copy stay.
 ///
 /// # Errors
 /// If a file cannot be read, written or removed.
@@ -395,8 +397,8 @@ pub fn copy_folder(
     Ok(())
 }
 
-/// Removes what an earlier call copied to `to` and is not among `places` now, and folders that are
-/// then empty. Notes `places` for the next call. Links are made anew.
+/// Removes copies of an earlier call that are not among `places`, then empty folders, and all
+/// copied links, which the caller makes again. Lists `places` in `to` for the next call.
 fn remove_leftovers(places: &[PathBuf], to: &Path) -> Result<()> {
     let list = to.join(COPIED);
     let earlier: Vec<PathBuf> = match fs::read(&list) {
@@ -421,11 +423,12 @@ fn remove_leftovers(places: &[PathBuf], to: &Path) -> Result<()> {
             _ => {}
         }
         let mut folders = copy.ancestors().skip(1).take_while(|it| *it != to);
-        // A folder that is not empty stays, and so do those around it.
+        // `remove_dir` fails for the first folder that is not empty, and so ends the loop.
         while folders.next().is_some_and(|it| fs::remove_dir(it).is_ok()) {}
     }
     fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
-    // Before anything is copied: a call that is killed has listed too much, which does no harm.
+    // Written before anything is copied: if the runner is killed, the list names files that were
+    // not copied, which does no harm.
     let mut text = Vec::new();
     for place in places {
         text.extend_from_slice(place.as_os_str().as_bytes());

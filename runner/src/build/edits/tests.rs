@@ -1,4 +1,5 @@
-//! Edits of a synthetic crate: the result of each kind, and the message for each that does not fit.
+//! Tests edits of a synthetic crate: the result of each kind of edit, and the message about each
+//! edit that does not fit.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -242,7 +243,7 @@ fn a_copy_loses_what_its_original_lost_and_keeps_what_others_put_there() {
     symlink("src", from.join("was-link")).unwrap();
     copy_folder(&from, &to, |_| None).unwrap();
     assert!([build, test, "was-link"].into_iter().all(is_there));
-    // As cargo writes a lock file, and a build script its result.
+    // A lock file as cargo writes it, and a file that a build script makes.
     write(&to, "Cargo.lock");
     write(&to, "tests/made.rs");
 

@@ -26,16 +26,17 @@ const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
 const POOL: &str = "rayon-core";
 
-/// The folder of the programs in a crate of workloads. The rest of the crate runs on the host, and
-/// knows that there is a machine.
+/// The folder of the programs in a crate of workloads. The rest of the crate is not rewritten,
+/// because it runs on the host.
 const PROGRAMS: &str = "src/kinds";
 
 const FACADE: &str = "cores-std";
 
-/// A crate of system calls. The facade has those of its calls that a simulated machine implements.
+/// A crate of system calls. The facade has those calls of this crate that a simulated machine
+/// implements.
 const ANSWERED: &str = "rustix";
 
-/// Crates of system calls that the machine does not implement.
+/// Crates of system calls that a simulated machine does not implement.
 const SYSTEM: [&str; 9] = [
     "core_affinity",
     "hwloc",
@@ -130,7 +131,8 @@ pub(super) fn folder_of(package: &Package) -> &Path {
     folder.unwrap_or(Path::new(""))
 }
 
-/// All branches share published crates. Of others there may be two with one name and version.
+/// All branches share the copies of published crates. Two other crates may have the same name and
+/// version, so the folder's name contains a hash of the original place.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
         Some(source) if source.is_crates_io() => below
@@ -248,11 +250,12 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
             manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
-    // A build script may read what its author put there, as the fork's does.
+    // A build script may read this table; the fork's build script does.
     if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
         manifest["package"]["metadata"] = package.metadata.clone();
     }
-    // The copy is not linked with this crate, so no feature may turn on a feature of it.
+    // The copy is not linked with the crate of system calls, so none of its features may turn on a
+    // feature of that crate.
     let is_answered =
         |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     for (name, on) in &package.features {

@@ -1,6 +1,6 @@
-//! Measures the cycles of a branch's own instructions: the time of a program of joins, or of
-//! spawns, on one thread of this host, minus that of its sequential version, minus what the
-//! simulated machine `here` predicts.
+//! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, runs on
+//! one thread of this host. The result is its time minus that of its sequential version, minus what
+//! the simulated machine `here` predicts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ const HEADER: &str = "\
 ";
 
 /// Processes of each program and branch. The fastest run counts, since other programs of the host
-/// only slow a run down. A run is shorter than a time slice, so that some are not interrupted.
+/// only slow a run down. Runs are shorter than a time slice, so some of them are not interrupted.
 const ROUNDS: u32 = 15;
 
 const ITERATIONS: u32 = 20;

@@ -1,4 +1,4 @@
-//! Adds the results that other hosts sent: unpacks them, checks every sweep as any sweep is read,
+//! Adds the results that other hosts sent: unpacks them, checks every sweep as other commands do,
 //! and prints what was added.
 
 use std::fs;
@@ -31,7 +31,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
         let record = bundle::unpack(path, temporary.path())?;
         if record.is_quick && output.is_none() {
             bail!(Stop::BadInput(format!(
-                "{name}: it was made with --quick, so its times mean nothing; name a folder of its own with --output"
+                "{name}: it was made with --quick, so its times mean nothing; name a separate folder with --output"
             )));
         }
         let files = bundle::files(temporary.path(), &record)?;
@@ -84,7 +84,7 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
         let is_of_host = manifest.host == record.host || manifest.asked.machine.is_some();
         if manifest.name != name || !is_of_host || facts["id"] != *manifest.host {
             bail!(
-                "sweeps/{name} calls itself {} of host {}, or its host.json is of another",
+                "sweeps/{name} calls itself {} of host {}, or its host.json is of another host",
                 manifest.name,
                 manifest.host
             );

@@ -58,9 +58,9 @@ impl SweepArgs {
     }
 }
 
-/// Differences between the commands that sweep.
+/// Differences between `sweep` and the other commands that sweep.
 pub(crate) struct SweepCommand {
-    /// Its name, for hints how to continue.
+    /// The command's name, for messages that say how to continue.
     pub(crate) command: &'static str,
     /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
@@ -257,8 +257,8 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. So its failure is reported before
-/// any measurement, and the files that it reads are in memory.
+/// Runs a program of the user once, and returns how long that took. Thus its failure is reported
+/// before any measurement, and the files that the program reads are in memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);

@@ -56,7 +56,8 @@ pub(super) fn measure(
         );
     }
     let started_at = moment(SystemTime::now());
-    // Written now, so that a killed run leaves a trace; replaced at the end of the run.
+    // This entry is written now, so that a killed run leaves a trace, and replaced at the end of
+    // the run.
     let run = Run {
         started_at: started_at.clone(),
         ended_at: started_at,
@@ -177,7 +178,7 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
         "{ran} in {}, {failed} of {trials} failed",
         human(tally.wall)
     );
-    // Trials of a simulated machine run side by side, and nothing is between them.
+    // Trials of a simulated machine run side by side, without pauses between them.
     if asked.machine.is_some() {
         ran + "."
     } else {
@@ -186,7 +187,7 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
 }
 
 /// The share of its time that a sweep spent in trials, and what to do if it is low. `is_of_user`
-/// says whether they ran a program of the user, which has no sizes.
+/// says whether trials ran a program of the user, which has no sizes.
 fn accounts(tally: Tally, is_of_user: bool) -> String {
     let wall = tally.wall.as_secs_f64().max(1e-9);
     let share = 100.0 * tally.in_trials.as_secs_f64() / wall;
@@ -254,7 +255,7 @@ pub(super) fn finish(
         );
     }
     summary.tell_counted();
-    // A failure is reported below, after all that is known without Python.
+    // An error of `set_up` is reported below, after all facts that need no Python.
     let python = Python::set_up(project.checkout.root());
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
@@ -281,7 +282,8 @@ pub(super) fn finish(
     Ok(summary.exit())
 }
 
-/// Runs the analysis, which prints the table, and prints the page of the command around it.
+/// Runs the analysis, which prints the table. If the command has a page, prints its parts above and
+/// below the table.
 fn print_result(
     python: &Python,
     arguments: &SweepArgs,

@@ -81,7 +81,8 @@ pub(crate) fn run_for(
     }
     // Builds would disturb another sweep, too.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
-    // Otherwise the settings of a killed sweep would be taken for the host's own.
+    // Otherwise the runner would take settings that a killed sweep left for the host's own
+    // settings.
     arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,

@@ -37,7 +37,7 @@ pub(super) fn resume(
         let shown = without_folders(project, found.clone())?;
         if shown != *program {
             bail!(Stop::BadInput(format!(
-                "{} compares `{}` of the package {} with the arguments {:?}; named now is `{}` of {} with {:?}",
+                "{} compares `{}` of the package {} with the arguments {:?}; this command names `{}` of {} with {:?}",
                 manifest.name,
                 program.binary,
                 program.package,
@@ -64,7 +64,7 @@ pub(super) fn resume(
         )));
     }
     sweep.check_writable()?;
-    // Without this file, no command could show the trials.
+    // Without `host.json`, no command could show the trials.
     sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;

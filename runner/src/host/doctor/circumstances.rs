@@ -7,29 +7,30 @@ use crate::host::frequency::clock::{self, Clock};
 use crate::host::stacking::{self, Stacking};
 use crate::system::lock::HostLock;
 
-/// The facts that are in no file of the host, so that tests can set them.
+/// Facts that no file of the host shows, so that tests must set them.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
     /// The frequency that a fix would set and its backend, or why there is none.
     pub fixable: Result<String, String>,
     /// A fix that a runner left when it died.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once. `None` inside if it cannot be measured; outer `None`
-    /// if it was not tried.
+    /// The clock of all allowed CPUs at once. `Some(None)` if it cannot be measured; `None` if that
+    /// was not tried.
     pub clock: Option<Option<Clock>>,
-    /// How often wake-ups end on one CPU; `None` if it was not tried, or there is only one CPU.
+    /// How often two woken threads run on one CPU; `None` if that was not tried, or there is only
+    /// one CPU.
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs; or why that is unknown.
     pub is_another_sweep_running: Result<bool, String>,
     /// CPUs that a pool may use, by affinity and quota; or why that is unknown.
     pub usable_cpus: Result<usize, String>,
-    /// Whether the kernel lets a process fence for all its threads; `None` if another kernel's
-    /// files are examined.
+    /// Whether the kernel lets a process fence for all its threads; `None` if the files of another
+    /// host are examined.
     pub has_membarrier: Option<bool>,
 }
 
 impl Circumstances {
-    /// Collects the facts. Takes about two seconds, in which threads work in ticks.
+    /// Collects the facts. This takes about two seconds, in which threads work in ticks.
     pub(crate) fn of(setup: &Setup) -> Self {
         let host = &setup.host;
         let is_here = host.is_system();

@@ -412,6 +412,6 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         seen.join("; "),
         "huge pages change the cost of memory, timer slack delays wake-ups with a time limit, and mitigations \
          raise the cost of system calls",
-        "compare only hosts on which they are alike (host.json has them)",
+        "compare only hosts with equal settings (host.json has them)",
     );
 }

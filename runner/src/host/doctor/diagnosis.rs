@@ -52,7 +52,7 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether nothing makes this host unfit.
+    /// Whether this host is fit for a sweep: no finding is UNFIT.
     #[must_use]
     pub fn is_fit(&self) -> bool {
         self.findings

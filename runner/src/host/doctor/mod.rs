@@ -28,8 +28,8 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// Returns the worst findings that files show at once, for a user who begins a sweep without running
-/// the doctor.
+/// Returns the findings of severity UNFIT that files show without a measurement, for a user who
+/// begins a sweep without running the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();
@@ -48,10 +48,10 @@ fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
     interrupts(host, diagnosis);
 }
 
-/// Load average per CPU from which the doctor reports it, and from which other programs affect
-/// times. Guesses.
+/// Load averages per CPU: from the first on, the doctor warns; from the second on, it finds the
+/// host unfit. Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
-/// The same two limits for the share of time that a hypervisor gave to others since boot.
+/// The same two limits for the share of time since boot that a hypervisor gave to its other guests.
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
 fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {

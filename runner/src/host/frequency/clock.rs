@@ -16,8 +16,8 @@ pub const TOLERANCE: f64 = 0.02;
 /// only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is repeated while the chains disagree: a CPU changes its clock, or another
-/// program takes cycles from it. A guess.
+/// How often a measurement is repeated while the chains disagree, because a CPU changes its clock
+/// or another program takes cycles from it. A guess.
 const ATTEMPTS: usize = 3;
 
 /// The clock that several CPUs delivered at the same time.
@@ -80,7 +80,8 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
 
 fn measure_cpu(cpu: usize, start: &Barrier) -> Option<f64> {
     let is_pinned = pin_to(cpu);
-    // Also reached without a CPU of its own, or the others would wait for ever.
+    // A thread that could not be pinned also reaches the barrier, or the others would wait for
+    // ever.
     start.wait();
     if !is_pinned {
         return None;
@@ -118,7 +119,7 @@ fn agrees(seen: f64, expected: f64) -> bool {
 mod chains {
     use std::ops::RangeInclusive;
 
-    /// About 0.1 ms at 3 GHz, compared with which reading the time takes nothing.
+    /// A chain takes about 0.1 ms at 3 GHz, much longer than reading the time.
     pub(super) const ADDS: u32 = UNROLLED * ADD_ROUNDS;
     pub(super) const MULTIPLIES: u32 = UNROLLED * MULTIPLY_ROUNDS;
     const UNROLLED: u32 = 64;
@@ -138,8 +139,8 @@ mod chains {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: works on the named registers and the flags alone, and touches no memory.
-                // It ends when the count, which is above 0, reaches 0.
+                // SAFETY: the loop works on the named registers and the flags alone, and touches no
+                // memory. The loop ends when the count, which is above 0, reaches 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $x86_64, ".endr", "dec {rounds}", "jnz 2b",

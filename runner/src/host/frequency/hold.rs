@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::stop::Stop;
 
 /// How often the files that differ are written. Four rounds are enough: a governor resets boost,
-/// boost resets the limits, and the kernel refuses a limit beyond the other one.
+/// boost resets the limits, and the kernel refuses a lower limit above the upper one.
 const ROUNDS: usize = 6;
 
 /// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
@@ -27,7 +27,7 @@ impl Hold {
     /// restores the old settings.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the files that refuse or that show another value.
+    /// [`Stop::HostNotFit`] with the files that refuse a value or show another one.
     pub fn begin(
         host: Host,
         backend: Box<dyn Backend>,
@@ -50,7 +50,7 @@ impl Hold {
         let Err(error) = held.verify() else {
             return Ok(held);
         };
-        // The failure of the restore is more important, and names the remedy.
+        // If the restore also fails, its error is reported, because it names the remedy.
         held.restore()?;
         bail!(Stop::HostNotFit(
             [refusals, vec![format!("{error:#}")]].concat().join("; ")
@@ -94,7 +94,8 @@ impl Hold {
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // Taken first: if the restore fails, the next command tries again; `drop` does not.
+        // The journal is taken first, so that `drop` does not repeat a failed restore; the next
+        // command does.
         let journal = self.journal.take();
         journal.map_or(Ok(()), |it| put_back(&self.host, &mut *self.backend, it))
     }
@@ -113,7 +114,7 @@ fn differs(host: &Host, knob: Knob, value: &str) -> bool {
         .map_or(true, |found| found.trim() != value.trim())
 }
 
-/// Writes all files that differ, again and again until none differs: a write may make the kernel
+/// Writes all files that differ, again and again until none differs. A write may make the kernel
 /// change other files, or accept a value that it refused before. Returns the refusals of the last
 /// round.
 fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {

@@ -40,7 +40,7 @@ pub(super) struct Entry {
 #[serde(deny_unknown_fields)]
 pub(super) struct SavedSetting {
     pub(super) file: Knob,
-    /// With the end of line.
+    /// The file's content, with the end of line.
     pub(super) content: String,
 }
 
@@ -80,7 +80,7 @@ impl Entry {
         }
     }
 
-    /// Whether a start of the system has undone the fix. If a start is unknown, the answer is no:
+    /// Whether a restart of the system has undone the fix. If that is unknown, the answer is no:
     /// restoring twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         let now = boot();
@@ -143,7 +143,7 @@ impl Journal {
                  look at the host's settings (`cpupower frequency-info`), set them, and delete the file"
             ))
         };
-        // A pipe at the journal's path must not make this wait for a writer.
+        // A pipe at the journal's path must not make `open` wait for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let mut options = File::options();
         options.read(true).custom_flags(flags.bits().cast_signed());
@@ -170,7 +170,7 @@ impl Journal {
                 "{shown}: another runner holds the frequency; wait for it or end it, and it restores the settings by itself"
             )
         })?;
-        // Its owner may have deleted it between the opening and the lock.
+        // The owner may have deleted the journal between the opening and the lock.
         if !path.exists() {
             return Ok(None);
         }
@@ -219,7 +219,7 @@ fn not_fit<T>(reason: String) -> Result<T> {
     Err(Stop::HostNotFit(reason).into())
 }
 
-/// All or nothing: under its name the file is complete, locked, and on the disk.
+/// Writes a journal atomically: once it has its name, it is complete, locked, and on the disk.
 fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     let folder = folder_of(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

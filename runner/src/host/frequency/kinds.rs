@@ -79,7 +79,7 @@ pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
     }
     same.ok_or_else(|| {
         let files = FILES.join(", ");
-        format!("of the files {files} below /{CPUS}/cpu*, none exists for all CPUs")
+        format!("none of the files {files} below /{CPUS}/cpu* exists for all CPUs")
     })
 }
 

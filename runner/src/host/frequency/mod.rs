@@ -61,7 +61,7 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// Sets the frequency around trials and measures it beside them.
+/// Sets the frequency around trials, and measures it before and after each.
 pub trait ControlFrequency {
     /// Called just before a trial: switches to its mode if necessary, and measures the clock.
     ///
@@ -85,9 +85,10 @@ pub trait ControlFrequency {
 pub struct ClockReading {
     /// Whether the mode held.
     pub state: FreqState,
-    /// Measured clock before the trial, in GHz: the mean over as many CPUs as it has threads.
+    /// Measured clock before the trial, in GHz: the mean over as many CPUs as the trial has
+    /// threads.
     pub ghz_before: Option<f64>,
-    /// The same after the trial.
+    /// Measured clock after the trial, in GHz: the mean over the same CPUs.
     pub ghz_after: Option<f64>,
 }
 
@@ -193,7 +194,7 @@ pub struct Controller {
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Hold>,
-    /// The mode requests a fix, but there is none, and trials run nevertheless.
+    /// Whether the mode requests a fix that failed, and trials run nevertheless.
     has_failed: bool,
     mode: Mode,
     threads: usize,
@@ -201,7 +202,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Fixes by way of `setup`. If that fails and `allow_uncontrolled` is set, trials run
+    /// Fixes the frequency by `setup`. If that fails and `allow_uncontrolled` is set, trials run
     /// nevertheless.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {

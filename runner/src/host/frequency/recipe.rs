@@ -1,5 +1,5 @@
 //! The files and values that a fix writes, so that all CPUs run at one frequency. The clock that is
-//! measured after a fix shows whether the kernel's files told the right frequency.
+//! measured after a fix shows whether the kernel's files gave the right frequency.
 
 use anyhow::{Result, bail};
 
@@ -45,7 +45,7 @@ pub fn recipe(host: &Host) -> Result<Recipe> {
         }
     }
     let value = |knob: Knob| match knob.name {
-        // It has no choice, because both limits are equal.
+        // The governor cannot choose another frequency, because both limits are equal.
         GOVERNOR => Some("performance".to_owned()),
         MAX | MIN => Some(khz.to_string()),
         EPP | SPEED => None,
@@ -62,7 +62,8 @@ pub fn recipe(host: &Host) -> Result<Recipe> {
     })
 }
 
-/// One frequency does not make CPUs equal that do different work in a cycle.
+/// Refuses CPUs that do different amounts of work in a cycle: one frequency does not make them
+/// equal.
 fn check_alike(host: &Host) -> Result<()> {
     // If no file shows a difference, the clock that is measured after a fix still does.
     let kinds = kinds::of(host, &host.used_cpus()).unwrap_or_default();
@@ -120,8 +121,8 @@ fn known<T>(fact: Fact<T>) -> Result<T> {
     })
 }
 
-/// The first limit that keeps CPUs of `policies` below the frequency that they can hold without
-/// boost, with its file and the number of policies that have such a limit.
+/// Describes the first limit below the frequency that CPUs of `policies` can hold without boost,
+/// and says how many policies have such a limit.
 pub(crate) fn cap(host: &Host, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {

@@ -106,7 +106,7 @@ impl Host {
             };
             let cpus_in = |file| cpu_list(&self.read(&policy.file(file)).ok()?.replace(' ', ","));
             let cpus = cpus_in("affected_cpus").or_else(|| cpus_in("related_cpus"));
-            // A policy has the number of its first CPU.
+            // The number of a policy is that of its first CPU.
             policy.cpus = cpus.unwrap_or_else(|| vec![number as usize]);
             Some(policy).filter(|policy| !policy.cpus.is_empty())
         };
@@ -168,7 +168,7 @@ impl Host {
 
 /// Writes values.
 pub trait Backend {
-    /// As `--frequency-backend` calls it.
+    /// The backend's name in `--frequency-backend`.
     fn name(&self) -> &'static str;
 
     /// Whether it can write this file.
@@ -183,7 +183,7 @@ pub trait Backend {
     fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()>;
 }
 
-/// Which backend is to be used.
+/// The user's choice of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackendChoice {
     /// The first that is permitted: sysfs, cpufreq-set
@@ -201,7 +201,7 @@ impl BackendChoice {
         let sysfs = || Sysfs::open(host, policies);
         match self {
             Self::CpufreqSet => CpufreqSet::open(),
-            // The tool knows only the system's host.
+            // The tool works on the running system only, not on a mock host.
             Self::Auto if host.is_system() => sysfs().or_else(|unwritable| {
                 CpufreqSet::open().map_err(|error| {
                     let both = format!("no permission to set the frequency: {unwritable}; {error}");
@@ -285,7 +285,8 @@ fn needs_sudo() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Keyboard signals must reach only the runner: a restore must not lose its tool to a second Ctrl-C.
+/// Keyboard signals must reach only the runner: a second Ctrl-C must not end the tool during a
+/// restore.
 fn quiet(command: &mut Command) -> &mut Command {
     let command = command.stdin(Stdio::null()).process_group(0);
     command.env("LC_ALL", "C")
@@ -316,7 +317,7 @@ impl Backend for CpufreqSet {
         let option = option_of(knob);
         let option =
             option.with_context(|| format!("{}: `{TOOL}` cannot set it", path.display()))?;
-        // The CPUs of a policy share its files, so one stands for all.
+        // The CPUs of a policy share its files, so setting one CPU sets them all.
         let policies = host.policies();
         let policy = policies.iter().find(|it| Some(it.number) == knob.policy);
         let policy = policy.with_context(|| format!("{}: its CPUs are offline", path.display()))?;

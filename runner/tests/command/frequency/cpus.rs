@@ -58,7 +58,8 @@ pub(crate) const OF_NOMINAL: &Files = &[
     ("cpufreq/policy*/scaling_governor", "powersave"),
 ];
 
-/// The files of `acpi-cpufreq` on Intel, which lists turbo as 1 MHz more; with a user's request.
+/// The files of `acpi-cpufreq` on Intel, whose list shows turbo as 1 MHz more, and a user's
+/// request.
 pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/boost", "1"),
     ("cpufreq/policy*/cpuinfo_max_freq", "2001000"),
@@ -151,8 +152,8 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // At once, as the kernel does it: a runner that reads meanwhile finds the old or the new
-        // content, but never an empty file.
+        // The content is replaced atomically, as the kernel does it. A runner that reads meanwhile
+        // finds the old or the new content, but never an empty file.
         let mut whole = tempfile::NamedTempFile::new_in(self.root()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
@@ -182,9 +183,9 @@ impl Cpus {
 /// A fault of a mock host's kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
-    /// The kernel lowers any upper limit above this one to it.
+    /// The kernel lowers upper limits to this value.
     ClipsAt(u64),
-    /// The kernel refuses to write the files of this name.
+    /// The kernel refuses writes to the files of this name.
     Refuses(&'static str),
     /// A daemon writes this value right after every write to a file of this name.
     Overwrites(&'static str, &'static str),
@@ -195,9 +196,9 @@ pub(crate) enum Quirk {
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
-    /// No write comes before this file exists.
+    /// The journal, which must exist before the first write.
     pub(crate) journal: Option<PathBuf>,
-    /// As with a tool, the switches for boost and the preference cannot be written.
+    /// Whether the switches for boost and the preference cannot be written, as with `cpufreq-set`.
     pub(crate) sets_limits_only: bool,
 }
 
@@ -239,7 +240,7 @@ fn set_governor(host: &Host, policy: u32, governor: &str) {
         if governor == "performance" {
             store(host, knob(EPP), "performance");
         } else if was == "performance" {
-            // Not the old value: the restore must write that.
+            // This is not the old value, which the restore must write.
             store(host, knob(EPP), "default");
         }
     }

@@ -1,4 +1,4 @@
-//! The runner ends at each step between the journal and the last restored byte, in every way in
+//! Ends the runner at each step between the journal and the last restored byte, in every way in
 //! which processes end. Afterwards, or after `frequency restore`, every file of the host has its
 //! old content.
 //!
@@ -23,12 +23,12 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE};
 use crate::{common, namespace};
 
-/// The hosts: `all`, or by default the one with the most files.
+/// Variable that selects the mock hosts: `all`, or by default the one with the most files.
 const ALL: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step.
 const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
-/// Replaces a step's number: signals that request an end, before each write.
+/// In place of a step's number: signals request an end before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
 struct Faulty<F> {
@@ -106,7 +106,8 @@ impl Case {
         command.output().unwrap().status
     }
 
-    /// The same with SIGKILL; false if the process ended by itself before.
+    /// Runs the process and kills it before its write number `step`; false if it ended by itself
+    /// before.
     fn kill_at(&self, step: usize) -> bool {
         let status = self.end_at(&step.to_string());
         assert!(status.success() || status.signal() == Some(9), "{status}");
@@ -133,7 +134,8 @@ fn hosts() -> Vec<(&'static str, &'static Files)> {
     HOSTS[..if all { HOSTS.len() } else { 1 }].to_vec()
 }
 
-/// A fix writes at least a limit and another file of two policies, and restores them.
+/// Number of writes of the shortest fix: a limit and another file of two policies, each also
+/// restored.
 const FEWEST: usize = 8;
 
 #[test]
@@ -190,7 +192,7 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
         let host = Case::of(files);
         assert!(host.kill_at(6), "a fix has more steps");
         assert!(host.cpus.bytes() != host.before);
-        // Each restore gets one write further than the one before.
+        // Each restore is killed one write later than the restore before.
         let killed = (0..1000).take_while(|step| host.kill_at(*step)).count();
         assert!(killed > 1, "{name}");
         host.assert_is_as_before(name);

@@ -152,7 +152,7 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// Replaces a file's content: there is no such file.
+/// Stands for the content of a missing file.
 const GONE: &str = "(gone)";
 
 #[track_caller]
@@ -194,7 +194,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
         (OF_LIST, &[(listed, "2200000 1400000 ")][..], "0", 2_200_000),
         (OF_TABLE, &stronger, "1", BASE),
         (OF_BASE, &slower, "1", 1_500_000),
-        // With any name of the driver, and with one that cannot be read.
+        // The driver may have any name, or one that cannot be read.
         (OF_NOMINAL, &[(driver, "new-driver")], "0", BASE),
         (OF_NOMINAL, &[(driver, GONE)], "0", BASE),
     ] {

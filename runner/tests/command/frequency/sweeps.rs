@@ -72,7 +72,7 @@ impl Case {
     }
 
     fn wait_for_records(&self, child: &mut Child, count: usize) {
-        // A cold build of the baseline is part of this.
+        // This time includes a cold build of the baseline.
         let deadline = Instant::now() + Duration::from_mins(10);
         while self.records().len() < count {
             assert!(Instant::now() < deadline, "no trials");

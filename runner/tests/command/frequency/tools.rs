@@ -1,5 +1,5 @@
 //! Tests the real `cpufreq-set` and `cpufreq-info` on a mock host that is mounted over the
-//! system's. Its files are plain ones, so all values of a file have one length.
+//! system's. The mock host has regular files, so all values of a file have the same length.
 
 use std::env;
 use std::path::PathBuf;
@@ -43,8 +43,8 @@ fn host() -> Cpus {
     cpus
 }
 
-/// Runs a script, which ends with the words of a command before the process above, while the mock
-/// host is mounted over the system's files.
+/// Runs a script while the mock host is mounted over the system's files. The end of the script
+/// starts the process above.
 fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     if !has("cpufreq-set", "cpufrequtils") {
         return None;
@@ -63,7 +63,7 @@ fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     namespace::run(&script, &variables)
 }
 
-/// Whether a program can be run; prints it if not.
+/// Whether a program can be run; prints a note if not.
 fn has(program: &str, package: &str) -> bool {
     let is_there = Command::new(program).arg("--help").output().is_ok();
     if !is_there {

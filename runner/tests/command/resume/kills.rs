@@ -35,7 +35,7 @@ fn whole_lines(sweep: &Path) -> Vec<String> {
     lines
 }
 
-/// Their number; 0 before there is a sweep.
+/// Number of records so far; 0 before there is a sweep.
 fn recorded(folder: &TempDir) -> usize {
     sweep_in(folder).map_or(0, |sweep| whole_lines(&sweep).len())
 }
@@ -51,7 +51,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
     let seed = std::process::id().into();
     eprintln!("seed {seed}"); // shown if the test fails
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // More than all killed runs together can finish.
+    // More trials than all killed runs together can finish.
     let trials = kills * usize::try_from(MOST_TRIALS + 2).unwrap() / CELLS + 2;
     let folder = tempfile::tempdir().unwrap();
     let (mut before, mut torn) = (Vec::new(), 0);
@@ -66,7 +66,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
             start(&folder, trials)
         };
         match below(&mut random, MOST_TRIALS + 1) {
-            // Kills it while it reads, checks and builds, or makes the folder.
+            // Kills the runner while it reads, checks and builds, or makes the folder.
             0 => thread::sleep(Duration::from_millis(below(&mut random, 500))),
             more => {
                 let until = before.len() + usize::try_from(more).unwrap();

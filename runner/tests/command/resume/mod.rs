@@ -39,9 +39,9 @@ fn start(folder: &TempDir, trials: usize) -> Child {
         .unwrap()
 }
 
-/// The sweep's folder, once it has so many trials.
+/// Returns the sweep's folder once it has this number of trials.
 fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
-    // A cold build of the baseline is part of this.
+    // This time includes a cold build of the baseline.
     let deadline = Instant::now() + Duration::from_mins(10);
     loop {
         assert!(Instant::now() < deadline, "no trials");
