@@ -103,7 +103,9 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     // If this fails, no patch of an earlier run must remain.
     sh.remove_path(&file)?;
     let edited = edited(sh, name, source)?;
-    if !options.skip_tests {
+    if options.skip_tests {
+        eprintln!("── upstream's tests with {name} are skipped");
+    } else {
         test(sh, name, &edited.copy)?;
     }
     if let Some(benchmarks) = &options.demo {
@@ -113,6 +115,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     eprintln!("── the patch of {name}: {}", lines(&edited.changed));
     if let (true, Some(source)) = (options.apply, source) {
         apply(sh, &source.root, &file)?;
+        eprintln!("── it is applied to {}", source.root.display());
     }
     let mut out = std::io::stdout().lock();
     let told = writeln!(out, "{shown}").and_then(|()| out.flush());

@@ -206,8 +206,12 @@ fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> 
             expected,
             actual,
         }) => {
-            let why =
-                format!("iteration {iteration} gave {actual}, the known answer is {expected}");
+            // A whole program has no answer but its exit status.
+            let why = if expected.starts_with("exit status") {
+                format!("run {iteration} ended with {actual}, not {expected}")
+            } else {
+                format!("iteration {iteration} gave {actual}, the known answer is {expected}")
+            };
             failure(Ending::WrongAnswer, why)
         }
         Ok(Failure::Hang {
@@ -276,6 +280,7 @@ mod tests {
         });
         let stands_still = "echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4";
         let said = "error: it stands still at x.rs:1\nAdvice.";
+        let ended = r#"echo '{"failure":"wrong-answer","iteration":0,"expected":"exit status: 0","actual":"exit status: 7"}'"#;
         let wrong =
             r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'"#;
         let refused = r#"echo '{"failure":"refused","message":"no such size"}'"#;
@@ -305,6 +310,12 @@ mod tests {
                 &format!("{wrong}; exit 1"),
                 Ending::WrongAnswer,
                 "iteration 3 gave 2, the known answer is 1",
+                "",
+            ),
+            (
+                &format!("{ended}; exit 1"),
+                Ending::WrongAnswer,
+                "run 0 ended with exit status: 7, not exit status: 0",
                 "",
             ),
             (

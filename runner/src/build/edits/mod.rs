@@ -224,7 +224,7 @@ impl Edits {
             }
         }
         Err(Stop::BadInput(format!(
-            "{}: the edits fit no version of {}; these files differ from those that the edits were written for:{}\nCheck out one of these \
+            "{}: the edits fit no version of {}; these files differ from those that the edits were written for (perhaps the patch is already applied):{}\nCheck out one of these \
              trees, make its patch, and apply that with `git apply`, which follows moved lines. If our text is still right, \
              you can instead add a `[[file]]` with the new sha256 and lines",
             self.shown,
