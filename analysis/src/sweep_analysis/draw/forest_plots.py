@@ -14,7 +14,7 @@ from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
-"""Width of one quantity in pixels. With both and the names the plot is about 460 wide, so a narrow page keeps it legible."""
+"""Width of one quantity in pixels. Two quantities and the names take about 460 pixels, so a narrow page does not shrink them."""
 NAMES = 92
 """Minimum width of the programs' names in pixels; all blocks have the same, so that they are aligned."""
 LETTER = 6.5

@@ -95,7 +95,7 @@ AGREEMENTS = pl.Schema(
         "failed": pl.Int64,
     }
 )
-"""One row per load and branch."""
+"""One row per workload with its parameters, and branch."""
 
 SPEEDUPS = _of(
     POOL_CELL,

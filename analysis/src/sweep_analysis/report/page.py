@@ -38,7 +38,7 @@ Drawn = dict[str, dict[str, str]]
 
 def drawings(listed: Iterable[Figure]) -> Drawn:
     """Draw every figure with data."""
-    # Altair's check of every part of hundreds of charts takes longer than drawing them; tests check.
+    # Altair's check of every part of hundreds of charts takes longer than drawing them, so only tests do it.
     with debug_mode(arg=False):
         return {
             figure.name: {name: svg.draw(chart) for name, chart in figure.charts().items()}

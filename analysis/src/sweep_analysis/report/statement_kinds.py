@@ -115,7 +115,7 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Statement) -> str:
-    """The results of all hosts in `results/hosts`, one row per host; names no sweep."""
+    """The results of all hosts in `results/hosts`, one row per host; its comment names no sweep."""
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
@@ -141,7 +141,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
     **{name: _without_pictures(make) for name, make in _TEXTS.items()},
     "forest": forest_of,
 }
-"""The functions by kind. The docstring of each explains its words besides sweeps."""
+"""The functions by kind. The docstring of a function explains the words that follow the sweeps in a comment."""
 
 SEVERAL_MACHINES = {
     *BOXES,

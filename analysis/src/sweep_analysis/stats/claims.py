@@ -325,7 +325,7 @@ def thread_range(text: str, has: Mapping[str, int | None], where: str) -> tuple[
     """The minimum and maximum threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
-        InputError: the text is not a range, or names a fact that `has`, the host's facts, lacks.
+        InputError: the text is not a range, or names a fact that is missing in `has`, the host's facts.
     """
     end = r"[1-9][0-9]*|cpus|cores"
     found = re.fullmatch(rf"({end})|({end})?\.\.(?:=({end}))?", text)

@@ -67,7 +67,7 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""The quantities of a comparison, and their columns in `frames.TIMES`. The column of the ratio is `time_ratio` for all."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`. The ratio of every quantity is in the column `time_ratio`."""
 
 TESTED = ("time", "cpu", "p50", "p99")
 """The quantities that are tested and corrected together, if a workload reports them."""
@@ -79,11 +79,11 @@ SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
 """Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
 AIMED = 0.9
-"""Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
-So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
+"""Power in the formula of `detectable_ratio`. It is above 0.8, because both limits in that formula vary from sweep to sweep.
+With this value, synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
 """
 LEAST_SIMULATED = 0.1
-"""Minimum simulated change that may be significant, and minimum noise floor of a simulation. A guess of the accuracy of
+"""Minimum simulated change that may be significant, and minimum noise floor of a simulation: a guess of the accuracy of
 the cost parameters."""
 MANY_BIMODAL = 2
 """With this many bimodal branches, no branch of a simulated configuration is tested."""
@@ -179,7 +179,7 @@ class Group:
 class Comparison:
     """Ratios to the baseline of every branch and configuration, to be pooled.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it;
+    In: rows of `frames.TIMES`; `noise` is another comparison, which has the A/A control if this one lacks it;
         `among` are the only branches to compare, by default all.
     """
 
@@ -295,8 +295,8 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of the group.
 
-        Out: the columns of `frames.COMPARISONS` without those of the test, the standard `error` of the
-            log-ratio, and `only_cell`: the index in `units` of the configuration, if the row pools only one.
+        Out: the columns of `frames.COMPARISONS` that need no test; the standard `error` of the log-ratio;
+            `only_cell`, the index in `units` of the configuration if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
@@ -346,7 +346,7 @@ class Comparison:
             **{name: [known[number][name] for number in at] for name in known[0]},
             **{name: values[at, which] for name, values in measured.items()},
         }
-        # Made of series, because a frame made of values runs a query for each column.
+        # The frame is made of series, because a frame made of values runs a query for each column.
         return pl.DataFrame(
             [
                 pl.Series(name, columns[name], dtype=kind, nan_to_null=True)

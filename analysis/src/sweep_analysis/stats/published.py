@@ -24,7 +24,7 @@ FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the pre-registered threshold for simulations of them."""
 
 BRANCH = "master"
-"""The branch that others measured."""
+"""The branch to which the published figures apply: the published crate."""
 
 
 class Threshold(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +83,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """A published observation without a figure: `branch` takes less time than `over` on the workloads of `gain`.
 
-    It does not take less time on those of `not`.
+    On the workloads of `not`, `branch` does not take less time.
     """
 
     name: str
@@ -180,8 +180,8 @@ class Score(msgspec.Struct, frozen=True):
         constant: the same numbers if the best single constant replaces all simulated values of a unit.
         correlation: of the logarithms of published and simulated values, each minus its unit's mean.
         order: number of pairs of a series with the published order, and of all its pairs.
-        directions: the same of neighbours in a series.
-        contrasts: the same of figures with one name in two series of a program.
+        directions: as `order`, only of pairs of neighbours in a series.
+        contrasts: as `order`, of pairs of figures with one name in two series of a program.
     """
 
     figures: int
@@ -243,7 +243,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
-    """Sweeps of its experiment and machine: the latest first, or the oldest first if it is not scored."""
+    """Sweeps of the experiment and machine of a series or sign, the latest first; the oldest first if not scored."""
     return [
         it
         for it in (sweeps if one.not_scored else sweeps[::-1])
@@ -254,7 +254,7 @@ def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
-    """The simulated values of a figure, one per seed (a share: one value); empty without its configuration."""
+    """The simulated values of a figure: one per seed, or one value of a share; empty without its configuration."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
