@@ -154,7 +154,7 @@ def write_sweep(
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="synthetic-")
 _MADE: dict[str, tuple[Truth, Sweep]] = {}
-"""By what the truth says. Functions of it are kept, so that no other has their name."""
+"""Sweeps by the text of their truth. The truth is kept, so that no new function has the address of one of its functions."""
 
 
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
@@ -192,7 +192,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ),
     ".gz": gzip.compress,
 }
-"""How the runner compresses the records of a finished sweep, and how it did before, by the ending of their file."""
+"""How this runner and an older one compress the records of a finished sweep, by the ending of the file."""
 
 
 def pack(folder: Path, ending: str = ".zst") -> Path:

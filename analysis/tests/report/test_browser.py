@@ -1,7 +1,7 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright.
 
-Without either the tests are skipped: `apt install chromium` brings the first, and `cargo xtask test`
-then installs the second.
+Without Chromium or Playwright the tests are skipped. `apt install chromium` installs Chromium, and
+`cargo xtask test` then installs Playwright.
 """
 
 from __future__ import annotations
