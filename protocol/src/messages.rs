@@ -31,17 +31,17 @@ pub enum Program {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Where the kernel puts them.
+    /// Each worker runs where the kernel puts it.
     #[default]
     Free,
-    /// Worker `i` on the `i`-th of the CPUs that the process may use, starting over beyond the
-    /// last.
+    /// Worker `i` stays on the `i`-th of the CPUs that the process may use; after the last CPU
+    /// comes the first.
     Pinned,
 }
 
 impl Placement {
-    /// Whether it is the placement of older records, which did not name it. New records leave it
-    /// out, too.
+    /// Whether the kernel places the workers. Records leave this placement out, because older
+    /// records name none.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::Free
@@ -236,13 +236,14 @@ pub struct Simulated {
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, in the same form; left out if there was none. It is `(a lock)` if the
-    /// access blocked for one, `(waking others)` if it was a wake-up call.
+    /// The last write before the access, in the same form; left out if there was none. The text is
+    /// `(a lock)` if the access blocked on a lock, and `(waking others)` if it was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line came from another core, or the access blocked, or it was a call.
+    /// The number of times that a line came from another core, the access blocked, or it was a
+    /// wake-up call.
     pub transfers: u64,
-    /// How long that took, summed over all threads, in nanoseconds.
+    /// The time of these waits, summed over all threads, in nanoseconds.
     pub waited_ns: u64,
 }
 

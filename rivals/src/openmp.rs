@@ -30,7 +30,8 @@ impl Threads {
             let share = unsafe { *context.cast::<&(dyn Fn(usize) + Sync)>() };
             share(usize::try_from(thread).expect("threads are numbered from 0"));
         }
-        // SAFETY: the function returns when every thread has, and `call` takes what it is given.
+        // SAFETY: the function returns when every call has returned, and `call` takes this
+        // `context`.
         unsafe { rival_run_on_each(self.0, call, (&raw const share).cast()) }
     }
 }

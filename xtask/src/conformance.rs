@@ -58,13 +58,13 @@ struct Suite {
 
 const OF_RAYON: &[(&str, &[&str])] = &[("tests", &["--lib", "--tests"]), (EXAMPLES, &[])];
 
-/// Documentation tests are a part of the sources, so those of rayon-core cannot run on another
-/// crate.
+/// Documentation tests are a part of the sources, so rayon-core's documentation tests cannot run on
+/// the fork.
 const EXAMPLES: &str = "doctests";
 
 const OF_RAYON_CORE: &[(&str, &[&str])] = &[
     ("tests", &["--test", "*"]),
-    // They are in separate files.
+    // Unlike documentation tests, the unit tests are in separate files.
     ("unit tests", &["--lib"]),
 ];
 

@@ -18,8 +18,8 @@ const LINTS: [&str; 5] = [
     "-Aclippy::cast_precision_loss",
 ];
 
-/// The effect was not seen, the host lacks something that the program needs, or the effect was
-/// seen. Any other code is a fault.
+/// Accepted exit codes: the effect was not seen, the host lacks something that the program needs,
+/// or the effect was seen.
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
 /// Durations that measure nothing, and words that no program knows.
@@ -34,7 +34,7 @@ const REFUSED: [&[&str]; 6] = [
 
 /// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
-    // They all have the same dependencies.
+    // One target folder, because all programs have the same dependencies.
     let target = sh.current_dir().join("target/findings");
     let _target = sh.push_env("CARGO_TARGET_DIR", &target);
     for name in programs(sh)? {

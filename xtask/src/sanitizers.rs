@@ -11,7 +11,8 @@ use crate::variants::Variant;
 /// everything else.
 const TOOLCHAIN: &str = "nightly";
 
-/// Miri interprets the standard library, and the sanitizer must compile it again: both from source.
+/// Both need the standard library's source: Miri interprets it, and the sanitizer compiles it
+/// again.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
@@ -124,7 +125,7 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
 
 /// A command of the nightly Cargo.
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
-    // This program runs under another Cargo, which sets `CARGO`; Miri would call that.
+    // This program runs under the stable Cargo, which sets `CARGO`; Miri would call that Cargo.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")
 }
 

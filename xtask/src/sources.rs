@@ -81,7 +81,7 @@ impl Stamp {
     }
 
     /// Records that the part passed on the files as they were when the stamp was made. If a file
-    /// was edited since, the part runs again.
+    /// was edited since then, the part runs again next time.
     pub(crate) fn set(&self, sh: &Shell) -> Result<()> {
         Ok(sh.write_file(&self.file, &self.now)?)
     }

@@ -158,7 +158,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of tests that `test` runs on one kind of host.
+/// The long form of two tests: of faults while a frequency is fixed, and of killed sweeps.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
@@ -206,7 +206,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "format of workloads",
         cmd!(sh, "rustfmt --check --edition 2024 {files...}"),
     )?;
-    // Not with RUSTFLAGS, which would compile everything anew.
+    // Clippy gets this flag, too, but not by RUSTFLAGS, which would compile everything anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
     step(
@@ -216,7 +216,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The workspace itself has the first variant. On other variants only these tests differ.
+    // The step above has linted the first variant. On other variants only these targets differ.
     for variant in variants.iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let mut targets = vec!["--lib"];
@@ -260,8 +260,8 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
             .env("FORK_LOOM_DEEP", "1")
             .args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks. Two at a time would block each other in the kernel for
-        // half of their time.
+        // One at a time: each execution maps new stacks, and two executions would block each other
+        // in the kernel for half of their time.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)

@@ -36,8 +36,8 @@ impl Variants {
         self.chosen_or(of_ci)
     }
 
-    /// Like [`Self::chosen`], but the default is `packed` and `champion`: for tasks that take long
-    /// per variant.
+    /// Like [`Self::chosen`], but the default is `packed` and `champion`, for tasks that take long
+    /// on each variant.
     pub(crate) fn chosen_or_named(&self) -> Result<Vec<Variant>> {
         self.chosen_or(|| named().into())
     }

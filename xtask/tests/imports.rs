@@ -1,6 +1,6 @@
 //! Checks that imports go one way, and that paths through them are short. Files of a crate do not
-//! import each other in a circle. Allowed are circles of two files of one folder, or of a file and
-//! one in the folder of its name. The largest crate has few public entries.
+//! import each other in a circle, except two files of one folder, or a file and a file in the
+//! folder of its name. The largest crate has few public entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -305,7 +305,7 @@ fn roots(checkout: &Path) -> Vec<PathBuf> {
 
 /// Files that may be in a circle.
 const EXCUSED: [&str; 21] = [
-    // The interface of rayon-core has that shape: a pool joins, and a join finds its pool.
+    // The interface of rayon-core is circular: a pool joins, and a join finds its pool.
     "rayon-fork/src/broadcast.rs",
     "rayon-fork/src/builder.rs",
     "rayon-fork/src/configuration.rs",
