@@ -154,7 +154,7 @@ def write_sweep(
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="synthetic-")
 _MADE: dict[str, tuple[Truth, Sweep]] = {}
-"""Sweeps by the text of their truth. The truth is kept, so that no new function has the address of one of its functions."""
+"""Sweeps by the text of their truth. The truth is kept alive, so that no new function gets the address of its functions."""
 
 
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:

@@ -1,6 +1,6 @@
 """Calibrates the real functions on synthetic sweeps of known truth.
 
-It counts how often intervals cover, results are false, and recommendations are wrong.
+This program counts how often intervals cover the truth, results are false, and recommendations are wrong.
 
 `cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. There are
 no measurements: every time follows from a `Case`. A sweep has ten branches and the A/A control, and

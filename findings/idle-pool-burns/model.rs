@@ -3,8 +3,8 @@
 //! and through what the memory model allows a load to see. `cargo xtask models` runs it.
 //!
 //! Jobs from a worker's own deque are modelled where the thread that adds them reads the counters
-//! with a fence. Without it there is the hole of `findings/lost-wake-up`, which this change neither
-//! opens nor closes.
+//! with a fence. Without that fence there is the hole of `findings/lost-wake-up`, which this change
+//! neither opens nor closes.
 
 use std::panic::catch_unwind;
 

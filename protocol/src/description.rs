@@ -1,5 +1,5 @@
 //! The descriptions of workloads, which tools read without running them: the rows of
-//! `workloads/workloads.toml`. Each program reads them once.
+//! `workloads/workloads.toml`. Each process reads this file once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,8 +1,9 @@
 //! The runner's request to one process, and the outcome from that process: one JSON line each way.
 //!
-//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
-//! standard output and exits with 0; anything else is a failed trial. The runner adds what only it
-//! knows (block, position, branch, mode) and appends the result as one line of `trials.jsonl`.
+//! A trial is one process. The process reads one [`Request`] from standard input, writes one
+//! [`Outcome`] to standard output and exits with 0; anything else is a failed trial. The runner
+//! adds what only it knows (block, position, branch, mode) and appends the result as one line of
+//! `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -88,9 +89,9 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds counts as hung. The process then
-    /// reports its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without
-    /// this limit, the parent process must notice the hang.
+    /// A timed region that takes longer than this, in milliseconds, counts as hung. The process
+    /// then reports its threads and its pool on standard error, and ends with [`Failure::Hang`].
+    /// Without this limit, the parent process must notice the hang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
     /// Only prepare the input and respond, without a run, so that an unusable file is reported
@@ -104,8 +105,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The smallest request for a workload; callers change the fields that matter. It runs the
-    /// parallel program at size `tiny` on one thread: one timed iteration, no warm-up, seed 1.
+    /// The smallest request for a workload; callers change the fields that matter. The request runs
+    /// the parallel program at size `tiny` on one thread: one timed iteration, no warm-up, seed 1.
     #[must_use]
     pub fn tiny(workload: &str) -> Self {
         Self {
@@ -309,7 +310,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code that goes with it: 1 for a wrong answer or a hang, 2 for a refusal.
+    /// The exit code of this failure: 1 for a wrong answer or a hang, 2 for a refusal.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

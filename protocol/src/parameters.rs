@@ -59,7 +59,7 @@ fn largest() -> u64 {
 impl Accepts {
     pub(crate) fn admits(&self, value: &str) -> bool {
         match self {
-            // Only the plain spelling: `+5` or `007` would be a second name of the same
+            // Accepts only the plain spelling: `+5` or `007` would be a second name of the same
             // configuration.
             Self::Whole { min, max } => value
                 .parse::<u64>()

@@ -16,8 +16,8 @@ pub struct WholePrograms {
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and its task. It is a workload like any other, whose
-/// iterations each run it from its start to its end.
+/// A program of a package, and its task. A whole program is a workload like any other; each
+/// iteration runs the program from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {

@@ -22,8 +22,8 @@ pub(crate) const NAME: &str = "chili";
 /// Chili names no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// The facts about its pool that a job needs wherever it runs. They live as long as the program,
-/// because jobs hold references.
+/// The facts about its pool that a job needs wherever it runs. These facts live as long as the
+/// program, because jobs hold references to them.
 struct About {
     threads: usize,
 }

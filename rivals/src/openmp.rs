@@ -1,6 +1,6 @@
 //! The rival OpenMP: `#pragma omp parallel` of the compiler that `cc` finds, usually gcc's libgomp.
-//! Its threads belong to the thread that opens a fork-join region, spin for a while after it, and
-//! then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
+//! OpenMP's threads belong to the thread that opens a fork-join region, spin for a while after the
+//! region, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
 
 use std::ffi::{c_int, c_void};
 

@@ -1,6 +1,6 @@
-//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs. They
-//! only have [`broadcast`](crate::broadcast()). The file of each rival says whether the calling
-//! thread takes part.
+//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs.
+//! These rivals only have [`broadcast`](crate::broadcast()). The file of each rival says whether
+//! the calling thread takes part.
 
 use std::cell::Cell;
 use std::ptr;

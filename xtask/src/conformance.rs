@@ -1,7 +1,8 @@
 //! The published packages' own tests, run on the fork, which must pass them like rayon-core.
 //!
-//! Cargo keeps these files with the published packages. They are copied under `target/`,
-//! unmodified, into a workspace that uses the fork; this repository contains none of them.
+//! Cargo keeps the files of these tests with the published packages. The files are copied under
+//! `target/`, unmodified, into a workspace that uses the fork; this repository contains none of
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! Tests of the programs in `findings/`, which are outside the workspace. Each must pass the lints
-//! and run to its end. Each proposal there must fit upstream.
+//! Tests of the programs in `findings/`, which are outside the workspace. Each program must pass
+//! the lints and run to its end. Each proposal in that folder must fit upstream.
 
 use std::path::PathBuf;
 

@@ -50,8 +50,8 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
 }
 
 /// Merges the documentation examples of the `test` command into one program, which takes a fraction
-/// of the time. Each still runs in a process of its own. Newer editions do so by default; for older
-/// ones, stable compilers do not know the flag.
+/// of the time. Each example still runs in a process of its own. Editions from 2024 on merge
+/// examples by default; for older editions, only unstable compilers know the flag.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
     test.arg("--doc")
         .env("RUSTC_BOOTSTRAP", "1")

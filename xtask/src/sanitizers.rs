@@ -25,8 +25,8 @@ const MIRI_FLAGS: [&str; 3] = [
     // No code ends the global pool, adopted threads never leave their pool, and the epochs of
     // crossbeam keep garbage of threads that have ended.
     "-Zmiri-ignore-leaks",
-    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the
-    // warning; such casts work without the flag too.
+    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. The flag silences
+    // the warning about these casts, which also work without the flag.
     "-Zmiri-permissive-provenance",
 ];
 

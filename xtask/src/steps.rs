@@ -46,8 +46,8 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Findings => findings::test(sh),
         Part::Runner => {
             // The tests' builds run only briefly, so optimization would cost more than it saves.
-            // Their sweeps are small, so more threads of the analysis would mostly wait for each
-            // other.
+            // The tests' sweeps are small, so more threads of the analysis would mostly wait for
+            // each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["runner", "xtask"].map(|it| format!("--package={it}"));
@@ -71,13 +71,13 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Tests each rival by itself, as a program has only one: programs written for rayon must build
-/// with it and give right answers. Rivals are a workspace of their own, so their format and lints
-/// are checked here.
+/// Tests each rival by itself, because a program has only one rival: programs written for rayon
+/// must build with the rival and give right answers. Rivals are a workspace of their own, so their
+/// format and lints are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // Of the rivals that only have fork-join regions, one represents the shared file.
+    // Rivals with only fork-join regions share a file, which the tests of one of them cover.
     let targets: [(&str, Option<&[&str]>); 3] = [
         ("chili", Some(&[])),
         ("fork-union", Some(&["--tests"])),

@@ -188,7 +188,7 @@ fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
 /// A member of rayon's workspace.
 const DEMO: &str = "rayon-demo";
 
-/// A copy of a rayon-core with a proposal.
+/// A copy of a rayon-core with the edits of a proposal.
 struct Edited {
     /// The folder of `findings/` that has the proposal.
     name: String,
@@ -627,7 +627,7 @@ mod tests {
         }
     }
 
-    /// A patch has a folder, a commit and a branch, whose name committed sweeps have.
+    /// The table names the folder, the commit and the branch of each patch.
     #[test]
     fn the_table_says_which_commit_and_which_branch_a_patch_is() {
         let sh = at_root().unwrap();

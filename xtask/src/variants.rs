@@ -154,7 +154,7 @@ fn default_layout() -> &'static str {
     &Features::of_the_fork().counter_layouts[0]
 }
 
-/// All features except the one without effect.
+/// All features except the name of the default counter layout, which has no effect.
 fn single_features() -> Vec<&'static str> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
     names.filter(|&name| name != default_layout()).collect()
@@ -191,8 +191,8 @@ pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Two instrumented builds, which together have every feature that is not in `champion`. Each also
-/// has one of the two features of `champion` that read the counters most, without the other.
+/// Two instrumented builds, which together have every feature that is not in `champion`. Each build
+/// also has one, but not both, of the two features of `champion` that read the counters most.
 fn rest() -> [Variant; 2] {
     let features = Features::of_the_fork();
     let left = single_features()

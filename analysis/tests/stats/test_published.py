@@ -90,8 +90,8 @@ def test_a_score_counts_what_is_near_and_which_pairs_have_the_published_order() 
     # One constant is within a factor of 1.5 of 1, 1 and 2; one is within 2 of 1, 1, 2 and 4.
     assert score.constant == [3, 4]
     assert (score.order, score.directions) == ((2, 4), (1, 3))
-    # Figure 0 of `b` is above that of `a`, published and simulated. Figure 1 of `b` is below that of
-    # `a` as published, but above it as simulated.
+    # Figure 0 of `b` is above that of `a`, published and simulated. Figure 1 of `b` is below that
+    # of `a` as published, but above it as simulated.
     assert score.contrasts == (1, 2)
 
 

@@ -61,7 +61,8 @@ fn is_left_early(pool: &ThreadPool) -> bool {
                 }
                 say(&of_second.second_ended);
             });
-            // The only worker runs the jobs in order, so the first has panicked when the second runs.
+            // The only worker runs the jobs in order, so the first has panicked when the second
+            // runs.
             while !is_said(&said.second_runs) {
                 thread::yield_now();
             }

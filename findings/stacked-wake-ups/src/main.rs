@@ -49,7 +49,7 @@ fn running_on(task: &Path) -> Option<u32> {
     (words.next()? == "R").then(|| words.nth(35)?.parse().ok())?
 }
 
-/// Runs the jobs from `first` on, of which the one in the middle looks around.
+/// Runs the jobs from `first` on; the job in the middle of the tick notes where the workers run.
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;

@@ -145,7 +145,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
             sh,
             "rustup run {oldest} cargo check --quiet --features=rayon-core/web_spin_lock {features...}"
         );
-        // This program runs under another Cargo, which sets the variable.
+        // This program runs under a newer Cargo, which sets `CARGO`.
         step(
             &format!("rustc {oldest}, {}", variant.name()),
             build.env_remove("CARGO"),

@@ -104,8 +104,11 @@ _HEAD = alt.Header(labelAnchor="start", labelFontSize=NUMBER, labelPadding=4)
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns for drawing: `label` in per cent, `outside` (the change, if outside the noise floor), and
-    `claimed` (whether it is significant)."""
+    """The columns for drawing.
+
+    They are `label` in per cent, `outside` (the change, if outside the noise floor), and `claimed`
+    (whether the change is significant).
+    """
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
     return rows.select(

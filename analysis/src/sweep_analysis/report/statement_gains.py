@@ -127,7 +127,7 @@ def _places(cells: list[str]) -> str:
 def significant(own: pl.DataFrame, verdict: str) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
-    Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
+    Each place lists all its quantities. In: the branch's rows of levels `workload` and `cell`, with `panel`.
     """
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
@@ -168,7 +168,7 @@ def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
 def _non_inferior(own: pl.DataFrame) -> str:
     """A sentence with the number of non-inferior comparisons of one branch, and the largest possible losses.
 
-    In: its rows of levels `workload` and `cell`, with `panel`.
+    In: the branch's rows of levels `workload` and `cell`, with `panel`.
     """
     rows = _counted_once(own)
     number = rows.select(_is_non_inferior().sum()).item()
@@ -274,9 +274,9 @@ def _lines(asked: Statement) -> str:
 
 
 def lines_of(edits: Path) -> str:
-    """The numbers of lines that edits of `RELEASE` add and remove, those of tests apart: `+14 −1 lines, tests +46`.
+    """The numbers of lines that edits of `RELEASE` add and remove, and those of tests separately: `+14 −1 lines, tests +46`.
 
-    They equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
+    The numbers equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
     """
     of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:

@@ -2,7 +2,7 @@
 
 A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
 module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`; `SWEEP` is a name below
-`results/sweeps` or its beginning; some kinds take several sweeps, and some none. Other words follow the
+`results/sweeps` or its beginning; some kinds take several sweeps, and some none. The other words of the comment follow the
 sweeps. A long table is folded; the word `open` keeps it open. Without line breaks around it, the text is a part of a sentence or of a table
 row.
 """
@@ -94,7 +94,8 @@ def made(file: Path) -> dict[Path, str]:
     def fill(found: re.Match[str]) -> str:
         where = f"{file}: generated result `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
-        # Kinds of `SEVERAL_MACHINES` name the sweep of each number; those of `WITHOUT_SWEEPS` have none.
+        # Kinds of `SEVERAL_MACHINES` name the sweep of each number; those of `WITHOUT_SWEEPS` have
+        # none.
         if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in asked.sweeps], where)
         _refuse_without_box(kind, asked)

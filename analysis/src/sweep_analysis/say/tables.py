@@ -108,7 +108,7 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Where simulated and measured ratios of branches are apart.
+    """Rows in which simulated and measured ratios of branches differ.
 
     In: rows of `differences.differences` with `panel`.
     """

@@ -220,7 +220,7 @@ def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]
 
 
 def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
-    """Correct the p-values of these rows for their number and that of `claims`; fill in missing results."""
+    """Correct the p-values of these rows for the number of rows and of `claims`; fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
     p_holm, detectable = np.full((2, table.height), np.nan)

@@ -15,7 +15,7 @@ NEAR = 0.10
 """A simulated ratio of two branches is accurate if it is within this factor of the measured one, either way."""
 
 THRESHOLD = 0.80
-"""Threshold of the validation: least share of accurate configurations. Also, each certain sign must be right."""
+"""Threshold of the validation: least share of accurate configurations. The validation also needs each certain sign to be right."""
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:

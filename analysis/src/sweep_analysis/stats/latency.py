@@ -26,7 +26,7 @@ KINDS = {
 """The kinds of latencies, by the prefix of the metric's name. The host's timer causes `lateness`, not the pool."""
 
 TESTED = ("latency", "last_job", "first_job", "post", "read", "service")
-"""The kinds of latencies that are tested. The first of these that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
+"""The kinds that are tested. The first of them that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
 """Quantiles of latencies, as suffixes of the metrics' names."""

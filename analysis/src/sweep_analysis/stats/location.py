@@ -157,7 +157,8 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     known = alone.degrees > 0
     half = np.where(known, alone.degrees, 1.0) / 2
     variance = np.where(known, alone.error**2, 1.0)
-    # The mean of the log of an estimated variance is below the log of the true variance; this corrects it.
+    # The mean of the log of an estimated variance is below the log of the true variance; this
+    # corrects it.
     logs = np.where(known, np.log(variance) - special.digamma(half) + np.log(half), 0.0)
     noise = special.polygamma(1, half)
     number = known.sum(axis=1, keepdims=True)

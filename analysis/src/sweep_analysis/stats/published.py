@@ -47,7 +47,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """Figures that differ in one parameter, in the order of that parameter.
 
     A series is scored if it names the publisher's `program`, the stated machine and governor (or that
-    they are not stated), and the simulated `clock`. Otherwise `not_scored` has the reason.
+    they are not stated), and the simulated `clock`. If a series is not scored, `not_scored` has the reason.
 
     Attributes:
         quantity: `wall`: time of an iteration over `per`, minus `less`; `cpus`: CPU time over wall time,
