@@ -71,14 +71,14 @@ class Truth:
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
-        counts: events that one worker of a branch counts in its first counted trial; in trial n n times
+        counts: events that one worker of a branch counts in its first counted trial; trial n counts n times
             as many. The external threads together count each event once. Absent branches are not counted.
         counted_trials: counted trials of each of their configurations.
         features: features of a branch of the fork, by its name.
         machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
         spent: shares of the cores' time by activity, in trials of the pool on a simulated machine.
         waits: entries of `trials.jsonl` for lines of source that waited, in the first trial of a
-            branch; in trial n n times as much.
+            branch; trial n waits n times as long.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
             clock. A thread count without a clock has none measured, and the nominal one.
         pinned: factor on the time of each workload's pool where its workers are pinned, 1 where

@@ -1,6 +1,6 @@
 //! A model of the change that `edits.toml` makes. If a push leaves a job to searching workers, one
-//! of them finds it, or a worker is woken for it. loom runs its steps through their interleavings,
-//! and through what the memory model allows a load to see. `cargo xtask models` runs it.
+//! of them finds it, or a worker is woken for it. loom runs interleavings of these steps, with each
+//! value that the memory model lets a load see. `cargo xtask models` runs the model.
 //!
 //! Jobs from a worker's own deque are modelled where the thread that adds them reads the counters
 //! with a fence. Without that fence there is the hole of `findings/lost-wake-up`, which this change

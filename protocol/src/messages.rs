@@ -208,7 +208,7 @@ pub struct Metric {
 pub struct Events {
     /// Timed iterations in which events were counted.
     pub iterations: u32,
-    /// Units of work done in them, by which counts are divided.
+    /// Units of work done in these iterations, by which counts are divided.
     pub work_units: u64,
     /// Counts by name, for each worker of the pool.
     pub workers: Vec<BTreeMap<String, u64>>,
@@ -299,7 +299,7 @@ pub enum Failure {
     Hang {
         /// Zero-based iteration, warm-ups counted first.
         iteration: u32,
-        /// Milliseconds since it began.
+        /// Milliseconds since the iteration began.
         waited_ms: u64,
     },
     /// The request names something that does not exist.

@@ -1,4 +1,4 @@
-//! Recognises compressed instance files, which are not readable but not damaged either. The runner
+//! Recognises compressed instance files, so that they are not reported as damaged. The runner
 //! checks before anything is built, and the program checks when it reads a file.
 
 /// The program that compressed a file with these first bytes.

@@ -11,7 +11,7 @@ use crate::variants::Variant;
 /// everything else.
 const TOOLCHAIN: &str = "nightly";
 
-/// Both need the standard library's source: Miri interprets it, and the sanitizer compiles it
+/// Miri interprets the source of the standard library, and the sanitizer compiles that source
 /// again.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 

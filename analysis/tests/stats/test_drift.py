@@ -1,4 +1,4 @@
-"""A trend that is there is found with its size; a steady host gives no alarm."""
+"""The test finds a true trend and its size; a steady host gives no warning."""
 
 from __future__ import annotations
 

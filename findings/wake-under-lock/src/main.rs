@@ -87,7 +87,7 @@ fn sleeps() -> u64 {
         .expect("a count in /proc")
 }
 
-/// Calls again and again, prints a row, and returns how often this thread slept for each call.
+/// Calls `call` repeatedly, prints a row, and returns how often this thread slept for each call.
 fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
     (0..100).for_each(|_| call());
     let (slept, begun, mut calls) = (sleeps(), Instant::now(), 0_u32);

@@ -136,7 +136,7 @@ def significant(own: pl.DataFrame, verdict: str) -> list[str]:
 
 
 def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
-    """Texts of `rows` by workload and threads, the largest change first. In: `own`, all rows of the branch."""
+    """Texts of `rows` by workload and threads, the largest change first. In: `own` has all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
@@ -146,7 +146,7 @@ def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
 
 
 def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame) -> pl.DataFrame:
-    """The configurations that no row of `workloads` pools. In: `own`, all rows of one branch."""
+    """The configurations that no row of `workloads` pools. In: `own` has all rows of one branch."""
     place = ["quantity", *PANEL]
     every = own.filter(pl.col("level") == "cell", ~pl.col("is_bimodal"))
     kind = kind_of_cell()
@@ -266,7 +266,7 @@ def _lost(own: pl.DataFrame) -> list[str]:
 def _lines(asked: Statement) -> str:
     """The number of lines that a proposal adds and removes, for a cell of a table.
 
-    Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
+    Words: the proposal's folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"

@@ -12,7 +12,7 @@ def clocks(sweep: Sweep) -> pl.LazyFrame:
     """The measured clock by mode and thread count: rows of `frames.CLOCKS`.
 
     The clock of a trial is the mean of the measurements before and after it; a missing one is left out.
-    Failed trials count, too.
+    Failed trials have a clock, too.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")
