@@ -57,7 +57,7 @@ fn done() -> Done {
 
 /// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
 fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
-    // Threads that have just started search first.
+    // Waits, because new threads search before they sleep.
     thread::sleep(20 * PERIOD);
     let (before, begun) = (done(), Instant::now());
     let (mut spawned, mut due) = (0_u32, begun);

@@ -34,7 +34,7 @@ TOGETHER = "all workloads together"
 
 
 def pooled_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """Rows of each workload, then of all together, in wall and CPU time, with `panel`.
+    """Rows of each workload, then of all workloads together, in wall and CPU time, with `panel`.
 
     In: rows of `frames.COMPARISONS`.
     """

@@ -60,7 +60,7 @@ CELL_MARGIN = 1.05
 """Ratio up to which a workload at one thread count counts as equal."""
 
 MOST_THREADS = 1 << 30
-"""End of a range of threads without an upper end."""
+"""Upper end of a range of threads that names no upper end."""
 
 _COLUMNS = pl.Schema(
     CLAIMS
@@ -274,7 +274,7 @@ def _result(*, simulated: bool) -> pl.Expr:
 
 
 def _measured(sweep: Sweep, found: _Row) -> _Row:
-    """The columns of a hypothesis from its comparison; if it is not testable, the result, too."""
+    """The columns of a hypothesis from its comparison, and its result if it cannot be tested."""
     row = {name: found[name] for name in _COLUMNS if name in found}
     row = {name: value for name, value in row.items() if name not in ("branch", "threads")}
     row["at_threads"] = found["threads"]

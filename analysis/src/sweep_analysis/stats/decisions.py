@@ -66,7 +66,7 @@ class Decisions:
 
     @cached_property
     def over_plain(self) -> pl.DataFrame:
-        """The comparisons of branches of the fork with the plain one, with `panel`."""
+        """The comparisons of branches of the fork with the plain fork, with `panel`."""
         return with_panel(self.comparisons.filter(pl.col("baseline") == (self.plain or "")))
 
 

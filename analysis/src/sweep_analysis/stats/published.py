@@ -294,10 +294,10 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 
 
 def _break_even(analysis: Analysis, figure: Figure) -> float:
-    """The least work of a sweep that gains, as its time on one thread in ns.
+    """The least work for which a region is faster than one thread, as its time on one thread in ns.
 
     Raises:
-        InputError: no work gains.
+        InputError: a region is faster for no work of the sweep.
     """
     rows = analysis.times.group_by("program", "branch", "threads", "parameters").agg(
         pl.col("elapsed_ns").median()

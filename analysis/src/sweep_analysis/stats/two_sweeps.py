@@ -239,7 +239,7 @@ class _Between:
 
 
 def _shared(comparisons: list[pl.DataFrame], row: dict[str, Any]) -> pl.DataFrame:
-    """The rows of a row's level that all sweeps have with an interval, without another A/A control's."""
+    """The rows of a row's level that have an interval in all sweeps; rows of other A/A controls are left out."""
     is_twin = pl.col("branch").str.ends_with(TWIN_SUFFIX) & (pl.col("branch") != row["branch"])
     frames = [
         rows.filter(pl.col("level") == row["level"], ~is_twin)
