@@ -1,4 +1,4 @@
-"""Inputs that `read_sweep` accepts, and how it refuses others."""
+"""`read_sweep` accepts valid sweeps, and refuses others with a helpful error."""
 
 from __future__ import annotations
 

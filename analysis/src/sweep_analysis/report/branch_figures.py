@@ -35,8 +35,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     numbers = {"results": _results(analysis, rows.filter(pl.col("level") != "cell"))}
     plain = analysis.decisions.plain
     if plain and plain != analysis.baseline:
-        # `plain` has the baseline's counters in the fork's scheduler, so this shows only the
-        # counters' effect.
+        # `plain` has the baseline's counters in the fork's scheduler, so the comparison with it shows
+        # only the effect of the counters.
         over = analysis.decisions.over_plain.filter(pl.col("level") != "cell")
         numbers[f"results against {plain}"] = _results(analysis, over)
     twin = analysis.sweep.twin
