@@ -71,14 +71,14 @@ class Truth:
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
-        counts: events that one worker of a branch counts in its first counted trial; in trial n n times
+        counts: events that one worker of a branch counts in its first counted trial; trial n counts n times
             as many. The external threads together count each event once. Absent branches are not counted.
         counted_trials: counted trials of each of their configurations.
         features: features of a branch of the fork, by its name.
         machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
         spent: shares of the cores' time by activity, in trials of the pool on a simulated machine.
         waits: entries of `trials.jsonl` for lines of source that waited, in the first trial of a
-            branch; in trial n n times as much.
+            branch; trial n waits n times as long.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
             clock. A thread count without a clock has none measured, and the nominal one.
         pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
@@ -154,7 +154,7 @@ def write_sweep(
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="synthetic-")
 _MADE: dict[str, tuple[Truth, Sweep]] = {}
-"""By what the truth says. Functions of it are kept, so that no other has their name."""
+"""Sweeps by the text of their truth. The truth is kept alive, so that no new function gets the address of its functions."""
 
 
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
@@ -191,7 +191,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ),
     ".gz": gzip.compress,
 }
-"""How the runner compresses the records of a finished sweep, and how it did before, by the ending of their file."""
+"""How this runner and an older one compress the records of a finished sweep, by the ending of the file."""
 
 
 def pack(folder: Path, ending: str = ".zst") -> Path:

@@ -28,7 +28,7 @@ def printed(capsys: Captured, *arguments: str) -> pl.DataFrame:
 
 
 def refused(capsys: Captured, *arguments: str) -> str:
-    """The message of a command that must end with 2, print nothing else, and take one line for it."""
+    """The message of a command that must exit with 2 and print only this message, in one line."""
     assert main(list(arguments)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

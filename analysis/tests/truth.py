@@ -1,6 +1,6 @@
 """Calibrates the real functions on synthetic sweeps of known truth.
 
-It counts how often intervals cover, results are false, and recommendations are wrong.
+This program counts how often intervals cover the truth, results are false, and recommendations are wrong.
 
 `cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. There are
 no measurements: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
@@ -130,7 +130,7 @@ def none(_: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def even_builds(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """A build is slower by 0 to 5 %, with another value in each workload."""
+    """A build is slower by 0 to 5 %, by a value that each workload draws anew."""
     return rng.uniform(0, LAYOUT_OFFSETS, shape)
 
 
@@ -147,11 +147,11 @@ def whole_builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
 SIX_OF_SEVEN = 0.9
 """Factor on the time of `TRIED` in six of seven builds; in the seventh it is 2."""
 WITH_A_SLOW_ONE = (SIX_OF_SEVEN**6 * 2) ** (1 / 7)
-"""The factor over all seven."""
+"""Geometric mean of the factors of all seven builds."""
 
 
 def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in all configurations, about the mean of its builds: `WITH_A_SLOW_ONE`."""
+    """One build of `TRIED` is slow in all configurations; the factors of all its builds have the mean 1."""
     offsets = even_builds(rng, shape)
     offsets[:, 2] += np.log(SIX_OF_SEVEN / WITH_A_SLOW_ONE)
     offsets[:, 2, rng.integers(shape[2])] += np.log(2 / SIX_OF_SEVEN)
@@ -159,7 +159,7 @@ def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def one_slow_build_here_and_there(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in each workload, another one in each."""
+    """In each workload another build of `TRIED` is slow."""
     return np.concatenate([one_slow_build(rng, (1, *shape[1:])) for _ in range(shape[0])])
 
 
@@ -276,7 +276,7 @@ NULLS = [
 def everywhere(
     factor: float, at: int | None = None, otherwise: float = 1.0
 ) -> dict[str | tuple[str, int], float]:
-    """The same effect on each workload, or on each at so many threads."""
+    """The effect `factor` on each workload; with `at`, only at this thread count, and `otherwise` at others."""
     if at is None:
         return dict.fromkeys(WORKLOADS, factor)
     return {
@@ -502,7 +502,7 @@ class Result:
 
     Attributes:
         covered: share of intervals that contain the truth, by level; NaN without intervals. With
-            `lone_noise`, of the intervals of `TRIED`.
+            `lone_noise`, only intervals of `TRIED` count.
         false_results: number of significant results that are false, or in the wrong direction.
         found: share of rows by level in which the effect of `TRIED` was significant.
         recommended: the branch that the analysis recommends to merge.
@@ -582,7 +582,7 @@ def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
 
 
 def _shares(rows: pl.DataFrame, of: pl.Expr) -> dict[str, float]:
-    """The share of the rows of each level; NaN where there is none."""
+    """The mean of `of` over the rows of each level; NaN for a level without rows."""
     return {level: _number(rows.filter(level=level).select(of.mean())) for level in LEVELS}
 
 
@@ -668,7 +668,7 @@ class OfSweeps:
 
     Attributes:
         one: share of the first sweep's intervals, by workload, that contain the truth.
-        together: the same of all sweeps pooled.
+        together: share of the pooled intervals that contain the truth.
         claims: whether any pooled row, of any level or quantity, is significant.
     """
 

@@ -1,10 +1,10 @@
 //! A model of the change that `edits.toml` makes. If a push leaves a job to searching workers, one
-//! of them finds it, or a worker is woken for it. loom runs its steps through their interleavings,
-//! and through what the memory model allows a load to see. `cargo xtask models` runs it.
+//! of them finds it, or a worker is woken for it. loom runs interleavings of these steps, with each
+//! value that the memory model lets a load see. `cargo xtask models` runs the model.
 //!
 //! Jobs from a worker's own deque are modelled where the thread that adds them reads the counters
-//! with a fence. Without it there is the hole of `findings/lost-wake-up`, which this change neither
-//! opens nor closes.
+//! with a fence. Without that fence there is the hole of `findings/lost-wake-up`, which this change
+//! neither opens nor closes.
 
 use std::panic::catch_unwind;
 
@@ -32,7 +32,7 @@ fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
 
-/// A mistake that is planted in the steps.
+/// A planted mistake in the steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
@@ -56,7 +56,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Changes the word by a function, until no other thread is between; the new word.
+    /// Applies a function to the word in one atomic step, and returns the new word.
     fn change(&self, new: impl Fn(usize) -> Option<usize>) -> usize {
         loop {
             let old = self.word.load(SeqCst);
@@ -108,8 +108,8 @@ impl Pool {
         }
     }
 
-    /// Wakes a thread, which searches and may fall asleep again. This thread plays its part. Two
-    /// wakers never wake the same one.
+    /// Wakes a thread, which searches and may fall asleep again. The calling thread runs these
+    /// steps for the woken one. Two wakers never wake the same thread.
     fn wake(&self) {
         let less = |word: usize| (sleeping(word) > 0).then(|| word - ONE_SLEEPING);
         if self.word.fetch_update(SeqCst, Relaxed, less).is_ok() {
@@ -117,7 +117,7 @@ impl Pool {
         }
     }
 
-    /// Takes a job. A steal has this fence.
+    /// Takes a job, after the fence that a steal has.
     fn steal(&self) -> bool {
         fence(SeqCst);
         self.jobs.iter().any(|job| job.swap(false, SeqCst))
@@ -157,9 +157,9 @@ impl Pool {
 /// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
 struct Scene {
     jobs: usize,
-    /// Whether a worker becomes sleepy meanwhile, beside the one that found another job.
+    /// Whether another worker than the one that found a job becomes sleepy meanwhile.
     has_sleepy: bool,
-    /// Whether the bit is set from before.
+    /// Whether the bit is set at the start.
     is_left: bool,
     is_outside: bool,
 }
@@ -207,7 +207,7 @@ fn holds(scene: &Scene, mistake: Mistake) -> bool {
     catch_unwind(move || model.check(run)).is_ok()
 }
 
-/// In how many scenes an interleaving leaves a job behind.
+/// The number of scenes in which some interleaving leaves a job behind.
 fn failures(mistake: Mistake) -> usize {
     let scenes = [
         (1, false, false, true),

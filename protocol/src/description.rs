@@ -1,5 +1,5 @@
 //! The descriptions of workloads, which tools read without running them: the rows of
-//! `workloads/workloads.toml`. Each program reads them once.
+//! `workloads/workloads.toml`. Each process reads this file once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -78,7 +78,7 @@ pub enum Part {
 pub struct RunsFor {
     /// The parameter that is the time in milliseconds.
     pub parameter: String,
-    /// Another parameter, and its value with which this one has an effect.
+    /// Another parameter, and the value that it must have, or else `parameter` has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_if: Option<(String, String)>,
 }
@@ -155,7 +155,7 @@ impl Description {
         })
     }
 
-    /// The duration of an iteration, if it does as much as it can in a given time.
+    /// The duration of an iteration of a workload that does as much as it can in a given time.
     #[must_use]
     pub fn runs_for(&self, values: &Values) -> Option<Duration> {
         let RunsFor { parameter, only_if } = self.runs_for.as_ref()?;

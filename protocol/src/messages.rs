@@ -1,8 +1,9 @@
 //! The runner's request to one process, and the outcome from that process: one JSON line each way.
 //!
-//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
-//! standard output and exits with 0; anything else is a failed trial. The runner adds what only it
-//! knows (block, position, branch, mode) and appends the result as one line of `trials.jsonl`.
+//! A trial is one process. The process reads one [`Request`] from standard input, writes one
+//! [`Outcome`] to standard output and exits with 0; anything else is a failed trial. The runner
+//! adds what only it knows (block, position, branch, mode) and appends the result as one line of
+//! `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,17 +32,17 @@ pub enum Program {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Where the kernel puts them.
+    /// Each worker runs where the kernel puts it.
     #[default]
     Free,
-    /// Worker `i` on the `i`-th of the CPUs that the process may use, starting over beyond the
-    /// last.
+    /// Worker `i` stays on the `i`-th of the CPUs that the process may use; after the last CPU
+    /// comes the first.
     Pinned,
 }
 
 impl Placement {
-    /// Whether it is the placement of older records, which did not name it. New records leave it
-    /// out, too.
+    /// Whether the kernel places the workers. Records leave this placement out, because older
+    /// records name none.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::Free
@@ -88,9 +89,9 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds counts as hung. The process then
-    /// reports its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without
-    /// this limit, the parent process must notice the hang.
+    /// A timed region that takes longer than this, in milliseconds, counts as hung. The process
+    /// then reports its threads and its pool on standard error, and ends with [`Failure::Hang`].
+    /// Without this limit, the parent process must notice the hang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
     /// Only prepare the input and respond, without a run, so that an unusable file is reported
@@ -104,8 +105,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The smallest request for a workload; callers change the fields that matter. It runs the
-    /// parallel program at size `tiny` on one thread: one timed iteration, no warm-up, seed 1.
+    /// The smallest request for a workload; callers change the fields that matter. The request runs
+    /// the parallel program at size `tiny` on one thread: one timed iteration, no warm-up, seed 1.
     #[must_use]
     pub fn tiny(workload: &str) -> Self {
         Self {
@@ -194,7 +195,7 @@ pub struct Metric {
 pub struct Events {
     /// Timed iterations in which events were counted.
     pub iterations: u32,
-    /// Units of work done in them, by which counts are divided.
+    /// Units of work done in these iterations, by which counts are divided.
     pub work_units: u64,
     /// Counts by name, for each worker of the pool.
     pub workers: Vec<BTreeMap<String, u64>>,
@@ -223,13 +224,14 @@ pub struct Simulated {
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, in the same form; left out if there was none. It is `(a lock)` if the
-    /// access blocked for one, `(waking others)` if it was a wake-up call.
+    /// The last write before the access, in the same form; left out if there was none. The text is
+    /// `(a lock)` if the access blocked on a lock, and `(waking others)` if it was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line came from another core, or the access blocked, or it was a call.
+    /// The number of times that a line came from another core, the access blocked, or it was a
+    /// wake-up call.
     pub transfers: u64,
-    /// How long that took, summed over all threads, in nanoseconds.
+    /// The time of these waits, summed over all threads, in nanoseconds.
     pub waited_ns: u64,
 }
 
@@ -284,7 +286,7 @@ pub enum Failure {
     Hang {
         /// Zero-based iteration, warm-ups counted first.
         iteration: u32,
-        /// Milliseconds since it began.
+        /// Milliseconds since the iteration began.
         waited_ms: u64,
     },
     /// The request names something that does not exist.
@@ -295,7 +297,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code that goes with it: 1 for a wrong answer or a hang, 2 for a refusal.
+    /// The exit code of this failure: 1 for a wrong answer or a hang, 2 for a refusal.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

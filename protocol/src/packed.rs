@@ -1,5 +1,5 @@
-//! Compressed instance files. The runner (before anything is built) and the program that reads a
-//! file distinguish them from damaged ones.
+//! Recognises compressed instance files, so that they are not reported as damaged. The runner
+//! checks before anything is built, and the program checks when it reads a file.
 
 /// The program that compressed a file with these first bytes.
 #[must_use]

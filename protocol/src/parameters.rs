@@ -24,7 +24,7 @@ pub struct Parameter {
     /// Whether an instance file replaces it; naming both is refused.
     #[serde(default)]
     pub is_replaced_by_input: bool,
-    /// The one value with which the workload uses the pool under test, if others leave it idle.
+    /// The one value with which the workload uses the pool, if other values leave the pool idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_pool_if: Option<String>,
     /// The one value with which no clock sets how long an iteration takes.
@@ -59,7 +59,7 @@ fn largest() -> u64 {
 impl Accepts {
     pub(crate) fn admits(&self, value: &str) -> bool {
         match self {
-            // Only the plain spelling: `+5` or `007` would be a second name of the same
+            // Accepts only the plain spelling: `+5` or `007` would be a second name of the same
             // configuration.
             Self::Whole { min, max } => value
                 .parse::<u64>()
@@ -131,7 +131,8 @@ impl Values {
     /// The value of a parameter that takes whole numbers.
     ///
     /// # Panics
-    /// If the workload does not declare `name` as such: its own mistake, not the request's.
+    /// If the workload does not declare such a parameter `name`: a mistake in the workload, not in
+    /// the request.
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
         self.word(name)

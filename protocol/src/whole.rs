@@ -16,8 +16,8 @@ pub struct WholePrograms {
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and its task. It is a workload like any other, whose
-/// iterations each run it from its start to its end.
+/// A program of a package, and its task. A whole program is a workload like any other; each
+/// iteration runs the program from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {
@@ -56,10 +56,10 @@ pub struct WholeProgram {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholeBuilds {
-    /// The program that no file lists.
+    /// The user's program (`compare --program`), which no file lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<WholeProgram>,
-    /// The paths of programs, by their name, for each name that a build has.
+    /// The paths of programs, by the build's name and then by the program's name.
     pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 
@@ -67,11 +67,11 @@ pub struct WholeBuilds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WholeInput {
-    /// A file of so many mebibytes of incompressible data.
+    /// A file of incompressible data; the amount is its size in mebibytes.
     Bytes,
-    /// A folder of so many Rust files, in nested folders.
+    /// Nested folders of Rust files; the amount is the number of files.
     Sources,
-    /// A PNG of so many lines, not compressed.
+    /// A PNG without compression; the amount is its height in lines.
     Picture,
 }
 

@@ -1,5 +1,5 @@
-//! A closure that each thread of a pool calls once: a fork-join region. Some rivals have nothing
-//! else.
+//! A closure that each thread of a pool calls once: a fork-join region. Some rivals have only
+//! regions, and no jobs.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -47,15 +47,15 @@ unsafe impl<R: Send> Sync for Results<R> {}
 
 impl<R> Results<R> {
     /// # Safety
-    /// No other thread writes element `index`, and it exists.
+    /// Element `index` exists, and no other thread writes it.
     unsafe fn put(&self, index: usize, result: R) {
         // SAFETY: the caller's promise.
         unsafe { self.0.add(index).write(MaybeUninit::new(result)) }
     }
 }
 
-/// Calls `op` on each of the `threads` of `pool`. A panic in it ends the process: these rivals do
-/// not propagate one.
+/// Calls `op` on each of the `threads` of `pool`. A panic in `op` ends the process, because these
+/// rivals do not propagate panics.
 pub(crate) fn on<OP, R>(pool: &rival::Pool, threads: usize, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,

@@ -1,5 +1,5 @@
 //! The rival [chili](https://docs.rs/chili): a thread sends each worker a heartbeat every 100 us. A
-//! worker that has received one moves its oldest job to a place where others find it.
+//! worker that has received a heartbeat moves its oldest job to a place where others find it.
 //!
 //! Chili passes its scope from call to call. A program of rayon does not, so a thread keeps the
 //! current scope in a thread-local, where every `join` finds it.
@@ -22,8 +22,8 @@ pub(crate) const NAME: &str = "chili";
 /// Chili names no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// The facts about its pool that a job needs wherever it runs. They live as long as the program,
-/// because jobs hold references.
+/// The facts about its pool that a job needs wherever it runs. These facts live as long as the
+/// program, because jobs hold references to them.
 struct About {
     threads: usize,
 }
@@ -65,7 +65,7 @@ impl Pool {
         if ptr::eq(ABOUT.get(), self.about) {
             return op();
         }
-        // Also when `op` panics.
+        // Restores the thread-local state also when `op` panics.
         let _restore = Restore {
             scope: SCOPE.get(),
             about: ABOUT.get(),
@@ -83,7 +83,7 @@ impl Pool {
     }
 }
 
-/// Restores the thread-local state from before.
+/// Restores the previous thread-local state when it is dropped.
 struct Restore {
     scope: *mut chili::Scope<'static>,
     about: &'static About,
@@ -112,7 +112,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// For a broadcast, which is not implemented; panics.
+/// Panics, because only broadcasts call this, and these are not implemented.
 pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
     missing("broadcast")
 }
@@ -144,7 +144,7 @@ where
     )
 }
 
-/// Runs both; the second learns whether it runs on another thread.
+/// Runs both closures; the second learns whether it runs on another thread.
 #[inline]
 fn fork<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -159,16 +159,16 @@ where
     }
     let (address, about) = (home.addr(), ABOUT.get());
     let guard = AbortOnUnwind;
-    // SAFETY: the pointer is to a scope further up on this stack: `enter` opened it, or chili gave
-    // it to the closure that runs now. No other code uses it before that closure continues. Code in
-    // the closures below uses the scope that chili gives to them, which is borrowed from this one.
+    // SAFETY: the pointer is to a scope further up on this stack: `enter` opened the scope, or
+    // chili gave it to the closure that runs now. No other code uses the scope before that closure
+    // continues: the closures below use the scopes that chili lends them out of this one.
     let scope = unsafe { &mut *home };
     // Chili calls the second closure on this thread and offers the first to others; rayon does the
     // opposite.
     let (b, a) = scope.join(
         move |scope| {
             let scope: *mut chili::Scope<'static> = ptr::from_mut(scope).cast();
-            // A thread has one scope of a pool.
+            // A thread has one scope per pool, so another scope means another thread.
             let migrated = scope.addr() != address;
             if migrated {
                 SCOPE.set(scope);
@@ -188,9 +188,10 @@ where
     (a, b)
 }
 
-/// `SCOPE.set(scope)`, when the cell has that address already.
+/// Acts like `SCOPE.set(scope)` for the compiler, when the cell has that address already, but
+/// stores nothing.
 ///
-/// Three such stores would lengthen a small join of chili by half. Without them, the compiler could
+/// Three real stores would lengthen a small join of chili by half. Without any, the compiler could
 /// assume that only chili has the borrow, and keep fields of the scope in registers while a closure
 /// changes them.
 #[inline(always)]
@@ -199,15 +200,15 @@ where
     reason = "a call would cost as much as this saves"
 )]
 fn set_again(scope: *mut chili::Scope<'static>) {
-    // SAFETY: has the same effect on memory as `SCOPE.set(scope)`, which is none: the bytes are the
-    // same. The compiler must assume that the pointer was stored.
+    // SAFETY: the assembly has no instruction, and `SCOPE.set(scope)` would write the same bytes
+    // that the cell has. The compiler must assume that the assembly stored the pointer.
     unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
 }
 
 type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
 
-/// Jobs that wait for the end of a scope. Chili has no such jobs: they are kept, and then joined by
-/// halves.
+/// Jobs that wait for the end of a scope. Chili has no such jobs, so the adapter keeps them, and
+/// then runs them by joins of halves.
 pub struct Scope<'scope> {
     jobs: Mutex<Vec<Option<Job<'scope>>>>,
 }
@@ -237,7 +238,7 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// Runs `op` with a scope, and then the jobs that it and they have spawned.
+/// Runs `op` with a scope, and then all jobs that `op` and other jobs have spawned in it.
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,

@@ -3,7 +3,7 @@
 //! A program written for rayon, patched to this package, runs on the rival's `join`. The package's
 //! README says how each operation is mapped, and which are not implemented.
 
-// The published crate has no such attributes, and programs must compile alike on both.
+// The published crate has no `must_use`, and programs must compile alike on both crates.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]
 
 #[cfg(feature = "chili")]

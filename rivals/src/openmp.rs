@@ -1,6 +1,6 @@
 //! The rival OpenMP: `#pragma omp parallel` of the compiler that `cc` finds, usually gcc's libgomp.
-//! Its threads belong to the thread that opens a fork-join region, spin for a while after it, and
-//! then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
+//! OpenMP's threads belong to the thread that opens a fork-join region, spin for a while after the
+//! region, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
 
 use std::ffi::{c_int, c_void};
 
@@ -30,7 +30,8 @@ impl Threads {
             let share = unsafe { *context.cast::<&(dyn Fn(usize) + Sync)>() };
             share(usize::try_from(thread).expect("threads are numbered from 0"));
         }
-        // SAFETY: the function returns when every thread has, and `call` takes what it is given.
+        // SAFETY: the function returns when every call has returned, and `call` takes this
+        // `context`.
         unsafe { rival_run_on_each(self.0, call, (&raw const share).cast()) }
     }
 }

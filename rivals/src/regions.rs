@@ -1,6 +1,6 @@
-//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs. They
-//! only have [`broadcast`](crate::broadcast()). The file of each says whether the calling thread
-//! takes part.
+//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs.
+//! These rivals only have [`broadcast`](crate::broadcast()). The file of each rival says whether
+//! the calling thread takes part.
 
 use std::cell::Cell;
 use std::ptr;
@@ -28,7 +28,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// So many `threads` take part in each region.
+    /// `threads` is the number of threads that take part in each region.
     pub(crate) fn start(threads: usize) -> Self {
         Self {
             threads,
@@ -36,9 +36,9 @@ impl Pool {
         }
     }
 
-    /// Runs `op` on the calling thread, which has this pool meanwhile.
+    /// Runs `op` on the calling thread, which counts as a thread of this pool meanwhile.
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
-        // Also when `op` panics.
+        // Restores the thread-local state also when `op` panics.
         let _restore = Restore(CURRENT.replace(self));
         op()
     }
@@ -46,7 +46,7 @@ impl Pool {
     /// Calls `share` once with each index below the number of threads, each on a thread of its own.
     ///
     /// # Panics
-    /// If the pool runs a region.
+    /// If the pool already runs a region.
     pub(crate) fn run_on_each(&self, share: &(dyn Fn(usize) + Sync)) {
         let mut threads = self
             .own
@@ -56,7 +56,7 @@ impl Pool {
     }
 }
 
-/// Restores the previous thread-local state.
+/// Restores the previous thread-local state when it is dropped.
 struct Restore(*const Pool);
 
 impl Drop for Restore {
@@ -67,7 +67,7 @@ impl Drop for Restore {
 
 /// Calls `body` with the pool that the calling thread works in.
 pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
-    // SAFETY: `enter` borrows the pool while the pointer to it is here.
+    // SAFETY: `enter` borrows the pool for as long as `CURRENT` points to it.
     body(unsafe { CURRENT.get().as_ref() })
 }
 

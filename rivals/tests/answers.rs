@@ -3,7 +3,7 @@
 use protocol::Request;
 use workloads::{CATALOGUE, measure};
 
-/// Those of the experiment `rivals`, and `skynet` in both ways to start its children.
+/// The workloads of the experiment `rivals`, and `skynet` in both ways to start its children.
 #[cfg(feature = "chili")]
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("fib-join", &[]),
@@ -16,7 +16,7 @@ const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("ticks", &[("mode", "install")]),
 ];
 
-/// Those of the experiment `regions-rivals`.
+/// The workloads of the experiment `regions-rivals`.
 #[cfg(not(feature = "chili"))]
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("regions", &[("shape", "broadcast"), ("from", "inside")]),

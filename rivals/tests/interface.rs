@@ -20,8 +20,8 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// A tree of joins. `look` is called at each second closure with the report whether it moved, and
-/// with the truth.
+/// A tree of joins. Each second closure calls `look` with two values: whether the rival reports
+/// that the closure moved, and whether it did move.
 fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
     if depth == 0 {
         return;

@@ -15,7 +15,7 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// Returns the thread that a region of `pool` had on each index, all of them at the same time.
+/// Returns the thread that ran each index of a region of `pool`; all threads run at the same time.
 fn everybody(pool: &ThreadPool, threads: usize) -> Vec<(usize, ThreadId)> {
     let meet = Barrier::new(threads);
     pool.broadcast(|context| {

@@ -1,7 +1,8 @@
 //! The published packages' own tests, run on the fork, which must pass them like rayon-core.
 //!
-//! Cargo keeps these files with the published packages. They are copied under `target/`,
-//! unmodified, into a workspace that uses the fork; this repository contains none of them.
+//! Cargo keeps the files of these tests with the published packages. The files are copied under
+//! `target/`, unmodified, into a workspace that uses the fork; this repository contains none of
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -57,13 +58,13 @@ struct Suite {
 
 const OF_RAYON: &[(&str, &[&str])] = &[("tests", &["--lib", "--tests"]), (EXAMPLES, &[])];
 
-/// Documentation tests are a part of the sources, so those of rayon-core cannot run on another
-/// crate.
+/// Documentation tests are a part of the sources, so rayon-core's documentation tests cannot run on
+/// the fork.
 const EXAMPLES: &str = "doctests";
 
 const OF_RAYON_CORE: &[(&str, &[&str])] = &[
     ("tests", &["--test", "*"]),
-    // They are in separate files.
+    // Unlike documentation tests, the unit tests are in separate files.
     ("unit tests", &["--lib"]),
 ];
 

@@ -1,5 +1,5 @@
-//! Tests of the programs in `findings/`, which are outside the workspace. Each must pass the lints
-//! and run to its end. Each proposal there must fit upstream.
+//! Tests of the programs in `findings/`, which are outside the workspace. Each program must pass
+//! the lints and run to its end. Each proposal in that folder must fit upstream.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ const LINTS: [&str; 5] = [
     "-Aclippy::cast_precision_loss",
 ];
 
-/// The effect was not seen, the host lacks something that the program needs, or the effect was
-/// seen. Any other code is a fault.
+/// Accepted exit codes: the effect was not seen, the host lacks something that the program needs,
+/// or the effect was seen.
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
 /// Durations that measure nothing, and words that no program knows.

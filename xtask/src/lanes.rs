@@ -90,7 +90,7 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     }
     while !running.is_empty() {
         let before = cpu_seconds_of_children()?;
-        // One at a time, so that the difference is the time of this step and its own children.
+        // Waits for one step at a time, so that the difference is the CPU time of this step.
         let status = wait().context("waiting for a step")?;
         let Some((id, code)) = ended(status) else {
             continue;
@@ -144,7 +144,7 @@ fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     }
 }
 
-/// The cause that the step's exit code means, if it means one.
+/// The error for a failed step; it has the cause that the exit code stands for, if any.
 fn failed(step: &Step, code: i32) -> anyhow::Error {
     let why = format!("`cargo xtask {}` failed; its output is above", step.name());
     match code {

@@ -77,7 +77,7 @@ enum Task {
     /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every
     /// variant
     ///
-    /// The tests come from the registry; this repository contains none of them. All of them take an
+    /// The tests come from the registry; this repository contains none of them. All tests take an
     /// hour or two and 4 GB below target/conformance. An interrupted run continues where it
     /// stopped.
     Conformance(conformance::Options),

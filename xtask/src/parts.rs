@@ -15,8 +15,8 @@ pub(crate) enum Part {
     Dependency,
     /// The fork's stack compared with the published crate's, on `packed` and `champion`.
     Stack,
-    /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on the
-    /// latter.
+    /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on
+    /// `champion`.
     Conformance,
     /// The model checks of the fork's sleep protocol, the fast set; no feature changes them.
     Models,

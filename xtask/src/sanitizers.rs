@@ -11,7 +11,8 @@ use crate::variants::Variant;
 /// everything else.
 const TOOLCHAIN: &str = "nightly";
 
-/// Miri interprets the standard library, and the sanitizer must compile it again: both from source.
+/// Miri interprets the source of the standard library, and the sanitizer compiles that source
+/// again.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
@@ -24,8 +25,8 @@ const MIRI_FLAGS: [&str; 3] = [
     // No code ends the global pool, adopted threads never leave their pool, and the epochs of
     // crossbeam keep garbage of threads that have ended.
     "-Zmiri-ignore-leaks",
-    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the
-    // warning; such casts work without the flag too.
+    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. The flag silences
+    // the warning about these casts, which also work without the flag.
     "-Zmiri-permissive-provenance",
 ];
 
@@ -124,7 +125,7 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
 
 /// A command of the nightly Cargo.
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
-    // This program runs under another Cargo, which sets `CARGO`; Miri would call that.
+    // This program runs under the stable Cargo, which sets `CARGO`; Miri would call that Cargo.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")
 }
 

@@ -1,5 +1,5 @@
-//! Packages that tasks write below `target/`. Each is independent, like a user's program, and has
-//! the rayon-core that the task gives it.
+//! Packages that tasks write below `target/`. Each package is independent, like a user's program,
+//! and has the rayon-core that the task gives it.
 
 use std::path::PathBuf;
 

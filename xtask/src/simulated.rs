@@ -32,7 +32,7 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "CARGO_ENCODED_RUSTFLAGS",
         "--cfg=manycore\x1f--cap-lints=allow",
     );
-    // With this default, pools leave cores to other threads of a test.
+    // With this default size, pools leave cores to other threads of a test.
     let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
     for (i, variant) in variants.iter().enumerate() {
         let mut features = variant.features_of("rayon-core");

@@ -45,8 +45,8 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Findings => findings::test(sh),
         Part::Runner => {
             // The tests' builds run only briefly, so optimization would cost more than it saves.
-            // Their sweeps are small, so more threads of the analysis would mostly wait for each
-            // other.
+            // The tests' sweeps are small, so more threads of the analysis would mostly wait for
+            // each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["runner", "xtask"].map(|it| format!("--package={it}"));
@@ -74,7 +74,7 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // Of the rivals that only have fork-join regions, one represents the shared file.
+    // Rivals with only fork-join regions share a file, which the tests of one of them cover.
     let targets: [(&str, Option<&[&str]>); 3] = [
         ("chili", Some(&[])),
         ("fork-union", Some(&["--tests"])),
@@ -154,7 +154,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of tests that `test` runs on one kind of host.
+/// The long form of two tests: of faults while a frequency is fixed, and of killed sweeps.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
@@ -201,7 +201,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "format of workloads",
         cmd!(sh, "rustfmt --check --edition 2024 {files...}"),
     )?;
-    // Not with RUSTFLAGS, which would compile everything anew.
+    // Clippy gets this flag, too, but not by RUSTFLAGS, which would compile everything anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
     step(
@@ -211,7 +211,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The workspace itself has the first variant. On other variants only these tests differ.
+    // The step above has linted the first variant. On other variants only these targets differ.
     for variant in variants.iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let mut targets = vec!["--lib"];
@@ -255,8 +255,8 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
             .env("FORK_LOOM_DEEP", "1")
             .args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks. Two at a time would block each other in the kernel for
-        // half of their time.
+        // One at a time: each execution maps new stacks, and two executions would block each other
+        // in the kernel for half of their time.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)

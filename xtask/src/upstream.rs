@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long, requires = "tree")]
     apply: bool,
     /// Run rayon-demo's own benchmarks before and after each proposal, in alternation. Print each
-    /// change with its 95 % interval. `--demo=life,noop` runs only these.
+    /// change with its 95 % interval. `--demo=life,noop` runs only these two benchmarks.
     #[arg(
         long,
         requires = "tree",
@@ -87,7 +87,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let mut first = Ok(());
     for name in &options.names {
         let tried = try_out(sh, name, source.as_ref(), options);
-        // If one does not fit, the others are still applied.
+        // If one proposal does not fit, the others are still applied.
         if let (Err(error), true) = (&tried, first.is_err()) {
             eprintln!("error: {error:#}");
         }
@@ -100,7 +100,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) -> Result<()> {
     let shown = format!("target/upstream/{name}.patch");
     let file = sh.current_dir().join(&shown);
-    // If this fails, no patch of an earlier run must remain.
+    // If a step below fails, no patch of an earlier run must remain.
     sh.remove_path(&file)?;
     let edited = edited(sh, name, source)?;
     if options.skip_tests {
@@ -290,7 +290,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
              that stay: leave these out of it"
         );
         let _target = shared_target(sh);
-        // Otherwise the checkout's own settings would count.
+        // Without this empty file, rustfmt would use this repository's settings.
         sh.write_file(copy.root.join("rustfmt.toml"), "")?;
         let _dir = sh.push_dir(copy.krate);
         step(
@@ -303,7 +303,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// One folder for all: the dependencies of rayon-core are built once.
+/// One target folder for all proposals, so that the dependencies of rayon-core are built once.
 fn shared_target(sh: &Shell) -> PushEnv<'_> {
     sh.push_env(
         "CARGO_TARGET_DIR",
@@ -569,7 +569,7 @@ mod tests {
 
     #[test]
     fn each_proposal_has_scripts_for_the_release_and_main_a_message_and_a_release_note() {
-        /// Follows Git's own conventions.
+        /// Maximum width of a line of a commit message, by Git's conventions.
         const WIDEST: usize = 72;
         let sh = at_root().unwrap();
         let readme = sh.read_file("findings/README.md").unwrap();

@@ -34,8 +34,8 @@ impl Variants {
         self.chosen_or(of_ci)
     }
 
-    /// Like [`Self::chosen`], but the default is `packed` and `champion`: for tasks that take long
-    /// per variant.
+    /// Like [`Self::chosen`], but the default is `packed` and `champion`, for tasks that take long
+    /// on each variant.
     pub(crate) fn chosen_or_named(&self) -> Result<Vec<Variant>> {
         self.chosen_or(|| named().into())
     }
@@ -148,7 +148,7 @@ fn default_layout() -> &'static str {
     &Features::of_the_fork().counter_layouts[0]
 }
 
-/// All features except the one without effect.
+/// All features except the name of the default counter layout, which has no effect.
 fn single_features() -> Vec<&'static str> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
     names.filter(|&name| name != default_layout()).collect()

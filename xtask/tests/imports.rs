@@ -302,7 +302,7 @@ fn roots(checkout: &Path) -> Vec<PathBuf> {
 
 /// Files that may be in a circle.
 const EXCUSED: [&str; 21] = [
-    // The interface of rayon-core has that shape: a pool joins, and a join finds its pool.
+    // The interface of rayon-core is circular: a pool joins, and a join finds its pool.
     "rayon-fork/src/broadcast.rs",
     "rayon-fork/src/builder.rs",
     "rayon-fork/src/configuration.rs",

@@ -40,10 +40,10 @@ const TERMS: &[(&str, &str)] = &[
     ("price|prices|priced", "cost parameter, cost"),
 ];
 
-/// Sentences of documents are no longer than this, in words.
+/// Maximum number of words of a sentence of a document.
 const LONGEST: usize = 25;
 
-/// Below which nothing is prose of ours, or nothing may change.
+/// Folders and files that are not checked: they have no prose of ours, or must not change.
 const SKIPPED: &[&str] = &["results/sweeps/", "results/hosts/", "xtask/tests/words.rs"];
 
 fn root() -> PathBuf {
@@ -69,7 +69,7 @@ fn tracked(ending: &str) -> Vec<String> {
 }
 
 fn read(path: &str) -> String {
-    // A file that was deleted and is not yet committed says nothing.
+    // A file whose deletion is not yet committed counts as empty.
     fs::read_to_string(root().join(path)).unwrap_or_default()
 }
 

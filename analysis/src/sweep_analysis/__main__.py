@@ -113,7 +113,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        # Errors of reading are `InputError`; other errors come from an output that cannot be written.
+        # Errors of reading are `InputError`; other errors come from an output that cannot be
+        # written.
         where = error.filename or "standard output"
         print(
             f"error: {where}: {error.strerror}; choose another `--output`, or make it writable",
@@ -278,7 +279,7 @@ def _report(asked: argparse.Namespace) -> None:
 
 
 def _show(asked: argparse.Namespace) -> None:
-    # One broken line must not hide the others.
+    # One broken record must not hide the other records.
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Which programs are paced by a clock: what `workloads.toml` says."""
+"""`workloads.toml` says which programs a clock paces."""
 
 from __future__ import annotations
 

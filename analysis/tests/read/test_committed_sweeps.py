@@ -1,4 +1,4 @@
-"""The sweeps of the checkout: none without a purpose, none cited that is gone, and all small."""
+"""Every committed sweep is cited, every cited sweep is committed, and all are small."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d{6}Z")
 
 pytestmark = pytest.mark.skipif(
     GIT is None or not (CHECKOUT / ".git").exists(),
-    reason="what is committed can only be asked in a clone",
+    reason="only a clone knows which files are committed",
 )
 
 

@@ -1,4 +1,4 @@
-"""Inputs that `read_sweep` accepts, and how it refuses others."""
+"""`read_sweep` accepts valid sweeps, and refuses others with a helpful error."""
 
 from __future__ import annotations
 
@@ -203,11 +203,11 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 GONE = object()
 WRONG: tuple[Any, ...] = ([], "x", None, GONE)
-"""Values that few fields may have, and none."""
+"""Values that few fields may have; `GONE` removes the field."""
 
 
 def places(value: object) -> list[tuple[Any, ...]]:
-    """The way to each value in an object."""
+    """The path to each value in an object: keys and indices."""
     inner: Any = value.items() if isinstance(value, dict) else []
     inner = enumerate(value) if isinstance(value, list) else inner
     return [(), *((key, *rest) for key, it in inner for rest in places(it))]

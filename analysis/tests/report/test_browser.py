@@ -1,7 +1,7 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright.
 
-Without either the tests are skipped: `apt install chromium` brings the first, and `cargo xtask test`
-then installs the second.
+Without Chromium or Playwright the tests are skipped. `apt install chromium` installs Chromium, and
+`cargo xtask test` then installs Playwright.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[sync_api.Browser]:
     with sync_api.sync_playwright() as play:
-        # It opens nothing but our own page, and may run as root.
+        # The browser opens only our own page, and may run as root.
         launched = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()

@@ -21,7 +21,7 @@ from sweep_analysis.report.statements import FILES, asked_by, made, typed_number
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md": 600}
-"""Most words of prose in a document; words of tables do not count."""
+"""Maximum number of words of prose in a document; words of tables do not count."""
 
 
 def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
@@ -54,7 +54,8 @@ def test_every_generated_result_is_up_to_date(file: Path) -> None:
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
-# Other pages describe programs and the fork, and may name sizes and limits, which are not measurements.
+# Other pages describe programs and the fork, and may name sizes and limits, which are not
+# measurements.
 @pytest.mark.parametrize(
     "file",
     [

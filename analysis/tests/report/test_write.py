@@ -21,7 +21,7 @@ from sweep_analysis.say.headline import headline
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 MOST_BYTES = 1_200_000
-"""Of a page of ten branches and two workloads."""
+"""Maximum size of a page of ten branches and two workloads."""
 
 
 def small(**truth: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`

@@ -49,7 +49,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def share_of_cpu(percent: int) -> Change:
-    """Iterations that got only this much of a CPU."""
+    """A change of a trial: its iterations got only this share of a CPU."""
 
     def change(trial: dict[str, Any]) -> None:
         for iteration in trial["iterations"]:

@@ -1,4 +1,4 @@
-"""A comparison in words: the direction is a word, and the sign is none of a size."""
+"""A comparison in words: a word says the direction, so the size has no sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first answer of the page follows from the results, and from nothing else."""
+"""The first answer of the page follows from the results alone."""
 
 from __future__ import annotations
 

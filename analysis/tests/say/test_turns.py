@@ -1,4 +1,4 @@
-"""The table of alternating benchmark runs, for known truths."""
+"""The table of alternating benchmark runs, from runs with known effects."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def decisions(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[s
 
 
 def shown(megabytes: dict[str, float], *, is_of_user: bool = True, layouts: int = 7) -> SweepTable:
-    """A sweep in which `champion` takes half the time, and branches so much memory."""
+    """A sweep in which `champion` takes half the time, and each branch takes these `megabytes` of memory."""
     truth = synthetic.Truth(
         layouts=layouts,
         branches=["master", "champion"],

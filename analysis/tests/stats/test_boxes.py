@@ -20,7 +20,7 @@ from sweep_analysis.stats.compare import FASTER, SLOWER
 
 Floats = npt.NDArray[np.float64]
 Truth = Callable[[dict[str, Floats]], Floats]
-"""The true log of a branch's ratio on each machine, of the machines' cost parameters."""
+"""A function from the machines' cost parameters to the true log of a branch's ratio on each machine."""
 
 MACHINES, SEEDS = 60, 3
 PRICES = ["hit-ns", "wake-ns", "fence-ns", "yield-ns", "work"]

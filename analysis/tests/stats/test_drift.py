@@ -1,4 +1,4 @@
-"""A trend that is there is found with its size; a steady host gives no alarm."""
+"""The test finds a true trend and its size; a steady host gives no warning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_drift_is_found_with_its_size() -> None:
 
 
 def test_a_steady_host_rarely_gives_a_warning() -> None:
-    """Blocks share noise; were trials taken for replicates, nearly every sweep would give one."""
+    """Trials of a block share noise; if trials counted as replicates, nearly every sweep would give a warning."""
     alarms = 0
     for seed in range(24):
         truth = synthetic.Truth(

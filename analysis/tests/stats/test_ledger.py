@@ -96,7 +96,8 @@ def test_costs_have_wall_time_cpu_time_cycles_and_idle_cpus() -> None:
         branches=["master"], workloads={"tsp": 0.0}, threads=[2], trials=7,
         modes={"dynamic": {2: 1.5}}, block_noise=0.001, trial_noise=0.001,
     )  # fmt: skip
-    # Twice as slow at half the clock: the same cycles. A quarter of each CPU's time is taken away.
+    # A program that is twice as slow at half the clock takes the same cycles. A quarter of each
+    # CPU's time is taken away.
     times = trial_times(sweep).with_columns(pl.col("cpus_busy") * 0.75)
     found = costs(times, 4)
     assert found.schema == COSTS

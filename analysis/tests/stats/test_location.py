@@ -39,7 +39,8 @@ def location(variances: list[float]) -> Location:
 def test_a_quiet_row_among_noisy_ones_is_no_surer_than_half_of_what_they_suggest() -> None:
     noisy = 1e-4
     found = shared_spread(location([*[noisy] * 6, noisy / 1000]))
-    # The neighbours suggest about 0.2 of `noisy`; the values of the row itself suggest a thousandth.
+    # The row's own variance is `noisy` / 1000; its neighbours raise the estimate to about 0.2 of
+    # `noisy`.
     assert found.error[0, 6] ** 2 > 0.1 * noisy
 
 

@@ -32,7 +32,7 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert f'name = "{one.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
         assert one.source
-    # A loss of some of the fifty figures of one program would be hard to see.
+    # If some of these fifty figures were lost, no other test would fail.
     assert sum(len(one.figures) for one in told.series if one.machine == "zen2-64") == 50
     assert all(
         f'name = "{branch}"' in branches
@@ -87,10 +87,11 @@ def test_a_score_counts_what_is_near_and_which_pairs_have_the_published_order() 
         rows(("a", "µs", [1.0, 2.0, 4.0], [1.4, 3.8, 3.5]), ("b", "µs", [8.0, 1.0], [30.0, 40.0]))
     )
     assert (score.figures, score.within) == (5, [2, 3])
-    # One number is within 1.5 of both ones and two, and within 2 of four, too.
+    # One constant is within a factor of 1.5 of 1, 1 and 2; one is within 2 of 1, 1, 2 and 4.
     assert score.constant == [3, 4]
     assert (score.order, score.directions) == ((2, 4), (1, 3))
-    # Of the figures 0, b is above a in both; of the figures 1, published below and simulated above.
+    # Figure 0 of `b` is above that of `a`, published and simulated. Figure 1 of `b` is below that
+    # of `a` as published, but above it as simulated.
     assert score.contrasts == (1, 2)
 
 
@@ -128,7 +129,7 @@ def test_a_series_that_is_scored_says_how_it_was_measured_and_any_other_why_not(
 
 
 def swept(workloads: dict[str, float]) -> Analysis:
-    """`turned` takes half the time on `tsp`; by three seeds `quicksort` of the published crate is in a slow mode."""
+    """`turned` takes half the time on `tsp`; with three seeds `master` is in a slow mode on `quicksort`."""
     truth = synthetic.Truth(
         branches=["master", "turned"],
         workloads=workloads,

@@ -28,7 +28,7 @@ SHAPES: dict[str, Shape] = {
     "skewed": lambda rng, seeds: rng.exponential(size=seeds),
     "heavy tails": lambda rng, seeds: rng.standard_t(3, seeds) / math.sqrt(3),
 }
-"""Noise of one standard deviation."""
+"""Distributions of noise, each with a standard deviation of 1."""
 
 
 @pytest.mark.parametrize("apart", [2.0, 3.0, 10.0])
@@ -61,7 +61,7 @@ def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
 
 
 def swept(machine: str | None = "synthetic-8") -> Analysis:
-    """`turning` takes five times as long on `quicksort` by three of seven seeds, and else as `steady`: two thirds."""
+    """Two branches take 0.65 of the time; with three of seven seeds `turning` takes five times as long on `quicksort`."""
     gains = {
         (branch, workload): 0.65
         for branch in ("turning", "steady")

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-/// From a job to the next.
+/// The time from a job to the next.
 const PERIOD: Duration = Duration::from_millis(1);
 /// The name of the threads whose CPU time is counted.
 const NAME: &str = "counted";
@@ -38,7 +38,7 @@ fn done_by(task: &Path) -> Option<Done> {
     })
 }
 
-/// The same of the counted threads, all together.
+/// The sum of [`done_by`] over the counted threads.
 fn done() -> Done {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()
@@ -57,7 +57,7 @@ fn done() -> Done {
 
 /// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
 fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
-    // Threads that have just started search first.
+    // Waits, because new threads search before they sleep.
     thread::sleep(20 * PERIOD);
     let (before, begun) = (done(), Instant::now());
     let (mut spawned, mut due) = (0_u32, begun);
@@ -108,7 +108,7 @@ fn of_pool(threads: usize, seconds: f64) -> f64 {
         pool.spawn(|| ());
     });
     drop(pool);
-    // Its threads end by themselves, and must not be counted in the next row.
+    // The pool's threads take some time to end, and must not be counted in the next row.
     while done().cpu_ns > 0 {
         thread::sleep(PERIOD);
     }

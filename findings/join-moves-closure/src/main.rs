@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Calls per measurement. The least of all measurements counts, as whatever else runs can only add
-/// to it.
+/// Calls per measurement. The shortest of all measurements counts, because other work on the host
+/// can only make a measurement longer.
 const CALLS: u32 = 1000;
 
 /// Nanoseconds that a call takes.

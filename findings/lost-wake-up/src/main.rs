@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// Words that are written just before a join, each in a cache line of its own: about as many as a
 /// processor holds back.
 const WRITES: usize = 100;
-/// The gap before a join is random up to this: now and then it must be as long as a worker takes to
-/// doze off.
+/// The gap before a join is random up to this: sometimes it must be as long as a worker takes to
+/// fall asleep.
 const LONGEST_GAP_NS: u32 = 40_000;
 /// A join that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ fn meet(both: u64) {
     }
 }
 
-/// The joins. With `fences`, what was written is visible before a join begins.
+/// Runs the joins. With `fences`, all writes are visible before a join begins.
 fn join_until_time_is_up(fences: bool) {
     let mut memory = vec![1_u64; PAGE * PAGES as usize];
     let mut random = 0x9E37_79B9_u32;
@@ -51,7 +51,7 @@ fn join_until_time_is_up(fences: bool) {
         random % bound
     };
     for join in 1.. {
-        // The pages' addresses are looked up now: later that would delay the writes themselves.
+        // Reads translate the pages' addresses now, so that no translation delays the writes.
         let pages = [(); 4].map(|()| below(PAGES) as usize * PAGE);
         black_box(pages.iter().map(|&page| memory[page]).sum::<u64>());
         let (gap, begun) = (
@@ -62,14 +62,14 @@ fn join_until_time_is_up(fences: bool) {
             spin_loop();
         }
         for write in 0..WRITES {
-            // No two neighbours, which a cache fetches together, and in no order that it could
-            // guess.
+            // A cache prefetches neighbouring lines and regular strides, so these writes have
+            // neither.
             let line = 2 + write / 4 * 14 % 62;
             memory[pages[write % 4] + 8 * line] = join;
         }
         black_box(&mut memory);
         if fences {
-            // ORDERING: SeqCst, so that no processor holds the writes back any longer.
+            // ORDERING: SeqCst, so that the processor makes the writes visible before the join.
             fence(SeqCst);
         }
         rayon_core::join(|| meet(2 * join), || meet(2 * join));
@@ -80,8 +80,8 @@ fn join_until_time_is_up(fences: bool) {
     }
 }
 
-/// Keeps this thread on the first or the last CPU that it may use. Elsewhere than on Linux it goes
-/// where it wants.
+/// Keeps this thread on the first or the last CPU that it may use; on other systems than Linux
+/// does nothing.
 #[cfg_attr(
     not(target_os = "linux"),
     expect(unused_variables, reason = "only Linux is asked")
@@ -94,8 +94,8 @@ fn stay(worker: usize) {
             fn sched_setaffinity(thread: i32, bytes: usize, cpus: *const u64) -> i32;
         }
         let (mut all, mut one) = ([0_u64; 16], [0_u64; 16]);
-        // SAFETY: the C library's functions, which write and read that many bytes; both masks have
-        // them.
+        // SAFETY: these functions of the C library write and read as many bytes as their second
+        // argument says, which is the size of the mask.
         unsafe { sched_getaffinity(0, size_of_val(&all), all.as_mut_ptr()) };
         let mut cpus = (0..1024).filter(|cpu| all[cpu / 64] >> (cpu % 64) & 1 == 1);
         if let Some(cpu) = if worker == 0 {

@@ -22,8 +22,8 @@ impl Drop for PanicsInDrop {
     }
 }
 
-/// The messages between the second job and the caller. They own it: the job of a sound program
-/// would borrow, and write through a dead borrow.
+/// The messages between the second job and the caller, who both own them. The job of an ordinary
+/// program would borrow such words, and write to freed memory.
 #[derive(Default)]
 struct Said {
     second_runs: AtomicBool,
@@ -56,12 +56,13 @@ fn is_left_early(pool: &ThreadPool) -> bool {
                 }
                 while is_said(&of_second.scope_is_left) {
                     say(&of_second.second_saw_it);
-                    // Its end would be counted in the scope, which is gone: it must not end.
+                    // The job must not end: its end would be counted in the scope, which is freed.
                     thread::park();
                 }
                 say(&of_second.second_ended);
             });
-            // The only worker runs them one after the other, so the first has panicked by then.
+            // The only worker runs the jobs in order, so the first has panicked when the second
+            // runs.
             while !is_said(&said.second_runs) {
                 thread::yield_now();
             }
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
         eprintln!("usage: scope-left-early [SECONDS], 0.1 or more");
         return ExitCode::from(2);
     };
-    // All panics here are wanted.
+    // All panics of this program are intended, so none is printed.
     std::panic::set_hook(Box::new(|_| {}));
     let pool = ThreadPoolBuilder::new()
         .num_threads(1)
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
         scopes += 1;
         if is_left_early(&pool) {
             println!("Left early: scope {scopes} returned while its job still ran.");
-            println!("A job that borrows, as jobs of scopes may, then uses what is gone.");
+            println!("A job that borrows, as jobs of scopes may, then uses freed memory.");
             // The worker is parked in that job for good.
             std::process::exit(10);
         }

@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-/// From the begin of a tick to that of the next.
+/// The time from the start of a tick to the start of the next.
 const PERIOD: Duration = Duration::from_millis(3);
 /// Jobs of a tick, and how long each works.
 const JOBS: u32 = 1000;
 const WORK: Duration = Duration::from_nanos(400);
 
-/// Where Linux tells of each worker.
+/// The folder below `/proc` of each worker.
 static WORKERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// How often the workers were seen where.
+/// How often both workers were on one CPU, or on two CPUs.
 #[derive(Default)]
 struct Seen {
     stacked: u32,
     apart: u32,
-    /// The other one slept.
+    /// How often one of the workers slept.
     alone: u32,
 }
 
@@ -49,7 +49,7 @@ fn running_on(task: &Path) -> Option<u32> {
     (words.next()? == "R").then(|| words.nth(35)?.parse().ok())?
 }
 
-/// Runs the jobs from `first` on, of which the one in the middle looks around.
+/// Runs the jobs from `first` on; the job in the middle of the tick notes where the workers run.
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;
@@ -81,8 +81,8 @@ fn stay(worker: usize) {
             fn sched_setaffinity(thread: i32, bytes: usize, cpus: *const u64) -> i32;
         }
         let (mut all, mut one) = ([0_u64; 16], [0_u64; 16]);
-        // SAFETY: the C library's functions, which write and read that many bytes; both masks have
-        // them.
+        // SAFETY: these functions of the C library write and read as many bytes as their second
+        // argument says, which is the size of the mask.
         unsafe { sched_getaffinity(0, size_of_val(&all), all.as_mut_ptr()) };
         let mut cpus = (0..1024).filter(|cpu| all[cpu / 64] >> (cpu % 64) & 1 == 1);
         if let Some(cpu) = if worker == 0 {

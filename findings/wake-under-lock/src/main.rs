@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Makes a thread wait until another says that it need not.
+/// Makes a thread wait until another thread sets the latch.
 #[derive(Default)]
 struct Latch {
     is_set: Mutex<bool>,
@@ -16,8 +16,8 @@ struct Latch {
 }
 
 impl Latch {
-    /// Notifies who waits under the lock or after it, when the latch must not be gone: here it
-    /// stays.
+    /// Notifies the waiting thread while holding the lock, or after unlocking. After unlocking, a
+    /// waiting thread may free its latch; this program never frees one.
     fn set(&self, unlocks_first: bool) {
         let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         *is_set = true;
@@ -70,7 +70,8 @@ fn share_a_cpu() {
     #[cfg(target_os = "linux")]
     (0..1024).find(|cpu| {
         let one: [u64; 16] = std::array::from_fn(|word| u64::from(word == cpu / 64) << (cpu % 64));
-        // SAFETY: the C library's function, which reads that many bytes; the mask has them.
+        // SAFETY: this function of the C library reads as many bytes as its second argument says,
+        // which is the size of the mask.
         unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) == 0 }
     });
 }
@@ -86,7 +87,7 @@ fn sleeps() -> u64 {
         .expect("a count in /proc")
 }
 
-/// Calls again and again, prints a row, and returns how often this thread slept for each call.
+/// Calls `call` repeatedly, prints a row, and returns how often this thread slept for each call.
 fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
     (0..100).for_each(|_| call());
     let (slept, begun, mut calls) = (sleeps(), Instant::now(), 0_u32);
@@ -117,7 +118,8 @@ fn by_hand(name: &str, seconds: f64, unlocks_first: bool) -> f64 {
         let mut number = 0;
         let slept = row(name, seconds, || {
             number += 1;
-            // ORDERING: Release, pairs with the load of the worker, who must see what was asked.
+            // ORDERING: Release, pairs with the load of the worker, which then sees this thread's
+            // earlier writes.
             made.asked.store(number, Release);
             made.answered.wait_and_reset();
         });
@@ -139,7 +141,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if !cfg!(target_os = "linux") {
-        eprintln!("Only Linux counts how often a thread goes to sleep, where it is read here.");
+        eprintln!("This needs Linux, which counts how often a thread goes to sleep.");
         return ExitCode::from(4);
     }
     if !is_free {

@@ -15,8 +15,8 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::of_ci;
 
-/// The oldest versions that satisfy the published crate. Crates that need a newer version of
-/// another come before it.
+/// The oldest versions that satisfy the published crate. A crate comes before the crates that it
+/// depends on, because Cargo cannot lower a dependency first.
 const OLDEST: [(&str, &str); 3] = [
     ("crossbeam-deque", "0.8.1"),
     ("crossbeam-epoch", "0.9.0"),
@@ -134,16 +134,16 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let oldest = oldest_compiler(sh)?;
     let _dir = sh.push_dir(&folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
-    // Cargo shows users the warnings of a package that they have by path.
+    // Cargo shows the warnings of a package in a local folder, so a warning is an error here.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    // Every feature is in one of these builds, and a program may add the last one to any other.
+    // Every feature is in one of these builds; `web_spin_lock` is in all of them.
     for variant in of_ci().iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let build = cmd!(
             sh,
             "rustup run {oldest} cargo check --quiet --features=rayon-core/web_spin_lock {features...}"
         );
-        // This program runs under another Cargo, which sets the variable.
+        // This program runs under a newer Cargo, which sets `CARGO`.
         step(
             &format!("rustc {oldest}, {}", variant.name()),
             build.env_remove("CARGO"),

@@ -20,7 +20,7 @@ const MARGIN: usize = 64;
 type Levels = Vec<(String, usize)>;
 
 /// Compares the fork's `variants` with the published crate and prints the bytes of each. Fails if a
-/// level of any takes more than on the published crate.
+/// level of a variant takes more than on the published crate.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();

@@ -5,8 +5,8 @@ use xshell::{Shell, cmd};
 
 use crate::shell::step;
 
-/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without atomics
-/// of 64 bits, on which jobs are shared at once.
+/// Targets with 32 bits, with another memory model, without `membarrier`, or without threads. The
+/// last has no atomics of 64 bits, so its workers share jobs at once.
 const TARGETS: [&str; 7] = [
     "i686-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",

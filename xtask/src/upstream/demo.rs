@@ -14,7 +14,7 @@ use crate::harness::build;
 use crate::python;
 use crate::shell::cpu_seconds_of_children;
 
-/// Default number of turns of each benchmark; it runs three times in each.
+/// Default number of turns of each benchmark, which runs three times in each turn.
 pub(super) const TURNS: u32 = 7;
 
 /// The runs of each turn, with the analysis's names; the last one is the A/A control.
@@ -70,7 +70,7 @@ const BENCHMARKS: [Benchmark; 8] = [
     },
     Benchmark {
         name: "tsp",
-        // Without the option, so many nodes are searched sequentially.
+        // Without this option, the demo searches larger parts sequentially.
         options: &[
             "bench",
             "--seq-threshold",
@@ -115,8 +115,8 @@ pub(super) fn run(
     let folder = edited.copy.root.with_extension("demo");
     let program = |side: &str| folder.join(side);
     sh.create_dir(&folder)?;
-    // One folder, so that everything except rayon is built once. The edited files come last, and
-    // stay.
+    // One folder, so that everything except rayon is built once. The edited files are written last,
+    // and remain in the folder.
     for (side, is_edited) in [("before", false), ("after", true)] {
         for file in &edited.changed {
             let text = if is_edited { &file.after } else { &file.before };

@@ -14,9 +14,9 @@ from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
-"""Width of one quantity in pixels. With both and the names the plot is about 460 wide, so a narrow page keeps it legible."""
+"""Width of one quantity in pixels. Two quantities and the names take about 460 pixels, which fit a narrow page."""
 NAMES = 92
-"""Minimum width of the programs' names in pixels; all blocks have the same, so that they are aligned."""
+"""Minimum width of the programs' names in pixels; all blocks have the same width, so that they are aligned."""
 LETTER = 6.5
 """Approximate width of a letter of a name in pixels."""
 LETTERS = 13
@@ -24,7 +24,7 @@ LETTERS = 13
 LEAST_END = 0.05
 """Minimum distance of an end of the axis from zero, as a relative change."""
 SPARE = 1.15
-"""Length of an axis over that of its changes. An interval that leaves the axis ends in an arrow."""
+"""Length of an axis over the length that its changes need. An interval that leaves the axis ends in an arrow."""
 
 
 @dataclass(frozen=True)

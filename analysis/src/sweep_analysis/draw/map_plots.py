@@ -34,7 +34,7 @@ TOGETHER = "all workloads together"
 
 
 def pooled_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """Rows of each workload, then of all together, in wall and CPU time, with `panel`.
+    """Rows of each workload, then of all workloads together, in wall and CPU time, with `panel`.
 
     In: rows of `frames.COMPARISONS`.
     """
@@ -104,7 +104,11 @@ _HEAD = alt.Header(labelAnchor="start", labelFontSize=NUMBER, labelPadding=4)
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns for drawing: `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`."""
+    """The columns for drawing.
+
+    They are `label` in per cent, `outside` (the change, if outside the noise floor), and `claimed`
+    (whether the change is significant).
+    """
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
     return rows.select(
@@ -122,7 +126,7 @@ def _per_cent(change: float) -> str:
 
 
 def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
-    """The branches of the style, then others, such as the A/A control."""
+    """The branches that the style lists, then others, such as the A/A control."""
     present = shown["branch"].unique(maintain_order=True).to_list()
     known = [branch for branch in style.branches if branch in present]
     return known + [branch for branch in present if branch not in known]

@@ -57,7 +57,7 @@ DARK = Theme(
 )
 
 _BASELINE = {"light": "#000001", "dark": "#fffffe"}
-"""Nearly black and white: a different code from other black or white parts lets us recolour only the baseline."""
+"""Colours of the baseline: nearly black and nearly white, so that a text replacement finds only the baseline."""
 
 _STUDY = {
     "packed": Style("#cc79a7", dashed=True),

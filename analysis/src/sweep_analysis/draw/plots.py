@@ -137,7 +137,7 @@ def diverging_colours(theme: Theme) -> alt.Scale:
 def branch_lines(
     base: alt.Chart, names: list[str], style: ChartStyle, encoding: dict[str, Any]
 ) -> list[alt.Chart]:
-    """Lines with points, one per branch; the baseline's is wider and below the others.
+    """Lines with points, one per branch; the baseline's line is wider and below the other lines.
 
     `encoding` has x, y, colour.
     """

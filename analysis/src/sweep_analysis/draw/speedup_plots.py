@@ -21,7 +21,7 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 
 PANEL_HEIGHT = 220
 LEAST_CEILING = 1e-6
-"""Minimum upper end of an axis, so that it has a length without times."""
+"""Minimum upper end of an axis, so that the axis of a panel without times is not empty."""
 FEW_BRANCHES = 2
 """Maximum number of branches in a panel that all show their intervals."""
 
@@ -90,7 +90,8 @@ def _most_useful(threads: list[int], style: ChartStyle) -> int:
 def _ceiling(top: float, ideal: int) -> float:
     """Upper end of the axis, with room for text.
 
-    It includes the ideal unless all curves are far below it. So most panels of one host have equal axes.
+    The axis includes the ideal speed-up unless all curves are far below the ideal. So most panels of
+    one host have equal axes.
     """
     return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
 

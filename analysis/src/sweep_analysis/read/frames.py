@@ -1,6 +1,6 @@
 """Columns, types and units of the frames that this package makes from trials.
 
-`schema.py` has those of the trials.
+`schema.py` has the columns of the trials.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ AGREEMENTS = pl.Schema(
         "failed": pl.Int64,
     }
 )
-"""One row per load and branch."""
+"""One row per workload with its parameters, and branch."""
 
 SPEEDUPS = _of(
     POOL_CELL,

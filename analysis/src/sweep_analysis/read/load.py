@@ -119,8 +119,8 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
 def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    A torn last line is left out, and a note reports it. With `leaves_out`, so is every line that is not a
-    valid record.
+    A torn last line is left out, and a note reports it. With `leaves_out`, every line that is not a valid
+    record is left out, too.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -261,7 +261,7 @@ def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
-    """The branches without the A/A control, in the order of the manifest or else of the records; the baseline."""
+    """The branches without the A/A control, in the order of the manifest, else of the records; and the baseline."""
     listed = manifest.get("branches") or []
     seen = records.trials.select(pl.col("branch").unique(maintain_order=True)).collect()["branch"]
     present = seen.to_list()

@@ -295,7 +295,7 @@ _INSIDE: dict[str, tuple[pl.Schema, Callable[[Trial], Iterable[tuple[Any, ...]]]
         lambda it: map(msgspec.structs.astuple, it.simulated.waits if it.simulated else ()),
     ),
 }
-"""Frames with several rows per good trial: columns, and the rows of a record without its `trial`."""
+"""Frames with several rows per good trial: the columns, and a function from a record to its rows without `trial`."""
 
 
 def _inside(

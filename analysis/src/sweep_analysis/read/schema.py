@@ -152,8 +152,8 @@ class Trial(msgspec.Struct, gc=False):
     simulated_seed: _Count | None = None  # older simulated sweeps lack it
 
 
-# Polars stores categories as numbers, which saves memory, and time in group-bys and joins. The names
-# of trials are categories, too, because several frames share them.
+# Polars stores categories as numbers, which saves memory, and time in group-bys and joins.
+# Names of trials are categories, too, because several frames share them.
 _KINDS = {
     bool: pl.Boolean(),
     int: pl.Int64(),
@@ -206,7 +206,7 @@ ITERATIONS = _of_trial(Iteration, iteration=pl.Int64())
 """One row per timed iteration of a good trial; `iteration` counts from 0."""
 
 METRICS = _of_trial(Metric, metric=pl.String())
-"""One row per good trial and quantity that it reported beside its time, by the workload's name of it."""
+"""One row per good trial and quantity that it reported beside its time; the workload names the quantity."""
 
 EVENTS = _of_trial(
     worker=pl.Int64(),  # index in its pool; null for all external threads together
@@ -238,4 +238,4 @@ CELL_SET = ["program", *PLACE]
 """Columns of a set of configurations that differ only in branch; one block runs each of the set once."""
 
 CELL = [*CELL_SET, "branch"]
-"""Columns of a configuration, which records call a configuration."""
+"""Columns of a configuration, which records call a cell."""

@@ -35,7 +35,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     numbers = {"results": _results(analysis, rows.filter(pl.col("level") != "cell"))}
     plain = analysis.decisions.plain
     if plain and plain != analysis.baseline:
-        # The effect of only the counters: `plain` has the baseline's counters in the fork's scheduler.
+        # `plain` has the baseline's counters in the fork's scheduler, so the comparison with it shows
+        # only the effect of the counters.
         over = analysis.decisions.over_plain.filter(pl.col("level") != "cell")
         numbers[f"results against {plain}"] = _results(analysis, over)
     twin = analysis.sweep.twin
@@ -134,7 +135,7 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("spent", "spent")
 def spent(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Where the time went."""
+    """The time of all cores by activity."""
     shares = analysis.spent.filter(pl.col("branch").is_in(style.branches))
     return Figure(
         "Where the time went",

@@ -1,6 +1,6 @@
 """Writes the report of one sweep as a folder: figures, tables, and the page.
 
-The page is one HTML file without external resources. It begins with the recommendation and includes its numbers.
+The page is one HTML file without external resources. The page begins with the recommendation and includes its numbers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ Drawn = dict[str, dict[str, str]]
 
 def drawings(listed: Iterable[Figure]) -> Drawn:
     """Draw every figure with data."""
-    # Altair's check of every part of hundreds of charts takes longer than drawing them; tests check.
+    # Altair's check of every part of hundreds of charts takes longer than drawing them, so only
+    # tests do it.
     with debug_mode(arg=False):
         return {
             figure.name: {name: svg.draw(chart) for name, chart in figure.charts().items()}

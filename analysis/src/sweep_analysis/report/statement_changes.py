@@ -23,8 +23,8 @@ def _effect(asked: Statement) -> str:
     """A change as a short text, for a cell of a table.
 
     Words: a workload as in `_asked_of` or `all`, the baseline, the branch, and a quantity (`time`).
-    A last word `brief` leaves out the place, for use where the text around it names the place. Then its
-    brackets are square, because it is often inside round brackets.
+    A last word `brief` leaves out the place, for use where the text around it names the place. Such
+    a text has square brackets, because it is often inside round brackets.
     """
     if asked.words[-1:] == ["brief"]:
         row, _ = _one(replace(asked, words=asked.words[:-1]))

@@ -56,7 +56,7 @@ def _hung_in(rows: pl.DataFrame) -> str:
 def _table(asked: Statement) -> str:
     """A table of the sweep, as `cargo runner analysis table` prints it for people.
 
-    Words: its name, `COLUMN=VALUE` for the rows, and `first=N` for only the first rows.
+    Words: the table's name, `COLUMN=VALUE` for the rows, and `first=N` for only the first rows.
     """
     name, *conditions = asked.words
     if name not in FRAMES:

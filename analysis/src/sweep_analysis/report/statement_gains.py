@@ -127,7 +127,7 @@ def _places(cells: list[str]) -> str:
 def significant(own: pl.DataFrame, verdict: str) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
-    Each place lists all its quantities. In: its rows of levels `workload` and `cell`, with `panel`.
+    Each place lists all its quantities. In: the branch's rows of levels `workload` and `cell`, with `panel`.
     """
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
@@ -136,7 +136,7 @@ def significant(own: pl.DataFrame, verdict: str) -> list[str]:
 
 
 def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
-    """Texts of `rows` by workload and threads, the largest change first. In: `own`, all rows of the branch."""
+    """Texts of `rows` by workload and threads, the largest change first. In: `own` has all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
@@ -146,7 +146,7 @@ def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
 
 
 def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame) -> pl.DataFrame:
-    """The configurations that no row of `workloads` pools. In: `own`, all rows of one branch."""
+    """The configurations that no row of `workloads` pools. In: `own` has all rows of one branch."""
     place = ["quantity", *PANEL]
     every = own.filter(pl.col("level") == "cell", ~pl.col("is_bimodal"))
     kind = kind_of_cell()
@@ -168,7 +168,7 @@ def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
 def _non_inferior(own: pl.DataFrame) -> str:
     """A sentence with the number of non-inferior comparisons of one branch, and the largest possible losses.
 
-    In: its rows of levels `workload` and `cell`, with `panel`.
+    In: the branch's rows of levels `workload` and `cell`, with `panel`.
     """
     rows = _counted_once(own)
     number = rows.select(_is_non_inferior().sum()).item()
@@ -266,7 +266,7 @@ def _lost(own: pl.DataFrame) -> list[str]:
 def _lines(asked: Statement) -> str:
     """The number of lines that a proposal adds and removes, for a cell of a table.
 
-    Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
+    Words: the proposal's folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
@@ -274,9 +274,9 @@ def _lines(asked: Statement) -> str:
 
 
 def lines_of(edits: Path) -> str:
-    """The numbers of lines that edits of `RELEASE` add and remove, those of tests apart: `+14 −1 lines, tests +46`.
+    """The numbers of lines that edits of `RELEASE` add and remove, and those of tests separately: `+14 −1 lines, tests +46`.
 
-    They equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
+    The numbers equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
     """
     of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:

@@ -114,7 +114,7 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Statement) -> str:
-    """The results of all hosts in `results/hosts`, one row per host; names no sweep."""
+    """The results of all hosts in `results/hosts`, one row per host; its comment names no sweep."""
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
@@ -140,7 +140,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
     **{name: _without_pictures(make) for name, make in _TEXTS.items()},
     "forest": forest_of,
 }
-"""The functions by kind. The docstring of each explains its words besides sweeps."""
+"""The functions by kind. The docstring of a function explains the words that follow the sweeps in a comment."""
 
 WITHOUT_BOX = {"evidence", "validated", "published"}
 """Kinds that may be about one simulated machine, because they compare it with measurements."""

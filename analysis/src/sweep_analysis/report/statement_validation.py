@@ -18,7 +18,7 @@ from sweep_analysis.stats.validation import validation
 def _validated(asked: Statement) -> str:
     """The accuracy of a prediction for a host, and its misses: of times, and of gains and losses.
 
-    It names two sweeps: simulated, measured.
+    The comment names two sweeps: first the simulated one, then the measured one.
     """
     simulated, measured = (analysis.sweep for analysis in asked.sweeps)
     found = validation(simulated, measured)
@@ -47,7 +47,10 @@ def _validated(asked: Statement) -> str:
 
 
 def _published(asked: Statement) -> str:
-    """Published figures beside simulated ones, and the result of the validation; names the sweeps of all machines."""
+    """Published figures beside simulated ones, and the result of the validation.
+
+    The comment names the sweeps of all machines.
+    """
     told = published.read()
     every = published.beside(told, asked.sweeps)
     observed = published.seen(told, asked.sweeps)

@@ -2,7 +2,7 @@
 
 A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
 module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`; `SWEEP` is a name below
-`results/sweeps` or its beginning; some kinds take several sweeps, and some none. Other words follow the
+`results/sweeps` or its beginning; some kinds take several sweeps, and some none. The other words of the comment follow the
 sweeps. A long table is folded; the word `open` keeps it open. Without line breaks around it, the text is a part of a sentence or of a table
 row.
 """

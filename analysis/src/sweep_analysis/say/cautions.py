@@ -1,6 +1,7 @@
 """Limits of the conclusions from a sweep, with reasons.
 
-Some cautions void the whole sweep. `voids` returns only these, and every recommendation shows them.
+Some cautions void the whole sweep. `voids` returns only the cautions that do, and every
+recommendation shows them.
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ def _failing(decisions: Decisions) -> list[tuple[str, str]]:
 def _not_ruled_out(decisions: Decisions, branch: str) -> str:
     """A clause on the loss that is furthest beyond its margin; empty if all losses are ruled out."""
     rows = decisions.rows.filter(branch=branch)
-    # If any branch has a latency on a workload, this branch needs a tested row of that latency, too.
+    # If any branch has a latency on a workload, this branch needs a tested row of that latency,
+    # too.
     places = decisions.rows.select("quantity", *PLACE).drop_nulls("threads").drop_nulls("workload")
     ran = decisions.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
         pl.col("input").fill_null("")
@@ -182,7 +183,7 @@ def _evidence(decisions: Decisions, branch: str) -> list[str]:
 
 
 def _hurts(decisions: Decisions, branches: list[str], failing: list[tuple[str, str]]) -> list[str]:
-    """Where `branches` (none: all) fail or lose, and the largest loss in each quantity that is not ruled out."""
+    """The places where `branches` (None: all) fail or lose, and the largest loss in each quantity that is not ruled out."""
     rows = decisions.rows
     asked = rows.filter(pl.col("branch").is_in(branches)) if branches else rows
     found = [sentence for branch, sentence in failing if not branches or branch in branches]

@@ -20,7 +20,7 @@ DIGITS = 4
 """Significant digits in tables for people; CSV and Parquet have all digits."""
 
 POOL = "rayon-fork/src/"
-"""The folder of nearly all source lines that wait; tables for people omit it."""
+"""The folder in which nearly all source lines that wait are; tables for people leave out this prefix of a path."""
 
 SUFFIXES = ("csv", "parquet")
 """File formats of `write`, by the ending of the file's name."""
@@ -108,7 +108,7 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Where simulated and measured ratios of branches are apart.
+    """Rows in which simulated and measured ratios of branches differ.
 
     In: rows of `differences.differences` with `panel`.
     """

@@ -13,7 +13,7 @@ from sweep_analysis.stats.decisions import Decisions
 SHOWN = ("time", "cpu", "memory")
 SIGNIFICANT = "significant"
 PEAK_MEMORY = "peak_memory"
-"""The metric of a trial with peak memory. A program that needs less than its parent process does not report it."""
+"""The metric of peak memory. A trial whose program needs less memory than its parent process lacks this metric."""
 UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, about 9 MiB."
 _VALUE = QUANTITIES["time"]
 

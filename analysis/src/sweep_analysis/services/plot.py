@@ -34,10 +34,10 @@ SHAPES = {
 PANEL = (170, 140)
 
 MOST_LETTERS = 24
-"""With more letters below a panel, the labels of its axis are vertical."""
+"""Maximum number of letters below a panel; with more letters, the labels of its axis are vertical."""
 
 MOST_LABELS = 12
-"""With more labels along an axis, some are left out."""
+"""Maximum number of labels along an axis; further labels are left out."""
 
 
 def charts(points: pl.DataFrame, figure: str, theme: Theme = LIGHT) -> dict[str, alt.VConcatChart]:

@@ -104,7 +104,7 @@ def overview(results: list[Result]) -> str:
 
 
 def orders_in_words(results: list[Result]) -> str:
-    """A sentence on the orders of two variants against those of the studies."""
+    """A sentence that compares the measured orders of two variants with the published orders."""
     same, other, unclear = (
         sum(column) for column in zip(*(orders(each.points) for each in results), strict=True)
     )

@@ -1,4 +1,4 @@
 """Computes statistics from the frames: estimates, comparisons, the decisions.
 
-It writes no sentences and draws no pictures.
+This folder writes no sentences and draws no pictures.
 """

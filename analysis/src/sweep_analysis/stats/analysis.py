@@ -212,5 +212,5 @@ class Analysis:
 
 
 def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
-    """The analysis of a sweep; `baseline` replaces the one that the sweep names."""
+    """The analysis of a sweep; `baseline` replaces the baseline that the sweep names."""
     return Analysis(sweep, baseline or sweep.baseline)

@@ -48,7 +48,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 def lower_bound(agreeing: int, machines: int) -> float:
-    """The exact one-sided 95 % lower bound of the share of a box, of `machines` drawn from it."""
+    """The exact one-sided 95 % lower bound of the share of a box that agrees, if `agreeing` of `machines` agree."""
     if agreeing == 0:
         return 0.0
     return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
@@ -79,7 +79,10 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
 
 
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
-    """The signs of a branch in one configuration. In: `point`, `log` (null if it failed); the control's `log`."""
+    """The signs of a branch in one configuration.
+
+    In: `own`, with `point` and `log` (null if a trial failed); `twin`, the `log` of the A/A control.
+    """
     machines = own.height
     known = own.drop_nulls("log")
     logs = known["log"].to_numpy()
@@ -116,7 +119,10 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
 
 
 def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
-    """`price`, the cost parameter with the strongest rank correlation `rho`, and `flips_at`; empty if none is strong."""
+    """The cost parameter with the strongest rank correlation, if it is strong enough; otherwise empty.
+
+    Out: `price` (its name), `rho` (the correlation), and `flips_at` (its value at which the sign flips).
+    """
     from scipy import stats  # noqa: PLC0415 - its import takes longer than other tables
 
     best: dict[str, Any] = {}

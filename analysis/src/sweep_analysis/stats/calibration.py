@@ -46,7 +46,7 @@ class Calibration:
 
     @property
     def answer(self) -> str:
-        """`EQUAL` if the mean and all configurations are, `OFF` if one of them is, otherwise `OPEN`."""
+        """`EQUAL` if the mean and all configurations are `EQUAL`; `OFF` if one of these is `OFF`; otherwise `OPEN`."""
         answers = {*self.mean["answer"], *self.cells["answer"]}
         return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 

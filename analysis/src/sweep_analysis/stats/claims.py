@@ -60,7 +60,7 @@ CELL_MARGIN = 1.05
 """Ratio up to which a workload at one thread count counts as equal."""
 
 MOST_THREADS = 1 << 30
-"""End of a range of threads without an upper end."""
+"""Upper end of a range of threads that names no upper end."""
 
 _COLUMNS = pl.Schema(
     CLAIMS
@@ -220,7 +220,7 @@ def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]
 
 
 def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
-    """Correct the p-values of these rows for their number and that of `claims`; fill in missing results."""
+    """Correct the p-values of these rows for the number of rows and of `claims`; fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
     p_holm, detectable = np.full((2, table.height), np.nan)
@@ -274,7 +274,7 @@ def _result(*, simulated: bool) -> pl.Expr:
 
 
 def _measured(sweep: Sweep, found: _Row) -> _Row:
-    """The columns of a hypothesis from its comparison; if it is not testable, the result, too."""
+    """The columns of a hypothesis from its comparison, and its result if it cannot be tested."""
     row = {name: found[name] for name in _COLUMNS if name in found}
     row = {name: value for name, value in row.items() if name not in ("branch", "threads")}
     row["at_threads"] = found["threads"]
@@ -324,7 +324,7 @@ def thread_range(text: str, has: Mapping[str, int | None], where: str) -> tuple[
     """The minimum and maximum threads of a range like `8`, `8..`, `..=cpus` or `16..=cores`, both ends included.
 
     Raises:
-        InputError: the text is not a range, or names a fact that `has`, the host's facts, lacks.
+        InputError: the text is not a range, or names a fact that is missing in `has`, the host's facts.
     """
     end = r"[1-9][0-9]*|cpus|cores"
     found = re.fullmatch(rf"({end})|({end})?\.\.(?:=({end}))?", text)

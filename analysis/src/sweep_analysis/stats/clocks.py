@@ -11,7 +11,8 @@ from sweep_analysis.read.load import Sweep
 def clocks(sweep: Sweep) -> pl.LazyFrame:
     """The measured clock by mode and thread count: rows of `frames.CLOCKS`.
 
-    The clock of a trial, also of a failed one, is the mean of the measurements before and after it that it has.
+    The clock of a trial is the mean of the measurements before and after it; a missing one is left out.
+    Failed trials have a clock, too.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")

@@ -67,7 +67,7 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""The quantities of a comparison, and their columns in `frames.TIMES`. The column of the ratio is `time_ratio` for all."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`; all ratios are in the column `time_ratio`."""
 
 TESTED = ("time", "cpu", "p50", "p99")
 """The quantities that are tested and corrected together, if a workload reports them."""
@@ -79,11 +79,11 @@ SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
 """Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
 AIMED = 0.9
-"""Power in the formula of `detectable_ratio`. The larger of two limits counts, and both vary from sweep to sweep.
-So synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
+"""Power in the formula of `detectable_ratio`. It is above 0.8, because both limits in it vary from sweep to sweep.
+With this value, synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
 """
 LEAST_SIMULATED = 0.1
-"""Minimum simulated change that may be significant, and minimum noise floor of a simulation. A guess of the accuracy of
+"""Minimum simulated change that may be significant, and minimum noise floor of a simulation: a guess of the accuracy of
 the cost parameters."""
 MANY_BIMODAL = 2
 """With this many bimodal branches, no branch of a simulated configuration is tested."""
@@ -179,7 +179,7 @@ class Group:
 class Comparison:
     """Ratios to the baseline of every branch and configuration, to be pooled.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison with the A/A control, if this one lacks it;
+    In: rows of `frames.TIMES`; `noise` is another comparison, which has the A/A control if this one lacks it;
         `among` are the only branches to compare, by default all.
     """
 
@@ -214,7 +214,8 @@ class Comparison:
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
         self._in_noise = self._noise.places_of(self.units.cells)
-        # A configuration with fewer units cannot be tested. A pooled row with it could not be tested either.
+        # A configuration with fewer units cannot be tested. A pooled row with such a configuration
+        # could not be tested either.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
         self._is_bimodal = self._bimodal(bimodal)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
@@ -295,8 +296,8 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of the group.
 
-        Out: the columns of `frames.COMPARISONS` without those of the test, the standard `error` of the
-            log-ratio, and `only_cell`: the index in `units` of the configuration, if the row pools only one.
+        Out: the columns of `frames.COMPARISONS` that need no test; the standard `error` of the log-ratio;
+            `only_cell`, the index in `units` of the configuration if the row pools only one.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
@@ -346,7 +347,7 @@ class Comparison:
             **{name: [known[number][name] for number in at] for name in known[0]},
             **{name: values[at, which] for name, values in measured.items()},
         }
-        # Made of series, because a frame made of values runs a query for each column.
+        # The frame is made of series, because a frame made of values runs a query for each column.
         return pl.DataFrame(
             [
                 pl.Series(name, columns[name], dtype=kind, nan_to_null=True)
@@ -371,7 +372,7 @@ class Comparison:
     def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
-        It covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds, or is the
+        The floor covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds, or is the
         control's own ratio if that is larger. `own` are the ratios of these groups.
         """
         bands = np.full(len(groups), np.nan)
@@ -466,7 +467,8 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     )
-    # All rows of one configuration share the test of its `cell` row and the trend of its pooled rows.
+    # All rows of one configuration share the test of its `cell` row and the trend of its pooled
+    # rows.
     of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
     same = ["baseline", "quantity", "branch", "only_cell"]
     tested = tested.with_columns(
@@ -511,9 +513,10 @@ def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
     needed = np.maximum(quantile * error, np.log(band))
-    # Another sweep has another estimate and another standard error (noncentral t, large-sample form).
+    # In a repeated sweep, estimate and standard error both vary (noncentral t, large-sample form).
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
-    # With few degrees of freedom the spread can overflow: infinity means that no change would be found.
+    # With few degrees of freedom the spread can overflow: infinity means that no change would be
+    # found.
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(needed + special.ndtri(AIMED) * spread), dtype=np.float64)
 

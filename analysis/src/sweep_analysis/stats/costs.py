@@ -1,6 +1,7 @@
 """The cost of a unit of work in wall time, CPU time and cycles, and the CPUs left idle.
 
-A change to a sleep protocol may reduce wall time with CPUs that spin, so all three matter.
+A change to a sleep protocol may reduce wall time because idle CPUs spin, so the module reports all
+of these costs.
 """
 
 from __future__ import annotations

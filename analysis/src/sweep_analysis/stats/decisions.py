@@ -1,7 +1,7 @@
 """All tests of a sweep, computed once for terminal, page, tables, README and findings.
 
 Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters (the
-plain fork), every other branch of the fork is also compared with it. This separates gains of the
+plain fork), every other branch of the fork is also compared with it. The second comparison separates gains of the
 fork's scheduler from gains of the counters.
 """
 
@@ -66,7 +66,7 @@ class Decisions:
 
     @cached_property
     def over_plain(self) -> pl.DataFrame:
-        """The comparisons of branches of the fork with the plain one, with `panel`."""
+        """The comparisons of branches of the fork with the plain fork, with `panel`."""
         return with_panel(self.comparisons.filter(pl.col("baseline") == (self.plain or "")))
 
 
@@ -75,7 +75,7 @@ def decisions_of(
 ) -> Decisions:
     """Test all branches of a sweep.
 
-    In: its rows of `frames.TIMES`, if they were computed before; `baseline` replaces the sweep's own.
+    In: the sweep's rows of `frames.TIMES`, if they were computed before; `baseline` replaces the sweep's own.
     """
     good = trial_times(sweep).collect() if times is None else times
     base = baseline or sweep.baseline

@@ -15,7 +15,7 @@ NEAR = 0.10
 """A simulated ratio of two branches is accurate if it is within this factor of the measured one, either way."""
 
 THRESHOLD = 0.80
-"""Threshold of the validation: least share of accurate configurations. Also, each certain sign must be right."""
+"""Threshold of the validation: least share of accurate configurations. The validation also needs each certain sign to be right."""
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
@@ -24,7 +24,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     Out: a row per workload, thread count and branch of both: `simulated` and `measured` (time over the
     baseline's), `low` and `high` (95 % interval of `measured`), `is_certain` (the interval excludes 1),
     `is_right` (both ratios are on the same side of 1; null unless certain), `is_near` (accurate), and
-    `is_bimodal` (`states`), for which the other three are null or false.
+    `is_bimodal` (see `states`); in bimodal rows `is_certain`, `is_right` and `is_near` are null or false.
 
     Raises:
         InputError: the baselines differ, or the sweeps share no configuration.

@@ -39,7 +39,7 @@ def event_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The events of `HEADLINE`, a key of it in `event`. Out: rows of `frames.EVENT_RATES`."""
+    """The events of `HEADLINE`, with its keys in the column `event`. Out: rows of `frames.EVENT_RATES`."""
     rates = _trial_rates(sweep)
     words = [
         rates.filter(pl.col("event").str.ends_with(ending)).with_columns(

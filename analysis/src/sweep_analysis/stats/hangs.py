@@ -1,8 +1,8 @@
 """Counts the runs that hung, and the work that all runs did.
 
 A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. The record of a
-run that hung has the number of finished iterations. That of a run that failed in another way lacks
-this number: such runs are counted separately, without their work.
+run that hung has the number of finished iterations. The record of a run that failed in another way
+lacks this number, so such runs are counted separately, without their work.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ KINDS = {
 """The kinds of latencies, by the prefix of the metric's name. The host's timer causes `lateness`, not the pool."""
 
 TESTED = ("latency", "last_job", "first_job", "post", "read", "service")
-"""The kinds that are tested. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
+"""The kinds that are tested. The first of them that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
-"""Suffixes of the metrics' names, from the middle to the tail."""
+"""Quantiles of latencies, as suffixes of the metrics' names."""
 
 NS_PER_US = 1000
 

@@ -3,7 +3,7 @@
 A *unit* is the independent sample: a build of a branch (see `units`). The shift of a build in all
 configurations of its program (`units.of_builds`) is averaged without trimming, because users run
 builds. The rest of a value is averaged with trimming, which leaves out 20 % of the values at either
-end, rounded down. So a trial that ran beside another program does not decide.
+end, rounded down. So one trial that ran beside another program hardly changes the mean.
 
 The standard error includes both parts; for the rest it follows from the winsorised spread (Yuen 1974,
 doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit first,
@@ -34,9 +34,9 @@ SHARED = 0.2
 LONE_ALPHA = 0.1
 """P-value of the F-test below which a row is noisier than its neighbours, whose variance is then not used."""
 FEWEST_NEIGHBOURS = 3
-"""With fewer neighbours, a row with a larger spread than theirs gets no degrees of freedom from them."""
+"""With fewer neighbours, a row gets no degrees of freedom from neighbours whose spread is smaller."""
 LEAST_VARIANCE = 1e-18
-"""A smaller variance comes from a clock that is too coarse to show any; a log-ratio of 1e-9 is negligible."""
+"""Minimum variance; a smaller one comes from a coarse clock, because a log-ratio of 1e-9 is negligible."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Location:
 def locate(values: Floats, builds: Floats | None = None) -> Location:
     """Trimmed mean of each row along the last axis; NaN means no value.
 
-    `builds` is the part of each value that is not trimmed, finite everywhere; None: no such part.
+    `builds` is the part of each value that is not trimmed, and is finite everywhere; None trims all.
     """
     flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
     known = np.isfinite(flat)
@@ -144,11 +144,11 @@ def own_spread(found: Location) -> Spread:
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     """Standard errors of a table of groups by branches; the branches of a group share information on variance.
 
-    A row's prior is the geometric mean of the variances of the others of its group. Its weight follows
-    from their number, and from the agreement of variances within groups. If the values of a row do not
+    A row's prior is the geometric mean of the variances of the other rows of its group. The weight of
+    the prior follows from the number of these rows, and from how well variances agree within groups. If the values of a row do not
     differ (the clock is too coarse), the row has only the prior, unless it is known to be `exact`.
 
-    Borrowed variance may not lower a standard error below the row's own, nor below that of half of the
+    The prior may not lower a standard error below the row's own, nor below the root of half of the
     prior's variance: without this floor, 15 to 24 % of simulated sweeps of equal branches with far modes
     had a significant result. With a floor of the arithmetic mean, one noisy branch would hide the effects
     of its quiet neighbours.
@@ -157,7 +157,8 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     known = alone.degrees > 0
     half = np.where(known, alone.degrees, 1.0) / 2
     variance = np.where(known, alone.error**2, 1.0)
-    # The mean of the log of an estimated variance is below the log of the true variance; this corrects it.
+    # The mean of the log of an estimated variance is below the log of the true variance; this
+    # corrects it.
     logs = np.where(known, np.log(variance) - special.digamma(half) + np.log(half), 0.0)
     noise = special.polygamma(1, half)
     number = known.sum(axis=1, keepdims=True)
@@ -177,8 +178,8 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
         degrees > 0, degrees, np.nan
     )
     own = np.where(known, variance, 0.0)
-    # A row that is clearly noisier than its neighbours has its own spread and degrees of freedom. With
-    # few neighbours, any row above the prior counts as clearly noisier.
+    # A row that is clearly noisier than its neighbours has its own spread and degrees of freedom.
+    # With few neighbours, any row above the prior counts as clearly noisier.
     limit = special.fdtri(np.maximum(alone.degrees, 1), np.maximum(weight, 0.5), 1 - LONE_ALPHA)
     is_lone = (
         known

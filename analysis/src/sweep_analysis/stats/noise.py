@@ -19,7 +19,7 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
          both changes, and the interval and result in `second`; null where it was not measured or tested.
 
     Raises:
-        InputError: one was measured and the other simulated, or on another machine.
+        InputError: one sweep was measured and the other was simulated, or their machines differ.
     """
     twins = first.comparisons.filter(pl.col("branch") == (first.sweep.twin or ""), level="workload")
     strayed = with_panel(twins).select("panel", "mode", twin="time_ratio")

@@ -1,6 +1,6 @@
 """The effect of pinning worker i of the pool to the i-th CPU, against workers that the kernel places.
 
-Each pinned trial is compared with the free trial of its branch and replicate. The two ran the same
+Each pinned trial is compared with the free trial of its branch and replicate. The two trials ran the same
 binary in the same round of the sweep, so the effects of a build and of a drifting host cancel.
 """
 
@@ -29,7 +29,7 @@ def placements(times: pl.DataFrame) -> pl.DataFrame:
     """Compare pinned with free trials of all branches together, in each of `QUANTITIES`.
 
     In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`, by workload and thread count; none if
-         the sweep lacks one placement. The ratio is the geometric mean of those of the branches.
+         the sweep lacks one placement. The ratio is the geometric mean of the branches' ratios.
     """
     pool = times.filter(pl.col("program") == PARALLEL)
     if pool["placement"].n_unique() < 2:  # noqa: PLR2004 - free and pinned

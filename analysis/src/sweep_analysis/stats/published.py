@@ -24,7 +24,7 @@ FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the pre-registered threshold for simulations of them."""
 
 BRANCH = "master"
-"""The branch that others measured."""
+"""The branch to which the published figures apply: the published crate."""
 
 
 class Threshold(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,7 +47,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """Figures that differ in one parameter, in the order of that parameter.
 
     A series is scored if it names the publisher's `program`, the stated machine and governor (or that
-    they are not stated), and the simulated `clock`. Otherwise `not_scored` has the reason.
+    they are not stated), and the simulated `clock`. If a series is not scored, `not_scored` has the reason.
 
     Attributes:
         quantity: `wall`: time of an iteration over `per`, minus `less`; `cpus`: CPU time over wall time,
@@ -83,7 +83,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """A published observation without a figure: `branch` takes less time than `over` on the workloads of `gain`.
 
-    It does not take less time on those of `not`.
+    On the workloads of `not`, `branch` does not take less time.
     """
 
     name: str
@@ -180,8 +180,8 @@ class Score(msgspec.Struct, frozen=True):
         constant: the same numbers if the best single constant replaces all simulated values of a unit.
         correlation: of the logarithms of published and simulated values, each minus its unit's mean.
         order: number of pairs of a series with the published order, and of all its pairs.
-        directions: the same of neighbours in a series.
-        contrasts: the same of figures with one name in two series of a program.
+        directions: as `order`, only of pairs of neighbours in a series.
+        contrasts: as `order`, of pairs of figures with one name in two series of a program.
     """
 
     figures: int
@@ -243,7 +243,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
-    """Sweeps of its experiment and machine: the latest first, or the oldest first if it is not scored."""
+    """Sweeps of the experiment and machine of a series or sign, the latest first; the oldest first if not scored."""
     return [
         it
         for it in (sweeps if one.not_scored else sweeps[::-1])
@@ -254,7 +254,7 @@ def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
-    """The simulated values of a figure, one per seed (a share: one value); empty without its configuration."""
+    """The simulated values of a figure: one per seed, or one value of a share; empty without its configuration."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
@@ -294,10 +294,10 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 
 
 def _break_even(analysis: Analysis, figure: Figure) -> float:
-    """The least work of a sweep that gains, as its time on one thread in ns.
+    """The least work for which a region is faster than one thread, as its time on one thread in ns.
 
     Raises:
-        InputError: no work gains.
+        InputError: a region is faster for no work of the sweep.
     """
     rows = analysis.times.group_by("program", "branch", "threads", "parameters").agg(
         pl.col("elapsed_ns").median()

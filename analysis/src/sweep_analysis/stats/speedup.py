@@ -87,7 +87,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frames.TIMES`, plus one for each trial that the runner ended at the sweep's time limit.
 
     The limit is a lower bound of the trial's time and CPU time, and of its latency if good trials report
-    one. It is divided by the work that good trials of its configuration do in an iteration. A simulated
+    one. The limit is divided by the work that good trials of its configuration do in an iteration. A simulated
     sweep has no such rows, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
@@ -215,8 +215,8 @@ def _sequential(
 ) -> list[int]:
     """The configuration of the sequential program on the same input, with the same placement if possible.
 
-    Parameters that only the pool's program has may differ. So without a configuration of the same
-    parameters, the only one of the workload and size is the reference.
+    Parameters that only the pool's program has may differ. So if no configuration has the same
+    parameters, the only configuration of the workload and size is the reference.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)

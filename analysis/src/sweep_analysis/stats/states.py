@@ -6,7 +6,7 @@ on cost parameters that are guesses. So the configuration is *not tested*, and m
 The rule: sorted by size, the values of a configuration have a gap of at least `APART`, which is at
 least `CLEAR` times as wide as the wider of the two groups, in logarithms. Each group has at least
 `SMALLEST` seeds. On synthetic configurations of seven seeds, the rule finds modes that differ twofold
-with 5 % of noise in more than 99 of 100. It takes one mode with up to 20 % of noise, of any shape, for
+with 5 % of noise in more than 99 of 100. The rule takes one mode with up to 20 % of noise, of any shape, for
 two modes in less than 3 of 100.
 """
 
@@ -22,7 +22,7 @@ from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.stats.location import Floats
 
 APART = 1.5
-"""Minimum ratio of the upper mode to the lower mode. It equals the factor within which published figures count
+"""Minimum ratio of the upper mode to the lower mode. This ratio equals the factor within which published figures count
 as met."""
 CLEAR = 2.0
 """Minimum ratio of the width of the gap to that of the wider mode, in logarithms."""
@@ -39,7 +39,8 @@ def two_modes(logs: Floats) -> tuple[float, float] | None:
     last = values.size - SMALLEST
     if last < SMALLEST:
         return None
-    # The gaps above the values that may end the lower mode, so that both modes keep `SMALLEST` seeds.
+    # The gaps above the values that may end the lower mode, so that both modes keep `SMALLEST`
+    # seeds.
     gaps = values[SMALLEST : last + 1] - values[SMALLEST - 1 : last]
     lower = SMALLEST + int(np.argmax(gaps))
     below, above = values[:lower], values[lower:]

@@ -1,7 +1,7 @@
 """Pools one change from several sweeps of the same branches.
 
 Link-order randomised builds do not cover a recompilation, or another day. The extra variance between
-sweeps is estimated from all rows of a level that they share. It has four parts: a day may move all
+sweeps is estimated from all rows of a level that they share. This variance has four parts: a day may move all
 ratios alike, those of one branch, those of one workload and thread count, or one ratio. A day is one
 draw for all rows, so with two sweeps the first part has one degree of freedom. Each part has its own
 t quantile. The squares of the half-widths, including the sweeps' own, are added (the MOVER of Zou and
@@ -50,8 +50,8 @@ _MACHINE = ("model_name", "cpu_family", "model")
 def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, Any]) -> str | None:
     """The reason why a row of several sweeps cannot be pooled; None if it can.
 
-    They must have run on the same machine, and the row must pool the same programs and threads.
-    In: all rows of `frames.COMPARISONS` of each, and the row of the first.
+    The sweeps must have run on the same machine, and the row must pool the same programs and threads.
+    In: all rows of `frames.COMPARISONS` of each sweep, and the row of the first sweep.
     """
     first, *others = sweeps
     for other in others:
@@ -186,8 +186,8 @@ class _Between:
         def variance(part: Floats, ranks: int, of: int) -> float:
             return float((part**2).sum(axis=1).mean()) / free * of / ranks if ranks else 0.0
 
-        # The variance of means includes a share of the finer parts, which is subtracted (analysis of
-        # variance of a balanced table).
+        # The variance of means includes a share of the finer parts, which is subtracted (analysis
+        # of variance of a balanced table).
         single = (branches - 1) * (places - 1)
         of_one = variance(rest, single, branches * places)
         by_branch = variance(of_branch, branches - 1, branches)
@@ -237,7 +237,7 @@ class _Between:
 
 
 def _shared(comparisons: list[pl.DataFrame], row: dict[str, Any]) -> pl.DataFrame:
-    """The rows of a row's level that all sweeps have with an interval, without another A/A control's."""
+    """The rows of a row's level that have an interval in all sweeps; rows of other A/A controls are left out."""
     is_twin = pl.col("branch").str.ends_with(TWIN_SUFFIX) & (pl.col("branch") != row["branch"])
     frames = [
         rows.filter(pl.col("level") == row["level"], ~is_twin)

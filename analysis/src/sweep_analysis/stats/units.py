@@ -74,7 +74,7 @@ def beside_cell(column: str) -> pl.Expr:
 def has_ratio(column: str) -> pl.Expr:
     """Whether a trial has `column`, and no trial of its configuration has a zero there.
 
-    A zero has no logarithm, and a mean without the zero trials would be that of only the long latencies.
+    A zero has no logarithm, and a mean without the zero trials would cover only the long latencies.
     """
     above = pl.col(column) > 0
     return above.fill_null(value=False) & above.all().over(CELL)
@@ -112,8 +112,8 @@ def of_builds(units: Units) -> Floats:
     """The shift of each build from the median build that all configurations of its program share.
 
     Out: an array of the same shape, with equal values in all configurations of a program. The shift is
-    the median over the configurations, because a disturbed trial changes only one of them. If their
-    number is even, the two middle values must agree in sign, and the shift is the one nearer to zero.
+    the median over the configurations, because a disturbed trial changes only one of them. If the number
+    of configurations is even, the two middle values must agree in sign, and the shift is the one nearer to zero.
     """
     shared = np.zeros_like(units.values)
     with warnings.catch_warnings():

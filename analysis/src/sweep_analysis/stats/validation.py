@@ -98,7 +98,7 @@ def _times(sweep: Sweep, name: str) -> pl.DataFrame:
 
 
 def _scaling(*names: str) -> dict[str, pl.Expr]:
-    """Time over that of the same branch on one thread; null if one thread was not measured."""
+    """Time over the time of the same branch on one thread; null if one thread was not measured."""
     on_one = pl.col("threads") == 1
     keys = [key for key in POOL_CELL if key != "threads"]
     return {
