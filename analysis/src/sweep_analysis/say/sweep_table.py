@@ -93,7 +93,10 @@ class SweepTable:
             "paces the program."
         )
         if len(self.asked.names) > 1:
-            text += f" ratio: over {self.asked.names[0]}'s, paired inside blocks; below 1 is less."
+            text += (
+                f" ratio: over {self.asked.names[0]}'s, the median over blocks; below 1 is less. "
+                "The tested change is a mean over builds."
+            )
         if self.sweep.twin in self.asked.names:
             text += f" {self.sweep.twin} is the A/A control: its ratios are noise."
         if self.rows["speed_up"].count():
