@@ -32,11 +32,9 @@ fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
 
-/// A mistake that is planted in the steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
-    /// The last thread that stops searching wakes no thread.
     LastWakesNobody,
     /// A thread that leaves a job trusts counters that it read before.
     TrustsOldCounters,
@@ -56,7 +54,6 @@ struct Pool {
 }
 
 impl Pool {
-    /// Changes the word by a function, until no other thread is between; the new word.
     fn change(&self, new: impl Fn(usize) -> Option<usize>) -> usize {
         loop {
             let old = self.word.load(SeqCst);
@@ -75,7 +72,6 @@ impl Pool {
         self.change(|word| is_sleepy(word).then_some(word + ONE_EVENT))
     }
 
-    /// Adds a job to an empty deque.
     fn add(&self, job: usize) {
         self.jobs[job].store(true, Relaxed);
         if self.is_outside {
@@ -131,7 +127,6 @@ impl Pool {
         }
     }
 
-    /// Becomes sleepy, searches once more, and falls asleep if no push has notified since.
     fn search(&self) {
         let clears = self.mistake == Mistake::ClearsTooEarly;
         let mask = if clears { !LEFT } else { usize::MAX };
@@ -157,14 +152,12 @@ impl Pool {
 /// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
 struct Scene {
     jobs: usize,
-    /// Whether a worker becomes sleepy meanwhile, beside the one that found another job.
     has_sleepy: bool,
     /// Whether the bit is set from before.
     is_left: bool,
     is_outside: bool,
 }
 
-/// Whether no interleaving leaves a job behind.
 fn holds(scene: &Scene, mistake: Mistake) -> bool {
     let &Scene {
         jobs,
@@ -207,7 +200,6 @@ fn holds(scene: &Scene, mistake: Mistake) -> bool {
     catch_unwind(move || model.check(run)).is_ok()
 }
 
-/// In how many scenes an interleaving leaves a job behind.
 fn failures(mistake: Mistake) -> usize {
     let scenes = [
         (1, false, false, true),

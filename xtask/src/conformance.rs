@@ -51,7 +51,6 @@ const RAYON_CORE: &str = "rayon-core";
 struct Suite {
     title: String,
     folder: PathBuf,
-    /// The arguments that select it in Cargo.
     targets: &'static [&'static str],
 }
 

@@ -24,7 +24,6 @@ pub(crate) fn manifest_in(sh: &Shell, folder: &Path) -> Result<Table> {
         .with_context(|| file.display().to_string())
 }
 
-/// `path = "…/rayon-fork"`
 pub(crate) fn path(sh: &Shell) -> Table {
     Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())])
 }

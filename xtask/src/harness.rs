@@ -65,11 +65,9 @@ pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {
     pub(crate) counts: Counts,
-    /// Whether a test program ended without a result.
     pub(crate) has_died: bool,
 }
 
-/// Runs tests, and prints the failed ones on stderr.
 pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     let output = with_progress(test)?;
     let report = String::from_utf8_lossy(&output.stdout);

@@ -17,7 +17,6 @@ const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Miri's flags, with reasons.
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
@@ -84,7 +83,6 @@ pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String
     Ok(())
 }
 
-/// Runs the fork's tests on `variants` under the thread sanitizer.
 pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     prove_installed(sh)?;
     let _flags = sh.push_env("RUSTFLAGS", "-Zsanitizer=thread");
@@ -122,7 +120,6 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// A command of the nightly Cargo.
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
     // This program runs under another Cargo, which sets `CARGO`; Miri would call that.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")

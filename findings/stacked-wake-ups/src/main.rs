@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-/// From the begin of a tick to that of the next.
 const PERIOD: Duration = Duration::from_millis(3);
 /// Jobs of a tick, and how long each works.
 const JOBS: u32 = 1000;
@@ -19,12 +18,10 @@ const WORK: Duration = Duration::from_nanos(400);
 /// Where Linux tells of each worker.
 static WORKERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// How often the workers were seen where.
 #[derive(Default)]
 struct Seen {
     stacked: u32,
     apart: u32,
-    /// The other one slept.
     alone: u32,
 }
 
@@ -42,7 +39,6 @@ impl Seen {
     }
 }
 
-/// The CPU of a thread that runs or waits for that CPU.
 fn running_on(task: &Path) -> Option<u32> {
     let text = read_to_string(task.join("stat")).ok()?;
     let mut words = text.rsplit(')').next()?.split_whitespace();

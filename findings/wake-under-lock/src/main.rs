@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Makes a thread wait until another says that it need not.
 #[derive(Default)]
 struct Latch {
     is_set: Mutex<bool>,
@@ -75,7 +74,6 @@ fn share_a_cpu() {
     });
 }
 
-/// How often this thread has gone to sleep by itself.
 fn sleeps() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let count = status
@@ -86,7 +84,6 @@ fn sleeps() -> u64 {
         .expect("a count in /proc")
 }
 
-/// Calls again and again, prints a row, and returns how often this thread slept for each call.
 fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
     (0..100).for_each(|_| call());
     let (slept, begun, mut calls) = (sleeps(), Instant::now(), 0_u32);

@@ -111,7 +111,6 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Creates a job that `scope` waits for.
     pub(super) fn job<S: HasBase<'scope>, B>(scope: &S, body: B) -> JobRef
     where
         B: FnOnce(&S) + Send + 'scope,
@@ -140,7 +139,6 @@ impl<'scope> ScopeBase<'scope> {
         unsafe { HeapJob::new_ref(job) }
     }
 
-    /// Submits a job on each worker, and `scope` waits for these jobs.
     pub(super) fn submit_to_each<S: HasBase<'scope>>(
         scope: &S,
         body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,

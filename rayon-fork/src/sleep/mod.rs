@@ -39,7 +39,6 @@ use std::time::Duration;
 /// needs no such searches, because an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The counters' part of the variant's name.
 pub(crate) const VARIANT: &str = Selected::NAME;
 
 #[cfg(feature = "instrument")]
@@ -121,7 +120,6 @@ impl IdlePeriod<'_> {
 /// The searching and the sleeping workers of a pool, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// One slot for each worker, on cache lines of its own.
     slots: Box<[CachePadded<S>]>,
     request: CachePadded<StealRequest>,
 }
@@ -145,7 +143,6 @@ impl Sleep {
 }
 
 impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
-    /// Adds the state of the pool to its debug output. The values may be of different moments.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME)
             .field("sleeping", &self.counters.sleeping());
@@ -276,7 +273,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Call this after the calling worker pushed one job on its own deque.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
@@ -284,7 +280,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.notify_job(queue_was_empty);
     }
 
-    /// Call this after an external thread injected one job.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
@@ -300,7 +295,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
-    /// Wakes `worker` if it sleeps, and returns whether it slept.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
         let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
         hooks::count_if(was_asleep, Event::WakeSent);

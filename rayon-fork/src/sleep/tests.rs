@@ -182,7 +182,6 @@ fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
     });
 }
 
-/// The workers of the lowest indices are woken first.
 fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];

@@ -201,7 +201,6 @@ fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
     });
 }
 
-/// A pool whose panic handler counts the bombs that it gets.
 fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
     let bombs = Tally::new();
     let seen = bombs.clone();

@@ -39,7 +39,6 @@ fn repeated(natively: usize, under_miri: usize) -> usize {
     rounds(natively, under_miri) * usize::try_from(factor()).unwrap()
 }
 
-/// As [`common::in_time`], with more time for more rounds.
 fn in_time<R, F: FnOnce() -> R>(body: F) -> R {
     within_or(TIME_LIMIT * factor(), type_name::<F>(), String::new, body)
 }

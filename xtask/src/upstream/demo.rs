@@ -168,7 +168,6 @@ fn built(sh: &Shell, root: &Path) -> Result<PathBuf> {
 }
 
 impl Benchmark {
-    /// A run as a line, in the form that the analysis reads.
     fn record(&self, build: &str, turn: u32, seconds: f64) -> String {
         let unit = match self.figure {
             Figure::TimeIn(_) => "",

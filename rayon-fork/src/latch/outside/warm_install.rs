@@ -130,8 +130,7 @@ impl LockLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// Blocks until the latch is set. If the setter woke this thread, returns the time at which it
-    /// set the latch.
+    /// If the setter woke this thread, returns the time at which it set the latch.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
         // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the

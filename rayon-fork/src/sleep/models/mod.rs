@@ -103,7 +103,6 @@ macro_rules! is_caught {
 
 pub(crate) use {holds, is_caught};
 
-/// Prints the result of the running test: its name, its bound, and the number of executions.
 fn report(bounds: Bounds, executions: usize, result: &str) {
     let bound = bounds.chosen();
     // Begins with a line break, because the test harness has printed the test's name without one.
@@ -147,7 +146,6 @@ fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -
     executions.load(Ordering::Relaxed)
 }
 
-/// The scenario must hold in every execution.
 pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + 'static) {
     let executions = explore(bounds, play);
     assert!(

@@ -30,12 +30,10 @@ pub(super) enum Unseen {
 }
 
 pub(super) struct Setup {
-    /// Workers that sleep and wake.
     pub(super) workers: usize,
     /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
     /// code.
     pub(super) pushed: Vec<Job>,
-    /// Jobs that a thread injects.
     pub(super) injected: Vec<Job>,
     /// The number of `injected` jobs that wait from the start.
     pub(super) waiting: usize,
