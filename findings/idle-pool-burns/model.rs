@@ -153,7 +153,6 @@ impl Pool {
 struct Scene {
     jobs: usize,
     has_sleepy: bool,
-    /// Whether the bit is set from before.
     is_left: bool,
     is_outside: bool,
 }

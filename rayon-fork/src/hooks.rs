@@ -51,7 +51,6 @@ events! {
 
 macro_rules! words {
     ($($(#[$doc:meta])* $word:ident = $name:literal,)*) => {
-        /// A word of the sleep counters, of any counter layout.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Word {
             $($(#[$doc])* $word,)*
@@ -72,7 +71,6 @@ macro_rules! words {
 }
 
 words! {
-    /// All three counters in one word.
     Packed = "packed_word",
     Sleeping = "sleeping",
     Inactive = "inactive",

@@ -28,7 +28,6 @@ pub(crate) fn path(sh: &Shell) -> Table {
     Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())])
 }
 
-/// `[patch]` that replaces rayon-core by the fork.
 pub(crate) fn patch(sh: &Shell) -> Table {
     let fork = Table::from_iter([("rayon-core".to_owned(), path(sh).into())]);
     Table::from_iter([("crates-io".to_owned(), fork.into())])

@@ -44,7 +44,6 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Runs Cargo, whose progress goes to stderr, and returns what it wrote to stdout.
 fn with_progress(cargo: Cmd<'_>) -> Result<Output> {
     let mut command = Command::from(cargo);
     let output = command.stderr(Stdio::inherit()).output();

@@ -58,7 +58,6 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
 ];
 
 /// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler.
-/// With `names`, runs only tests whose name contains one of them.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
     let flags = format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "));

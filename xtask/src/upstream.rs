@@ -138,8 +138,6 @@ fn apply(sh: &Shell, root: &Path, patch: &Path) -> Result<()> {
     })
 }
 
-/// Runs upstream's unit and integration tests; if the tree is rayon's workspace, also builds its
-/// demo.
 fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     let checkout = sh.current_dir();
     let shown = copy.krate.strip_prefix(&checkout).unwrap_or(&copy.krate);

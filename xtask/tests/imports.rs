@@ -17,7 +17,6 @@ struct File {
     path: PathBuf,
     /// Modules that it declares, except those for tests.
     children: Vec<String>,
-    /// Names that it re-exports (`pub use`), and their origins.
     handed_on: BTreeMap<String, Way>,
     named: Vec<Way>,
     /// The number of `mod x { … }` around the item that is visited.

@@ -45,7 +45,6 @@ fn running_on(task: &Path) -> Option<u32> {
     (words.next()? == "R").then(|| words.nth(35)?.parse().ok())?
 }
 
-/// Runs the jobs from `first` on, of which the one in the middle looks around.
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;
@@ -93,7 +92,6 @@ fn stay(worker: usize) {
     }
 }
 
-/// Runs ticks, prints a row, and returns the share of ticks in which both workers were on one CPU.
 fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
     WORKERS
         .lock()

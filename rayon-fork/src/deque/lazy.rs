@@ -7,7 +7,6 @@ use crate::sync::modelled::Fences;
 
 pub(crate) const NAME_PART: &str = "+demand";
 
-/// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {
     Private(on_demand::Deque<T>),
     Public(Deque<T>),

@@ -160,7 +160,6 @@ pub(crate) struct Deque<T> {
     slots: Cell<*const Slot>,
     /// The number of slots, a power of two, minus one. It is set before the first push.
     mask: Cell<usize>,
-    /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
     /// The number of unsuccessful attempts in a row to free memory, because a thief was reading it.
     tries: Cell<u32>,

@@ -386,8 +386,8 @@ impl Worker {
         fatal.disarm();
     }
 
-    /// Returns a job from anywhere, or `None` if `latch` is set first. Sleeps while there is no
-    /// job. Not inlined, for the reason given at `find_job`.
+    /// Returns a job from anywhere, or `None` if `latch` is set first. Not inlined, for the reason
+    /// given at `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -496,7 +496,6 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
-/// Makes `CURRENT` point to the worker until dropped.
 struct Occupied<'w> {
     _here: Here<'w>,
 }

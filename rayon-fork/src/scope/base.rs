@@ -37,7 +37,6 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // Jobs may use data in this frame and its callers' frames, so nothing unwinds from here to
         // the end of the wait. User code is captured, later payloads are discarded, and a panic
@@ -69,9 +68,8 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts. `this` is a pointer, because the owner may
-    /// free the scope while this function is still returning. A reference would have to be valid
-    /// until it has returned.
+    /// `this` is a pointer, because the owner may free the scope while this function is still
+    /// returning. A reference would have to be valid until it has returned.
     ///
     /// # Safety
     ///

@@ -54,7 +54,6 @@ const MOST_CREDIT: usize = 16;
 /// timers.
 const WIDE_POOLS_SPIN: u32 = 4;
 
-/// The credit with which a worker of an oversubscribed pool begins.
 const FIRST_CREDIT: usize = 4;
 
 /// The longest back-off skips 2^N − 1 attempts, N being this number.

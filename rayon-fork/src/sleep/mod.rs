@@ -54,8 +54,8 @@ pub(crate) trait Queues {
     /// of these jobs; at most `at_most`.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// Called when the worker is about to block. Frees memory that only many jobs need. Returns
-    /// `false` if the worker should search once more before it blocks.
+    /// Called when the worker is about to block. Returns `false` if the worker should search once
+    /// more before it blocks.
     fn give_back(&self) -> bool {
         true
     }
@@ -130,10 +130,6 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
 impl Sleep {
     /// Creates the state of a pool of `workers` active workers. If `is_fifo`, they take their
     /// oldest job first.
-    ///
-    /// # Panics
-    ///
-    /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once for all workers; otherwise each worker would read it when
         // it starts.
@@ -183,7 +179,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// Call this when `worker` has run out of work and starts to search.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
@@ -234,9 +229,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// Call this after an unsuccessful search of all queues. The worker yields, becomes sleepy, or
-    /// sleeps until there is a reason not to. The caller probes `latch` and searches again after
-    /// every return.
+    /// Call this after an unsuccessful search of all queues. The caller probes `latch` and searches
+    /// again after every return.
     #[inline]
     pub(crate) fn found_nothing(
         &self,

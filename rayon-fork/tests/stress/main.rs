@@ -65,7 +65,6 @@ fn idle_gap(rng: &mut Rng, longest: Duration) {
 
 const SHORT: Duration = Duration::from_micros(200);
 
-/// Runs `jobs` jobs in the scope, half of them spawned by the first.
 fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     if let Some(rest) = jobs.checked_sub(1) {
         let by_job = rest / 2;

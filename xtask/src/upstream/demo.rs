@@ -86,7 +86,6 @@ const BENCHMARKS: [Benchmark; 8] = [
     },
 ];
 
-/// Refuses a tree without a demo, before anything is built.
 pub(super) fn check(root: &Path) -> Result<()> {
     if root.join(DEMO).is_dir() {
         return Ok(());
@@ -103,7 +102,7 @@ pub(super) fn names() -> PossibleValuesParser {
 }
 
 /// Builds the demos with and without the edits, runs them in alternation, and has the analysis
-/// print the table. Without `names`, runs all benchmarks.
+/// print the table.
 pub(super) fn run(
     sh: &Shell,
     name: &str,

@@ -426,7 +426,6 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
-/// Steals up to `most` jobs one after the other, and copies each by `copied`.
 fn steal_several_by(
     stealer: &Stealer<Numbered>,
     most: u64,
@@ -533,8 +532,7 @@ impl Tally {
     }
 }
 
-/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the owner
-/// pops the remaining jobs, and each job must have come out once.
+/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,

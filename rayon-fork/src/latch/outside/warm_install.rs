@@ -66,8 +66,8 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. May spin first if `spin_history` is given. Not inlined: a
-    /// waiting worker never calls this, so its stack frame should have no room for it.
+    /// Waits until the latch is set. Not inlined: a waiting worker never calls this, so its stack
+    /// frame should have no room for it.
     #[inline(never)]
     pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
         if spin_history.is_some_and(|spin_history| self.spin(spin_history)) {

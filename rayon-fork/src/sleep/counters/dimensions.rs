@@ -187,7 +187,6 @@ impl Fence for ScanFence {
     }
 }
 
-/// The rule for how many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {
     const NAME_PART: &'static str;
     const COUNTS_SEARCHERS: bool;

@@ -120,8 +120,8 @@ fn this_test() -> String {
 }
 
 /// Runs `scenario` in every execution within its bounds, with loom's own fences and with fences as
-/// events (see [`begin_execution`]). Returns the number of executions. Panics if an assertion fails;
-/// if every thread blocks, the process aborts.
+/// events (see [`begin_execution`]). Panics if an assertion fails; if every thread blocks, the
+/// process aborts.
 fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {

@@ -142,8 +142,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Changes the pool so that the end of its last job sets the latch of `caller`, and ends no
-    /// worker.
     pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
             caller: Some(caller),
@@ -260,7 +258,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Checks that every job was run once, and that all workers are counted as active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(

@@ -4,7 +4,6 @@
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
-/// The jobs of one worker; thieves steal the oldest first.
 pub(super) struct Deque<J> {
     front: AtomicUsize,
     back: AtomicUsize,

@@ -7,7 +7,7 @@ use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
 /// Runs each worker, except the owner if there is one, in its own thread, and `meanwhile` in this
-/// thread. At the end every job must have run.
+/// thread.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -77,7 +77,6 @@ fn push_setup() -> Setup {
     }
 }
 
-/// A busy worker pushes all its jobs, and waits for the gate outside the pool.
 pub(super) fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
     let pushes = setup.pushed.len();
     play::<C, S>(setup, |pool| {
