@@ -32,11 +32,13 @@ fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
 
+<<<<<<< HEAD
 /// A planted mistake in the steps.
+=======
+>>>>>>> w/t1
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
-    /// The last thread that stops searching wakes no thread.
     LastWakesNobody,
     /// A thread that leaves a job trusts counters that it read before.
     TrustsOldCounters,
@@ -56,7 +58,10 @@ struct Pool {
 }
 
 impl Pool {
+<<<<<<< HEAD
     /// Applies a function to the word in one atomic step, and returns the new word.
+=======
+>>>>>>> w/t1
     fn change(&self, new: impl Fn(usize) -> Option<usize>) -> usize {
         loop {
             let old = self.word.load(SeqCst);
@@ -75,7 +80,6 @@ impl Pool {
         self.change(|word| is_sleepy(word).then_some(word + ONE_EVENT))
     }
 
-    /// Adds a job to an empty deque.
     fn add(&self, job: usize) {
         self.jobs[job].store(true, Relaxed);
         if self.is_outside {
@@ -131,7 +135,6 @@ impl Pool {
         }
     }
 
-    /// Becomes sleepy, searches once more, and falls asleep if no push has notified since.
     fn search(&self) {
         let clears = self.mistake == Mistake::ClearsTooEarly;
         let mask = if clears { !LEFT } else { usize::MAX };
@@ -157,14 +160,17 @@ impl Pool {
 /// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
 struct Scene {
     jobs: usize,
+<<<<<<< HEAD
     /// Whether another worker than the one that found a job becomes sleepy meanwhile.
     has_sleepy: bool,
     /// Whether the bit is set at the start.
+=======
+    has_sleepy: bool,
+>>>>>>> w/t1
     is_left: bool,
     is_outside: bool,
 }
 
-/// Whether no interleaving leaves a job behind.
 fn holds(scene: &Scene, mistake: Mistake) -> bool {
     let &Scene {
         jobs,
@@ -207,7 +213,10 @@ fn holds(scene: &Scene, mistake: Mistake) -> bool {
     catch_unwind(move || model.check(run)).is_ok()
 }
 
+<<<<<<< HEAD
 /// The number of scenes in which some interleaving leaves a job behind.
+=======
+>>>>>>> w/t1
 fn failures(mistake: Mistake) -> usize {
     let scenes = [
         (1, false, false, true),

@@ -31,8 +31,7 @@ impl CoreLatch {
         }
     }
 
-    /// Returns whether the latch is set. If the latch is set, everything that its setter did before
-    /// is visible.
+    /// If the latch is set, everything that its setter did before is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
         // ORDERING: Acquire, pairs with the swap in `set`: the result that the latch stands for is

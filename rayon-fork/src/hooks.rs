@@ -14,7 +14,6 @@ pub(crate) use counting::{
     tried_to_exchange,
 };
 
-/// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
         /// Something that a thread did. The events have the order in which their counts are
@@ -32,35 +31,26 @@ macro_rules! events {
 
         #[cfg(feature = "instrument")]
         impl Event {
-            /// The names under which events are reported, by the number of the event.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
         }
     };
 }
 
 events! {
-    /// A worker put a job on its own deque.
     Push = "pushes",
     /// A thread called a closure that had waited in a queue.
     JobExecuted = "jobs_executed",
-    /// A worker tried to steal from one other worker.
     StealTried = "steals_tried",
-    /// A worker stole a job.
     StealWon = "steals_won",
-    /// A worker began to search.
     Search = "searches",
-    /// A worker blocked.
     Sleep = "sleeps",
-    /// A thread woke a worker that slept.
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
     SpuriousWake = "wakes_in_vain",
 }
 
-/// Defines [`Word`], and the names under which accesses to its values are reported.
 macro_rules! words {
     ($($(#[$doc:meta])* $word:ident = $name:literal,)*) => {
-        /// A word of the sleep counters, of any counter layout.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Word {
             $($(#[$doc])* $word,)*
@@ -68,7 +58,6 @@ macro_rules! words {
 
         #[cfg(feature = "instrument")]
         impl Word {
-            /// All words, by number.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$word),*];
             /// For each word, the names of its accesses: loads, read-modify-writes, failed
             /// exchanges.
@@ -82,12 +71,8 @@ macro_rules! words {
 }
 
 words! {
-    /// All three counters in one word.
     Packed = "packed_word",
-    /// Sleepers alone.
     Sleeping = "sleeping",
-    /// Inactive workers alone.
     Inactive = "inactive",
-    /// Events alone.
     Events = "events",
 }

@@ -9,7 +9,6 @@ use crate::latch::Latch;
 use crate::scope::local_scopes;
 use crate::unwind::{self, A_JOB, Fatal, Payload, THE_END_OF_A_JOB};
 
-/// A job behind an erased pointer.
 pub(crate) trait Job {
     /// Runs the job.
     ///
@@ -146,7 +145,7 @@ where
         work(migrated)
     }
 
-    /// Call this after the latch was seen set. Returns the result, or resumes the panic of the job.
+    /// Call this after the latch was seen set.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -155,7 +154,7 @@ where
         }
     }
 
-    /// Call this after the latch was seen set. Returns the result or the panic.
+    /// Call this after the latch was seen set.
     #[inline]
     pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {

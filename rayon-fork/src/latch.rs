@@ -160,8 +160,7 @@ impl CountLatch {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or until the owner holds all units that are left. A thread
-    /// that is no worker may spin first if `spin_history` is given.
+    /// Waits until the count is zero, or until the owner holds all units that are left.
     pub(crate) fn wait(
         &self,
         owner: Option<&Worker>,

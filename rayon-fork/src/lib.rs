@@ -52,7 +52,6 @@ macro_rules! assert_size {
     };
 }
 
-/// Asserts in debug builds and in models.
 macro_rules! debug_or_loom_assert {
     ($($claim:tt)*) => {
         if cfg!(any(debug_assertions, fork_loom)) {

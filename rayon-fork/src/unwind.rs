@@ -16,7 +16,7 @@ pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
-/// Goes on with a captured panic. The panic hook does not run a second time.
+/// The panic hook does not run a second time.
 pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }

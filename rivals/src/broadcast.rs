@@ -39,7 +39,6 @@ where
     })
 }
 
-/// The slots in which the threads put their results.
 struct Results<R>(*mut MaybeUninit<R>);
 
 // SAFETY: each thread writes the element of its index, and no other.

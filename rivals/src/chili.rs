@@ -16,7 +16,6 @@ use crate::FnContext;
 use crate::missing::missing;
 use crate::pool::global;
 
-/// The name of the rival in messages.
 pub(crate) const NAME: &str = "chili";
 
 /// Chili names no limit; this guess is beyond any sensible request.
@@ -41,7 +40,6 @@ fn is_outside() -> bool {
     SCOPE.get().is_null()
 }
 
-/// A pool of chili.
 pub(crate) struct Pool {
     pool: chili::ThreadPool,
     about: &'static About,
@@ -60,7 +58,6 @@ impl Pool {
         }
     }
 
-    /// Runs `op` in a scope of the pool.
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
         if ptr::eq(ABOUT.get(), self.about) {
             return op();
@@ -76,14 +73,16 @@ impl Pool {
         op()
     }
 
-    /// Not implemented; panics.
     #[expect(clippy::unused_self, reason = "other rivals have it")]
     pub(crate) fn run_on_each(&self, _share: &(dyn Fn(usize) + Sync)) {
         missing("broadcast")
     }
 }
 
+<<<<<<< HEAD
 /// Restores the previous thread-local state when it is dropped.
+=======
+>>>>>>> w/t1
 struct Restore {
     scope: *mut chili::Scope<'static>,
     about: &'static About,
@@ -96,7 +95,6 @@ impl Drop for Restore {
     }
 }
 
-/// Threads of the pool that the calling thread works for.
 pub(crate) fn current_num_threads() -> Option<usize> {
     (!is_outside()).then(|| ABOUT.get().threads)
 }
@@ -112,12 +110,14 @@ impl Drop for AbortOnUnwind {
     }
 }
 
+<<<<<<< HEAD
 /// Panics, because only broadcasts call this, and these are not implemented.
+=======
+>>>>>>> w/t1
 pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
     missing("broadcast")
 }
 
-/// As [`crate::join`].
 #[inline]
 pub(crate) fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where

@@ -1,7 +1,6 @@
 //! The rival [fork_union](https://docs.rs/fork_union): threads that spin on the number of the
 //! fork-join region.
 
-/// The name of the rival in messages.
 pub(crate) const NAME: &str = "fork_union";
 
 pub(crate) struct Threads(fork_union::ThreadPool);

@@ -4,7 +4,6 @@
 use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;
 
-/// Panics with the names of the operation and the rival.
 pub(crate) fn missing(operation: &str) -> ! {
     panic!("{NAME} does not have `{operation}`: rivals/README.md says what a rival has")
 }

@@ -4,7 +4,6 @@
 
 use std::ffi::{c_int, c_void};
 
-/// The name of the rival in messages.
 pub(crate) const NAME: &str = "openmp";
 
 unsafe extern "C" {

@@ -19,7 +19,6 @@ thread_local! {
     static CURRENT: Cell<*const Pool> = const { Cell::new(ptr::null()) };
 }
 
-/// The rival's threads.
 pub(crate) struct Pool {
     threads: usize,
     // The rivals require exclusive access. The lock is never contended: it costs some nanoseconds a
@@ -28,7 +27,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+<<<<<<< HEAD
     /// `threads` is the number of threads that take part in each region.
+=======
+>>>>>>> w/t1
     pub(crate) fn start(threads: usize) -> Self {
         Self {
             threads,
@@ -36,7 +38,10 @@ impl Pool {
         }
     }
 
+<<<<<<< HEAD
     /// Runs `op` on the calling thread, which counts as a thread of this pool meanwhile.
+=======
+>>>>>>> w/t1
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
         // Restores the thread-local state also when `op` panics.
         let _restore = Restore(CURRENT.replace(self));
@@ -56,7 +61,10 @@ impl Pool {
     }
 }
 
+<<<<<<< HEAD
 /// Restores the previous thread-local state when it is dropped.
+=======
+>>>>>>> w/t1
 struct Restore(*const Pool);
 
 impl Drop for Restore {
@@ -65,18 +73,15 @@ impl Drop for Restore {
     }
 }
 
-/// Calls `body` with the pool that the calling thread works in.
 pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Pool>) -> R) -> R {
     // SAFETY: `enter` borrows the pool for as long as `CURRENT` points to it.
     body(unsafe { CURRENT.get().as_ref() })
 }
 
-/// Threads of the pool that the calling thread works in.
 pub(crate) fn current_num_threads() -> Option<usize> {
     with_current(|pool| pool.map(|pool| pool.threads))
 }
 
-/// Not implemented; panics.
 pub(crate) fn join<A, B, RA, RB>(_oper_a: A, _oper_b: B) -> (RA, RB) {
     missing("join")
 }

@@ -52,7 +52,6 @@ const RAYON_CORE: &str = "rayon-core";
 struct Suite {
     title: String,
     folder: PathBuf,
-    /// The arguments that select it in Cargo.
     targets: &'static [&'static str],
 }
 
@@ -260,8 +259,8 @@ fn unit_tests(sh: &Shell, sources: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Suite {
-    /// Runs the suite on `variant` and prints the failed tests on stderr. A test program that does
-    /// not end by itself counts as one failure; one that does not compile is an error.
+    /// A test program that does not end by itself counts as one failure; one that does not compile
+    /// is an error.
     fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
         // One folder for all variants: code that does not depend on the variant is built once.
         let target = sh.current_dir().join("target/conformance/build");

@@ -32,7 +32,6 @@ const REFUSED: [&[&str]; 6] = [
     &["--help"],
 ];
 
-/// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let target = sh.current_dir().join("target/findings");
     let _target = sh.push_env("CARGO_TARGET_DIR", &target);

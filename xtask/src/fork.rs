@@ -24,12 +24,10 @@ pub(crate) fn manifest_in(sh: &Shell, folder: &Path) -> Result<Table> {
         .with_context(|| file.display().to_string())
 }
 
-/// `path = "…/rayon-fork"`
 pub(crate) fn path(sh: &Shell) -> Table {
     Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())])
 }
 
-/// `[patch]` that replaces rayon-core by the fork.
 pub(crate) fn patch(sh: &Shell) -> Table {
     let fork = Table::from_iter([("rayon-core".to_owned(), path(sh).into())]);
     Table::from_iter([("crates-io".to_owned(), fork.into())])

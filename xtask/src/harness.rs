@@ -44,7 +44,6 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Runs Cargo, whose progress goes to stderr, and returns what it wrote to stdout.
 fn with_progress(cargo: Cmd<'_>) -> Result<Output> {
     let mut command = Command::from(cargo);
     let output = command.stderr(Stdio::inherit()).output();
@@ -65,11 +64,9 @@ pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {
     pub(crate) counts: Counts,
-    /// Whether a test program ended without a result.
     pub(crate) has_died: bool,
 }
 
-/// Runs tests, and prints the failed ones on stderr.
 pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     let output = with_progress(test)?;
     let report = String::from_utf8_lossy(&output.stdout);

@@ -19,7 +19,6 @@ use xshell::Shell;
 
 use crate::shell::cpu_seconds_of_children;
 
-/// A command of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step(Vec<String>);
 
@@ -46,7 +45,6 @@ impl Step {
         self.0.join(" ")
     }
 
-    /// Starts it; its output goes to a file.
     fn begin(self, folder: &Path, lane: usize) -> Result<(i32, RunningStep)> {
         let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
         let file = File::create(&log).with_context(|| log.display().to_string())?;
@@ -74,7 +72,6 @@ impl Step {
 }
 
 /// Runs the steps of each lane one after the other, both lanes side by side, until a step fails.
-/// Shows the output of a step at its end.
 pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     let folder = sh.current_dir().join("target/steps");
     sh.create_dir(&folder)?;
@@ -144,7 +141,10 @@ fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     }
 }
 
+<<<<<<< HEAD
 /// The error for a failed step; it has the cause that the exit code stands for, if any.
+=======
+>>>>>>> w/t1
 fn failed(step: &Step, code: i32) -> anyhow::Error {
     let why = format!("`cargo xtask {}` failed; its output is above", step.name());
     match code {

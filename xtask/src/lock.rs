@@ -31,8 +31,6 @@ pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {
         .collect())
 }
 
-/// Returns the packages that `after` has and `before` lacks, without rayon-core: `name version`
-/// each.
 pub(crate) fn added(before: &Locked, after: &Locked) -> Vec<String> {
     let new = after
         .difference(before)

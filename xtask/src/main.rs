@@ -233,8 +233,6 @@ const SECOND_LANE: [Part; 8] = [
     Part::Models,
 ];
 
-/// Runs the parts of the test suite that the user asked for. Skips a part that passed on the same
-/// files unless `is_forced`.
 fn test(
     sh: &Shell,
     only: &[Part],
@@ -253,7 +251,6 @@ fn test(
     }
 }
 
-/// The requested parts that must run.
 fn due(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Result<Vec<Part>> {
     let mut due = Vec::new();
     for &part in Part::value_variants() {
@@ -275,7 +272,6 @@ fn due(sh: &Shell, only: &[Part], variants: &[Variant], is_forced: bool) -> Resu
     Ok(due)
 }
 
-/// Makes each part a command of this program.
 fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 2] {
     let step = |part: &&Part| {
         let name = part.name();

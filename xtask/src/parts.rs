@@ -55,7 +55,6 @@ impl Part {
         name.unwrap_or_default()
     }
 
-    /// Files and folders of the checkout that the part reads in addition to [`SHARED`].
     fn reads(self) -> &'static [&'static str] {
         match self {
             Self::Fork | Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
@@ -86,7 +85,6 @@ impl Part {
         }
     }
 
-    /// Why the part need not run unless it is requested by name.
     pub(crate) fn is_left_out(self, sh: &Shell) -> Option<String> {
         let places = match self {
             Self::Services => &["workloads"][..],

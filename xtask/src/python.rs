@@ -64,7 +64,6 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     )
 }
 
-/// Runs the decision rule on synthetic sweeps, and prints the table on standard output.
 pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src:analysis/tests");
@@ -79,7 +78,7 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// Returns the analysis, ready to run. First sets up Python if necessary, and says so.
+/// First sets up Python if necessary, and says so.
 pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
     Ok(Analysis(Python::set_up(&sh.current_dir())?))
 }

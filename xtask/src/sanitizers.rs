@@ -18,7 +18,6 @@ const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Miri's flags, with reasons.
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
@@ -60,7 +59,6 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
 ];
 
 /// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler.
-/// With `names`, runs only tests whose name contains one of them.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
     let flags = format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "));
@@ -85,7 +83,6 @@ pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String
     Ok(())
 }
 
-/// Runs the fork's tests on `variants` under the thread sanitizer.
 pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     prove_installed(sh)?;
     let _flags = sh.push_env("RUSTFLAGS", "-Zsanitizer=thread");
@@ -123,7 +120,6 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// A command of the nightly Cargo.
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
     // This program runs under the stable Cargo, which sets `CARGO`; Miri would call that Cargo.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")

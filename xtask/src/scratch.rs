@@ -10,7 +10,6 @@ use xshell::Shell;
 
 use crate::fork;
 
-/// A package below `target/`, and the manifest that it will have.
 pub(crate) struct Scratch<'s> {
     sh: &'s Shell,
     pub(crate) folder: PathBuf,

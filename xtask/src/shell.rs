@@ -27,7 +27,6 @@ pub(crate) fn alone(sh: &Shell, name: &str) -> Result<File> {
     lock::wait(&folder.with_extension("lock"), &does)
 }
 
-/// Runs `command` under a heading, and prints how long it took.
 pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     eprintln!("── {title}");
     let (start, before) = (Instant::now(), cpu_seconds_of_children()?);

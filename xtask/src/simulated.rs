@@ -88,7 +88,6 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
     Ok(package)
 }
 
-/// Adds the path of the simulated machine, and the rewritten crates.
 fn add_paths(manifest: &mut Table, root: &Path, rewritten: &[Rewritten]) -> Result<()> {
     let path = |inside: &str| {
         let path = Value::String(root.join(inside).display().to_string());

@@ -19,8 +19,6 @@ const VARIABLES: [&str; 5] = [
     "SWEEP_",
 ];
 
-/// Returns a hash of the compiler, the variables that change a build, and the files at `places`
-/// that Git does not ignore.
 pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     let files = cmd!(
         sh,
@@ -50,7 +48,6 @@ pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Shows whether one part of the tests passed on the current files.
 pub(crate) struct Stamp {
     file: PathBuf,
     now: String,

@@ -96,7 +96,6 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     first
 }
 
-/// Applies one proposal to a copy, runs upstream's tests on that copy, and writes the patch.
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) -> Result<()> {
     let shown = format!("target/upstream/{name}.patch");
     let file = sh.current_dir().join(&shown);
@@ -142,8 +141,6 @@ fn apply(sh: &Shell, root: &Path, patch: &Path) -> Result<()> {
     })
 }
 
-/// Runs upstream's unit and integration tests; if the tree is rayon's workspace, also builds its
-/// demo.
 fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     let checkout = sh.current_dir();
     let shown = copy.krate.strip_prefix(&checkout).unwrap_or(&copy.krate);
@@ -189,8 +186,6 @@ struct Edited {
 }
 
 impl Edited {
-    /// A commit message and the difference, in the form that `git apply` accepts in the tree's
-    /// root.
     fn patch(&self) -> Result<String> {
         let Edits {
             change, message, ..
@@ -346,7 +341,6 @@ fn edits(sh: &Shell, name: &str) -> Result<Edits> {
     Ok(Edits::read(&sh.current_dir().join(&shown), &shown)?)
 }
 
-/// The findings that have a proposal, in the order of their names.
 fn known(sh: &Shell) -> Result<Vec<String>> {
     let folders = sh
         .read_dir("findings")?
@@ -387,7 +381,6 @@ fn lines(changed: &[Changed]) -> String {
     format!("{code} lines") + &tests.map_or_else(String::new, |it| format!(", tests {it}"))
 }
 
-/// The difference of files of the crate in `folder` of a tree.
 fn diff(folder: &Path, changed: &[Changed]) -> String {
     let one = |change: &Changed| {
         let diff = TextDiff::from_lines(&change.before, &change.after);

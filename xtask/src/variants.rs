@@ -19,7 +19,6 @@ pub(crate) struct Variants {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     features: Vec<String>,
-    /// Whether it counts scheduler events.
     is_instrumented: bool,
 }
 
@@ -143,7 +142,6 @@ impl Variant {
     }
 }
 
-/// The counter layout of a build without features.
 fn default_layout() -> &'static str {
     &Features::of_the_fork().counter_layouts[0]
 }

@@ -12,15 +12,12 @@ use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 /// The path of a module or of an item in it: `commands`, `show`, `Table`.
 type Way = Vec<String>;
 
-/// The names by which a file refers to others.
 #[derive(Default)]
 struct File {
     path: PathBuf,
     /// Modules that it declares, except those for tests.
     children: Vec<String>,
-    /// Names that it re-exports (`pub use`), and their origins.
     handed_on: BTreeMap<String, Way>,
-    /// Paths that it names, as they are written.
     named: Vec<Way>,
     /// The number of `mod x { … }` around the item that is visited.
     inside: usize,
@@ -136,11 +133,9 @@ fn beside(path: &Path, declares: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The files of a crate by their modules.
 struct Crate(BTreeMap<Way, File>);
 
 impl Crate {
-    /// Follows the modules from a root such as `src/lib.rs`.
     fn read(root: &Path) -> Self {
         let mut files = BTreeMap::new();
         let mut left = vec![(Way::new(), root.to_owned())];
@@ -214,7 +209,6 @@ impl Crate {
         }
     }
 
-    /// Returns the pairs of files of which the first imports the second.
     fn imports(&self) -> Imports<'_> {
         let mut imports = Imports::new();
         for (module, file) in &self.0 {
@@ -231,8 +225,6 @@ impl Crate {
 
 type Imports<'a> = BTreeSet<(&'a Path, &'a Path)>;
 
-/// All files that a file leads to, import by import; `imported` has the direct imports of each
-/// file.
 fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> BTreeSet<&'a Path> {
     let (mut reached, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(file) = left.pop() {
@@ -300,7 +292,6 @@ fn roots(checkout: &Path) -> Vec<PathBuf> {
     listed.split_terminator('\0').map(PathBuf::from).collect()
 }
 
-/// Files that may be in a circle.
 const EXCUSED: [&str; 21] = [
     // The interface of rayon-core is circular: a pool joins, and a join finds its pool.
     "rayon-fork/src/broadcast.rs",

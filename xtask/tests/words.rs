@@ -50,7 +50,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Files in Git with such an ending, as paths from the root.
 fn tracked(ending: &str) -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--", &format!("*.{ending}")])

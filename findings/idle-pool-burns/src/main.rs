@@ -13,10 +13,8 @@ use rayon_core::ThreadPoolBuilder;
 
 /// The time from a job to the next.
 const PERIOD: Duration = Duration::from_millis(1);
-/// The name of the threads whose CPU time is counted.
 const NAME: &str = "counted";
 
-/// Counts of what threads have done so far.
 #[derive(Default)]
 struct Done {
     /// How often they went to sleep by themselves; to yield does not count.
@@ -24,7 +22,6 @@ struct Done {
     cpu_ns: u64,
 }
 
-/// Reads what the kernel has counted of one thread; `None` if the thread has ended.
 fn done_by(task: &Path) -> Option<Done> {
     let status = read_to_string(task.join("status")).ok()?;
     let sleeps = status
@@ -38,7 +35,10 @@ fn done_by(task: &Path) -> Option<Done> {
     })
 }
 
+<<<<<<< HEAD
 /// The sum of [`done_by`] over the counted threads.
+=======
+>>>>>>> w/t1
 fn done() -> Done {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()
@@ -55,7 +55,6 @@ fn done() -> Done {
         })
 }
 
-/// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
 fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
     // Waits, because new threads search before they sleep.
     thread::sleep(20 * PERIOD);

@@ -10,7 +10,6 @@ use rayon_core::ThreadPoolBuilder;
 /// can only make a measurement longer.
 const CALLS: u32 = 1000;
 
-/// Nanoseconds that a call takes.
 fn ns(seconds: f64, mut call: impl FnMut()) -> f64 {
     let mut least = f64::INFINITY;
     let begun = Instant::now();

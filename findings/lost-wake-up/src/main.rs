@@ -12,20 +12,17 @@ const WRITES: usize = 100;
 /// The gap before a join is random up to this: sometimes it must be as long as a worker takes to
 /// fall asleep.
 const LONGEST_GAP_NS: u32 = 40_000;
-/// A join that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// Words in a page of memory, and pages: 64 MiB, of which a random page is seldom in a core's own
 /// caches.
 const PAGE: usize = 512;
 const PAGES: u32 = 1 << 14;
 
-/// Halves that have arrived, and joins that have ended.
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 static IS_TIME_UP: AtomicBool = AtomicBool::new(false);
 static IS_DONE: AtomicBool = AtomicBool::new(false);
 
-/// Arrives as a half of a join, and waits until as many halves as `both` have arrived.
 fn meet(both: u64) {
     ARRIVED.fetch_add(1, Relaxed);
     let mut looks = 0_u32;
@@ -40,7 +37,11 @@ fn meet(both: u64) {
     }
 }
 
+<<<<<<< HEAD
 /// Runs the joins. With `fences`, all writes are visible before a join begins.
+=======
+/// With `fences`, what was written is visible before a join begins.
+>>>>>>> w/t1
 fn join_until_time_is_up(fences: bool) {
     let mut memory = vec![1_u64; PAGE * PAGES as usize];
     let mut random = 0x9E37_79B9_u32;
@@ -110,7 +111,6 @@ fn stay(worker: usize) {
     }
 }
 
-/// Returns the state that Linux shows of the thread with this name.
 fn state(name: &str) -> Option<&'static str> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?.flatten();
     let texts = tasks.flat_map(|task| std::fs::read_to_string(task.path().join("stat")));

@@ -13,7 +13,6 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// How long a job of a scope waits for the scope to be left.
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// A payload that panics when it is dropped.
 struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {
@@ -41,7 +40,6 @@ fn say(word: &AtomicBool) {
     word.store(true, Release);
 }
 
-/// Whether the scope was left while its second job ran.
 fn is_left_early(pool: &ThreadPool) -> bool {
     let said = Arc::new(Said::default());
     let of_second = Arc::clone(&said);

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
+<<<<<<< HEAD
 /// The time from the start of a tick to the start of the next.
+=======
+>>>>>>> w/t1
 const PERIOD: Duration = Duration::from_millis(3);
 /// Jobs of a tick, and how long each works.
 const JOBS: u32 = 1000;
@@ -19,12 +22,18 @@ const WORK: Duration = Duration::from_nanos(400);
 /// The folder below `/proc` of each worker.
 static WORKERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+<<<<<<< HEAD
 /// How often both workers were on one CPU, or on two CPUs.
+=======
+>>>>>>> w/t1
 #[derive(Default)]
 struct Seen {
     stacked: u32,
     apart: u32,
+<<<<<<< HEAD
     /// How often one of the workers slept.
+=======
+>>>>>>> w/t1
     alone: u32,
 }
 
@@ -42,14 +51,16 @@ impl Seen {
     }
 }
 
-/// The CPU of a thread that runs or waits for that CPU.
 fn running_on(task: &Path) -> Option<u32> {
     let text = read_to_string(task.join("stat")).ok()?;
     let mut words = text.rsplit(')').next()?.split_whitespace();
     (words.next()? == "R").then(|| words.nth(35)?.parse().ok())?
 }
 
+<<<<<<< HEAD
 /// Runs the jobs from `first` on; the job in the middle of the tick notes where the workers run.
+=======
+>>>>>>> w/t1
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;
@@ -97,7 +108,6 @@ fn stay(worker: usize) {
     }
 }
 
-/// Runs ticks, prints a row, and returns the share of ticks in which both workers were on one CPU.
 fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
     WORKERS
         .lock()

@@ -5,16 +5,13 @@ use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
-/// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+demand";
 
-/// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {
     Private(on_demand::Deque<T>),
     Public(Deque<T>),
 }
 
-/// The thieves' end.
 pub(crate) enum JobStealer<T> {
     Private(on_demand::Stealer<T>),
     Public(Stealer<T>),
@@ -69,8 +66,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Takes back the job at `place` without reading it, if it is the newest and no thief may take
-    /// it. The caller knows that no pop has returned the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         match (self, place) {
@@ -79,9 +74,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Call this when the owner is about to block. Frees memory that only many jobs need.
-    /// Crossbeam's deque frees its memory by itself. Returns `false` if the owner should call this
-    /// again before it blocks.
+    /// Crossbeam's deque frees its memory by itself.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
@@ -89,7 +82,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// If no job is left, frees memory that only very many jobs need.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         match self {
@@ -98,7 +90,6 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Responds to a request for jobs.
     pub(crate) fn answer(&self) -> Answer {
         match self {
             Self::Private(deque) => deque.answer(),
@@ -115,7 +106,6 @@ impl<T: TwoWords> JobDeque<T> {
 }
 
 impl<T: TwoWords> JobStealer<T> {
-    /// Takes the oldest job that was exposed.
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         match self {
@@ -124,7 +114,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Takes up to `most` of the oldest jobs, if jobs are private at first.
     pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
         match self {
             Self::Private(stealer) => stealer.steal_up_to(most, take),
@@ -139,8 +128,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Returns whether the owner has pushed or popped since others last exposed jobs for it. Only
-    /// an owner that pushes or pops can respond to a request.
     pub(crate) fn has_stirred(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.has_stirred(),
@@ -148,8 +135,6 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Makes private jobs shared if there is no shared job. Returns whether there is a job to
-    /// steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.expose_for_owner(),

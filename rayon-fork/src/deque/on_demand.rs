@@ -135,7 +135,6 @@ struct ThievesLine {
     first: AtomicPtr<Ring>,
     /// The number of thieves that read a ring other than the first.
     readers: AtomicUsize,
-    /// Held by the thief that exposes for the owner.
     exposing: Mutex<()>,
     /// The head when a thief last exposed for the owner. A hint.
     exposed_at: Unmodelled,
@@ -155,14 +154,12 @@ unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-/// The owner's end.
 pub(crate) struct Deque<T> {
     shared: Arc<Shared<T>>,
     /// The slots of the ring in use, which only the owner replaces. Null until the first push.
     slots: Cell<*const Slot>,
     /// The number of slots, a power of two, minus one. It is set before the first push.
     mask: Cell<usize>,
-    /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
     /// The number of unsuccessful attempts in a row to free memory, because a thief was reading it.
     tries: Cell<u32>,
@@ -183,7 +180,6 @@ pub(crate) struct Deque<T> {
 // it, or as long as `shared`, which moves with the deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
-/// The thieves' end.
 pub(crate) struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -300,7 +296,6 @@ impl<T: TwoWords> Deque<T> {
         is_private
     }
 
-    /// Takes the newest job.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
         let newest = self.head() - 1;
@@ -391,7 +386,6 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Makes room for a job at `head`: the ring may be full, or there is no ring yet.
     #[cold]
     #[inline(never)]
     fn make_room(&self, head: u64) {
@@ -421,8 +415,7 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Makes the first ring. The deque begins without one, because most workers of a wide pool may
-    /// get no work.
+    /// The deque begins without one, because most workers of a wide pool may get no work.
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
@@ -531,8 +524,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Responds to a request for jobs. If no job is shared, exposes the older half of the private
-    /// ones. If thieves had to expose this owner's jobs lately, exposes all of its jobs.
+    /// If no job is shared, exposes the older half of the private ones. If thieves had to expose
+    /// this owner's jobs lately, exposes all of its jobs.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();

@@ -14,7 +14,6 @@ pub(crate) trait TwoWords {
     unsafe fn from_words(words: [*mut (); 2]) -> Self;
 }
 
-/// The response of an owner to a request for jobs.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {

@@ -155,7 +155,6 @@ impl Drop for Here<'_> {
     }
 }
 
-/// Calls `body` with the record to which this thread counts now, if there is one.
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
     // SAFETY: the pointer is null, or a `Here` has set it. A `Here` borrows the records into which
@@ -167,7 +166,7 @@ fn with_record(body: impl FnOnce(&Record)) {
 }
 
 impl Record {
-    /// Adds one to a count. Relaxed, as all counts: no thread acts on them.
+    /// Relaxed, as all counts: no thread acts on them.
     #[inline]
     fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];

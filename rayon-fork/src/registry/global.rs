@@ -34,8 +34,8 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     }
 }
 
-/// Builds the global pool with `start`. Returns the error "already initialized" if a build was
-/// attempted before, whether or not it succeeded.
+/// Returns the error "already initialized" if a build was attempted before, whether or not it
+/// succeeded.
 pub(crate) fn build_global(
     start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {

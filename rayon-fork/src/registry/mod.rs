@@ -140,7 +140,6 @@ impl Registry {
         self.all_up.wait(None, Awaited::NONE, None);
     }
 
-    /// Injects a job of an external thread.
     pub(crate) fn inject(&self, job: JobRef) {
         let _here = self.records.visit();
         let queue_was_empty = self.injector.is_empty();
@@ -254,7 +253,7 @@ impl Registry {
         }
     }
 
-    /// Adds reasons not to terminate. The caller has a reason already.
+    /// The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
         // Relaxed: the caller's own reason keeps the count from reaching zero. The queue that hands
         // a job with its reason to another thread orders this addition before the reason is
@@ -267,7 +266,7 @@ impl Registry {
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
-    /// Removes one reason not to terminate. When no reason is left, the workers terminate.
+    /// When no reason is left, the workers terminate.
     pub(crate) fn drop_reason_to_live(&self) {
         // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
         // see the effects of all other jobs, before the workers run their exit handlers.

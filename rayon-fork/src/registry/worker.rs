@@ -48,7 +48,6 @@ pub(crate) struct Worker {
     /// worker's own index.
     victim: Cell<usize>,
     pub(super) history: SearchHistory,
-    /// The jobs that belong to the tokens of `spawn_fifo`.
     fifo: JobFifo,
 }
 
@@ -236,7 +235,6 @@ impl Worker {
         all.filter(|(index, _)| *index != self.index)
     }
 
-    /// Tries to steal from every other worker, and repeats this while an attempt was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
         // If the sleep counters are not padded, this read accesses their cache line.
         if self.registry.num_threads() <= 1 {
@@ -340,7 +338,6 @@ impl Worker {
         job
     }
 
-    /// Runs one job that `find` returns. Returns `false` if `find` returns none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
@@ -389,8 +386,8 @@ impl Worker {
         fatal.disarm();
     }
 
-    /// Returns a job from anywhere, or `None` if `latch` is set first. Sleeps while there is no
-    /// job. Not inlined, for the reason given at `find_job`.
+    /// Returns a job from anywhere, or `None` if `latch` is set first. Not inlined, for the reason
+    /// given at `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -427,7 +424,6 @@ impl Worker {
         job
     }
 
-    /// Returns whether the worker's stack holds no unfinished job.
     fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
         ptr::eq(latch, &*self.registry.terminate[self.index])
     }
@@ -500,7 +496,6 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
-/// Makes `CURRENT` point to the worker until dropped.
 struct Occupied<'w> {
     _here: Here<'w>,
 }

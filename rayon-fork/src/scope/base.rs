@@ -37,7 +37,6 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         // Jobs may use data in this frame and its callers' frames, so nothing unwinds from here to
         // the end of the wait. User code is captured, later payloads are discarded, and a panic
@@ -69,9 +68,8 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Runs one of the jobs that `unfinished` counts. `this` is a pointer, because the owner may
-    /// free the scope while this function is still returning. A reference would have to be valid
-    /// until it has returned.
+    /// `this` is a pointer, because the owner may free the scope while this function is still
+    /// returning. A reference would have to be valid until it has returned.
     ///
     /// # Safety
     ///
@@ -111,7 +109,6 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Creates a job that `scope` waits for.
     pub(super) fn job<S: HasBase<'scope>, B>(scope: &S, body: B) -> JobRef
     where
         B: FnOnce(&S) + Send + 'scope,
@@ -140,7 +137,6 @@ impl<'scope> ScopeBase<'scope> {
         unsafe { HeapJob::new_ref(job) }
     }
 
-    /// Submits a job on each worker, and `scope` waits for these jobs.
     pub(super) fn submit_to_each<S: HasBase<'scope>>(
         scope: &S,
         body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,

@@ -9,7 +9,6 @@ use self::shard::{Counted, Shard};
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
-/// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+local-scopes";
 
 pub(crate) type ScopeUnits = Shard<CountLatch>;
@@ -47,7 +46,6 @@ impl Awaited<'_> {
     }
 }
 
-/// Counts a job that the calling thread spawns into a scope of `registry`.
 #[inline]
 pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
     Worker::with_current(|worker| match worker {
@@ -82,8 +80,6 @@ pub(crate) unsafe fn end_job(count: *const CountLatch) {
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 
-/// Call this when the closure of the scope has ended. Returns the scope that the closure's thread
-/// waits for now.
 #[inline]
 pub(crate) fn end_closure<'s>(
     count: &'s CountLatch,

@@ -132,7 +132,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.request.is_there()
     }
 
-    /// The calling worker has no job, and requests one.
     #[inline]
     pub(crate) fn request_jobs(&self) {
         if self.are_pushes_silent() {
@@ -235,7 +234,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Returns whether any worker sleeps. The light fence of the caller's push precedes this read.
+    /// The light fence of the caller's push precedes this read.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
         // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`. A

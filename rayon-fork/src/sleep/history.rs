@@ -54,7 +54,6 @@ const MOST_CREDIT: usize = 16;
 /// timers.
 const WIDE_POOLS_SPIN: u32 = 4;
 
-/// The credit with which a worker of an oversubscribed pool begins.
 const FIRST_CREDIT: usize = 4;
 
 /// The longest back-off skips 2^N − 1 attempts, N being this number.
@@ -189,7 +188,6 @@ pub(crate) struct Yielding {
 }
 
 impl Yielding {
-    /// Returns whether to yield in this search. If not, this call is one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.expensive.try_begin()
     }
@@ -215,7 +213,6 @@ impl Yielding {
     }
 }
 
-/// One worker's record of its searches.
 #[derive(Default)]
 pub(crate) struct SearchHistory {
     spinning: Backoff,
@@ -286,7 +283,6 @@ impl SearchHistory {
         }
     }
 
-    /// Records how long the last search kept the worker busy.
     fn learn(&self, busy: Duration) {
         let is_long = busy > self.wake_up.get();
         self.finds_long_jobs.set(is_long);
@@ -331,7 +327,6 @@ impl SearchHistory {
         self.without_yields.get().is_some()
     }
 
-    /// Returns whether the worker begins to spin while `searching` workers search.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
             searching <= SPINNERS && !self.yields_are_expensive() && self.spinning.try_begin();
@@ -341,8 +336,7 @@ impl SearchHistory {
         begins
     }
 
-    /// Returns whether the worker goes on spinning while `searching` workers search. If the worker
-    /// has spun for its full time, records a failure and returns `false`.
+    /// If the worker has spun for its full time, records a failure and returns `false`.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
         if searching > SPINNERS {
             // Enough other workers search. This is neither a success nor a failure of spinning.

@@ -39,7 +39,6 @@ use std::time::Duration;
 /// needs no such searches, because an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The counters' part of the variant's name.
 pub(crate) const VARIANT: &str = Selected::NAME;
 
 #[cfg(feature = "instrument")]
@@ -55,8 +54,8 @@ pub(crate) trait Queues {
     /// of these jobs; at most `at_most`.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// Called when the worker is about to block. Frees memory that only many jobs need. Returns
-    /// `false` if the worker should search once more before it blocks.
+    /// Called when the worker is about to block. Returns `false` if the worker should search once
+    /// more before it blocks.
     fn give_back(&self) -> bool {
         true
     }
@@ -121,7 +120,6 @@ impl IdlePeriod<'_> {
 /// The searching and the sleeping workers of a pool, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// One slot for each worker, on cache lines of its own.
     slots: Box<[CachePadded<S>]>,
     request: CachePadded<StealRequest>,
 }
@@ -132,10 +130,6 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
 impl Sleep {
     /// Creates the state of a pool of `workers` active workers. If `is_fifo`, they take their
     /// oldest job first.
-    ///
-    /// # Panics
-    ///
-    /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once for all workers; otherwise each worker would read it when
         // it starts.
@@ -145,7 +139,6 @@ impl Sleep {
 }
 
 impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
-    /// Adds the state of the pool to its debug output. The values may be of different moments.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME)
             .field("sleeping", &self.counters.sleeping());
@@ -186,7 +179,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// Call this when `worker` has run out of work and starts to search.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
@@ -237,9 +229,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// Call this after an unsuccessful search of all queues. The worker yields, becomes sleepy, or
-    /// sleeps until there is a reason not to. The caller probes `latch` and searches again after
-    /// every return.
+    /// Call this after an unsuccessful search of all queues. The caller probes `latch` and searches
+    /// again after every return.
     #[inline]
     pub(crate) fn found_nothing(
         &self,
@@ -276,7 +267,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Call this after the calling worker pushed one job on its own deque.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
@@ -284,7 +274,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.notify_job(queue_was_empty);
     }
 
-    /// Call this after an external thread injected one job.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
@@ -300,7 +289,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
-    /// Wakes `worker` if it sleeps, and returns whether it slept.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
         let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
         hooks::count_if(was_asleep, Event::WakeSent);

@@ -37,7 +37,7 @@ pub(crate) trait ParkingSlot: Send + Sync {
     fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration>;
 
     /// Under the lock: runs `commit`, as [`park_if`](Self::park_if), and if that returns `true`,
-    /// arms the slot. Returns whether it is armed.
+    /// arms the slot.
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
     /// Ends a successful [`try_arm`](Self::try_arm): blocks, unless a waker claimed the worker.

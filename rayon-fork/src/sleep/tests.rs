@@ -38,7 +38,6 @@ impl Watchdog {
 /// How long another thread may take for what should take microseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues with contents that the test sets.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
@@ -146,7 +145,6 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     assert_eq!(sleep.counters.sleeping(), workers);
 }
 
-/// Lets `wake` wake a worker that sleeps on an unset latch, and waits for it.
 fn is_woken<C: SleepCounters>(wake: impl Fn(&Sleep<C>, &CoreLatch)) {
     // Worker 0 sleeps; worker 1 exists so that `wake` can act as a second worker.
     let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
@@ -182,7 +180,6 @@ fn a_sleeper_is_woken_by_name_and_once<C: SleepCounters>() {
     });
 }
 
-/// The workers of the lowest indices are woken first.
 fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
@@ -213,7 +210,6 @@ fn a_searcher_that_stops_wakes_two_of_three_sleepers<C: SleepCounters>() {
 
 type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Returns the idle period of worker 0 of `sleep` after all rounds of searching.
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
     // Sets the phase directly, because on a busy host yields may be expensive, and the worker would

@@ -58,7 +58,6 @@ impl Fences {
         }
     }
 
-    /// Returns the pair of a process that is never registered.
     #[cfg(test)]
     pub(crate) fn unregistered() -> Self {
         static OPEN: Registration = Registration::new();
@@ -82,7 +81,6 @@ impl Fences {
         }
     }
 
-    /// Returns a name for debug output: `membarrier` if the light side is free, else `full`.
     pub(crate) fn name(self) -> &'static str {
         if BY_KERNEL && self.registration.are_light_ones_free() {
             "membarrier"

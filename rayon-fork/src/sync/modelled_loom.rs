@@ -88,7 +88,6 @@ impl Fences {
         Self { is_heavy: true }
     }
 
-    /// Returns fences for pools that do not use asymmetric fences.
     pub(crate) fn full() -> Self {
         Self { is_heavy: false }
     }

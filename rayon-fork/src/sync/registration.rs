@@ -53,7 +53,6 @@ const REFUSING: usize = 3;
 /// The kernel refuses; both sides are full fences.
 const REFUSED: usize = 4;
 
-/// The progress of a process's registration.
 pub(crate) struct Registration {
     pub(super) state: AtomicUsize,
 }
@@ -95,7 +94,6 @@ impl Registration {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }
 
-    /// Call this when the kernel does not register the process.
     pub(crate) fn decline(&self) {
         // Relaxed: no light side is free before this exchange, and none is free after it. If the
         // kernel has registered the process for another thread, the state stays.

@@ -17,7 +17,6 @@ const PATIENCE: Duration = Duration::from_micros(50);
 /// The limit in a model, which has no clock: the number of times that the thread reads the round.
 const LOOKS: u32 = 2;
 
-/// The rounds of a process.
 pub(crate) struct Rounds {
     /// Twice the number of rounds that have ended; odd while one runs.
     pub(super) number: AtomicUsize,

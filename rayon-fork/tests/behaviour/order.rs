@@ -9,7 +9,6 @@ use crate::common::{Log, Occupation, in_time, pool};
 
 const JOBS: i32 = 10;
 
-/// Returns the order in which the only worker of `pool` runs the jobs of `submit`.
 fn order(pool: &ThreadPool, submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
     let log = Log::new();
     pool.install(|| {

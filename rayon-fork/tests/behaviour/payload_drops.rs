@@ -62,25 +62,21 @@ fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
     (job, has_ended)
 }
 
-/// Returns whether some job of the scope has panicked, and the scope keeps its payload.
 fn has_kept_one(scope: &impl std::fmt::Debug) -> bool {
     format!("{scope:?}").contains("has_panicked: true")
 }
 
-/// Spawns a slow job and one that panics, and returns when the scope has kept that panic.
 fn spawn_slow_and_first<'scope>(scope: &Scope<'scope>, slow: impl FnOnce() + Send + 'scope) {
     scope.spawn(|_| slow());
     scope.spawn(|_| panic!("first"));
     wait_until(|| has_kept_one(scope));
 }
 
-/// The payload of the scope's closure is dropped, because a job has panicked before.
 fn loses_by_the_closure(scope: &Scope<'_>, slow: Box<dyn FnOnce() + Send>, bomb: Bomb) {
     spawn_slow_and_first(scope, slow);
     panic_any(bomb);
 }
 
-/// The payload of a job is dropped, because another job has panicked before.
 fn loses_by_a_job(scope: &Scope<'_>, slow: Box<dyn FnOnce() + Send>, bomb: Bomb) {
     spawn_slow_and_first(scope, slow);
     scope.spawn(move |_| panic_any(bomb));
@@ -201,7 +197,6 @@ fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
     });
 }
 
-/// A pool whose panic handler counts the bombs that it gets.
 fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
     let bombs = Tally::new();
     let seen = bombs.clone();

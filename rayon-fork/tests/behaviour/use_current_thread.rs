@@ -8,7 +8,6 @@ use rayon_core::{
 
 use crate::common::{Log, Tally, in_time};
 
-/// Runs `body` on a new thread, and resumes its panic.
 fn on_new_thread(body: impl FnOnce() + Send) {
     in_time(|| {
         thread::scope(|threads| {
@@ -19,7 +18,6 @@ fn on_new_thread(body: impl FnOnce() + Send) {
     });
 }
 
-/// A pool of `workers` workers of which the calling thread is the first.
 fn pool_of_this_thread(workers: usize) -> ThreadPool {
     ThreadPoolBuilder::new()
         .num_threads(workers)

@@ -33,10 +33,8 @@ pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     }
 }
 
-/// Long enough for idle workers to fall asleep.
 pub(crate) const UNTIL_ASLEEP: Duration = Duration::from_millis(30);
 
-/// A loop count that is smaller under Miri.
 pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
@@ -81,7 +79,6 @@ pub(crate) fn pool(workers: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// A pool that counts its workers' exits.
 pub(crate) fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
     let exits = Tally::new();
     let count = exits.clone();

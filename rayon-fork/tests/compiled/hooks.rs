@@ -46,7 +46,6 @@ fn is_hook(line: &str) -> bool {
         || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
 }
 
-/// Writes the crate's source to the scratch package. Returns the number of hooks in the source.
 fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     let mut found = 0;
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::listing::listing;
 use crate::scratch::{Scratch, Source};
 
-/// Returns rustdoc's JSON of the package `name`, which is `package` or a dependency of it.
 fn document_of(package: &Scratch, name: &str) -> Value {
     let options = [
         "--package",

@@ -48,7 +48,6 @@ impl Scratch {
         this
     }
 
-    /// Writes a file of the package, unless it has that content already.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -62,7 +61,6 @@ impl Scratch {
         self.folder.join(path)
     }
 
-    /// Runs a Cargo command on the package, without the network if possible.
     pub(crate) fn cargo(&self, command: &str, arguments: &[&str]) -> Output {
         let run = |network: &[&str]| {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -11,7 +11,6 @@ use rayon_core::{ThreadPool, rayon_fork_variant};
 
 use crate::common::{in_time, meet, panic_text, pool};
 
-/// Returns the events in `pool` while `body` runs.
 fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
     let before = snapshot(pool);
     body();
@@ -31,7 +30,6 @@ fn tree(depth: usize) {
     }
 }
 
-/// Waits until all workers of `pool` are blocked.
 fn rest(pool: &ThreadPool) {
     let at_rest = format!(
         "workers: [{}]",

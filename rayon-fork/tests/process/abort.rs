@@ -10,7 +10,6 @@ use crate::common::pool;
 
 const SIGABRT: i32 = 6;
 
-/// A payload that would panic again where the pool drops it.
 struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {

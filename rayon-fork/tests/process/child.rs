@@ -8,7 +8,6 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::common;
 
-/// In a child process, this environment variable holds the name of the child's test.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
 
 pub(crate) struct Ending {
@@ -24,7 +23,6 @@ fn name_of<F>(_: &F) -> &'static str {
     name.trim_end_matches("::{{closure}}")
 }
 
-/// Runs `action` in a separate process, which must succeed.
 pub(crate) fn alone(variables: &[(&str, &str)], action: impl FnOnce()) {
     let name = name_of(&action);
     let Some(ending) = ending(variables, action) else {

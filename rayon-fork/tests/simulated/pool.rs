@@ -19,7 +19,6 @@ fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-/// Runs `body` with a pool of eight threads.
 fn on_eight<R: 'static>(body: impl FnOnce(&ThreadPool) -> R + 'static) -> R {
     run(&machine("zen4-64"), FrequencyMode::Dynamic, 1, || body(&pool(8))).unwrap().result
 }

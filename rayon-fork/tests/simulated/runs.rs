@@ -17,7 +17,6 @@ const SEEDS: u64 = 10;
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs `body`, the body of a `#[test]`, on simulated machines.
 pub(crate) fn run(test: &str, body: fn()) {
     let machine = Machine::read(MACHINE.as_ref()).unwrap();
     for seed in 1..=SEEDS {
@@ -45,7 +44,6 @@ pub(crate) fn run(test: &str, body: fn()) {
     }
 }
 
-/// Prints the seed of a run that panics.
 struct TellsOfPanic(u64);
 
 impl Drop for TellsOfPanic {

@@ -39,7 +39,6 @@ fn repeated(natively: usize, under_miri: usize) -> usize {
     rounds(natively, under_miri) * usize::try_from(factor()).unwrap()
 }
 
-/// As [`common::in_time`], with more time for more rounds.
 fn in_time<R, F: FnOnce() -> R>(body: F) -> R {
     within_or(TIME_LIMIT * factor(), type_name::<F>(), String::new, body)
 }
@@ -66,7 +65,6 @@ fn idle_gap(rng: &mut Rng, longest: Duration) {
 
 const SHORT: Duration = Duration::from_micros(200);
 
-/// Runs `jobs` jobs in the scope, half of them spawned by the first.
 fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     if let Some(rest) = jobs.checked_sub(1) {
         let by_job = rest / 2;

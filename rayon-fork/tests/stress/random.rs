@@ -68,7 +68,6 @@ impl Epoch {
         }
     }
 
-    /// Does one random action on an external thread.
     fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
         let says = |what| *doing.lock().unwrap() = what;
         let mut inner = rng.fork();

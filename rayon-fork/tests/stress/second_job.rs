@@ -17,7 +17,6 @@ const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
 /// The number of stores to cold lines that delay the next store in the store buffer.
 const COLD_STORES: usize = 60;
 
-/// A value on a cache line of its own.
 #[repr(align(64))]
 struct Line(AtomicUsize);
 

@@ -26,7 +26,7 @@ const OLDEST: [(&str, &str); 3] = [
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
 /// Patches the fork into a program with the oldest libraries that satisfy the published crate, and
-/// removes the patch again. Checks the program's lock file after each step.
+/// removes the patch again.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a user's program";
     eprintln!("── {title}");

@@ -86,7 +86,6 @@ const BENCHMARKS: [Benchmark; 8] = [
     },
 ];
 
-/// Refuses a tree without a demo, before anything is built.
 pub(super) fn check(root: &Path) -> Result<()> {
     if root.join(DEMO).is_dir() {
         return Ok(());
@@ -103,7 +102,7 @@ pub(super) fn names() -> PossibleValuesParser {
 }
 
 /// Builds the demos with and without the edits, runs them in alternation, and has the analysis
-/// print the table. Without `names`, runs all benchmarks.
+/// print the table.
 pub(super) fn run(
     sh: &Shell,
     name: &str,
@@ -168,7 +167,6 @@ fn built(sh: &Shell, root: &Path) -> Result<PathBuf> {
 }
 
 impl Benchmark {
-    /// A run as a line, in the form that the analysis reads.
     fn record(&self, build: &str, turn: u32, seconds: f64) -> String {
         let unit = match self.figure {
             Figure::TimeIn(_) => "",

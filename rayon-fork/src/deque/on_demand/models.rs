@@ -18,7 +18,6 @@ const WHOLE_PAIR: Bounds = Bounds {
     fast: None,
     deep: None,
 };
-/// One thief.
 const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
@@ -28,19 +27,14 @@ const LONG_PAIR: Bounds = Bounds {
     fast: Some(3),
     deep: Some(4),
 };
-/// Two thieves.
 const TRIO: Bounds = Bounds {
     fast: Some(1),
     deep: Some(2),
 };
 
-/// The message if a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
-/// The message if the owner finds shared jobs that it has taken.
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
-/// The message if a thief copied the words of two jobs.
 const TORN: &str = "words of two jobs";
-/// The message if a thief reads a freed ring.
 const FREED: &str = UNORDERED;
 
 /// Records whether a ring has been freed, because in a model freed rings stay in memory.
@@ -62,7 +56,6 @@ impl Life {
         }
     }
 
-    /// Records that a thief reads the ring.
     pub(super) fn touch(&self) {
         assert!(
             !self.has_ended.load(Ordering::Relaxed),
@@ -71,7 +64,6 @@ impl Life {
         self.reads.with(|_| ());
     }
 
-    /// Records that the ring is freed.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
         self.reads.with_mut(|_| ());
@@ -192,7 +184,6 @@ impl Exposing<'_> {
         self.stealer.shared.fences.heavy();
     }
 
-    /// Returns how many of the wanted jobs the owner still has.
     fn left(&self) -> u64 {
         let head = self.stealer.shared.owners.head.load(Ordering::Acquire);
         self.wanted.min(head.saturating_sub(self.split))
@@ -435,7 +426,6 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
-/// Steals up to `most` jobs one after the other, and copies each by `copied`.
 fn steal_several_by(
     stealer: &Stealer<Numbered>,
     most: u64,
@@ -542,8 +532,7 @@ impl Tally {
     }
 }
 
-/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own. Then the owner
-/// pops the remaining jobs, and each job must have come out once.
+/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -562,7 +551,6 @@ fn play<S: Steps>(
     });
 }
 
-/// As [`play`], with `at_first` jobs in the deque at the beginning.
 fn play_with<S: Steps>(
     at_first: usize,
     jobs: usize,
@@ -592,7 +580,6 @@ fn play_with<S: Steps>(
     tally.check();
 }
 
-/// Steals a shared job, if there is one and no other thread takes it at once.
 fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     match S::steal(stealer) {
         Steal::Success(job) => Some(job),
@@ -600,13 +587,11 @@ fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     }
 }
 
-/// Steals a shared or a private job.
 fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     S::expose_for_owner(stealer);
     steal::<S>(stealer)
 }
 
-/// Asks the owner for jobs, and steals one if the owner exposes it in time.
 fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     S::ask(stealer);
     steal::<S>(stealer)
@@ -623,7 +608,6 @@ fn owner_shows_more<S: Steps>() {
     });
 }
 
-/// The owner pops its private jobs while a thief exposes them.
 fn thief_exposes<S: Steps>() {
     play::<S>(2, 4, &[expose_and_steal::<S>], |_, pop, _| {
         pop();
@@ -631,7 +615,6 @@ fn thief_exposes<S: Steps>() {
     });
 }
 
-/// As [`thief_exposes`], and the owner pushes a job at an index from which it has popped one.
 fn thief_exposes_while_indices_come_again<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, _| {
         pop();
@@ -654,7 +637,6 @@ fn thief_asks_late<S: Steps>() {
     });
 }
 
-/// The owner and a thief both want to expose.
 fn both_expose<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
         push(2);
@@ -664,7 +646,6 @@ fn both_expose<S: Steps>() {
     });
 }
 
-/// Two thieves expose and steal while the owner pops.
 fn two_thieves<S: Steps>() {
     play::<S>(
         2,
@@ -747,12 +728,10 @@ fn theft_while_the_owner_pushes<S: Steps>(capacity: usize, later: Range<usize>) 
     tally.check();
 }
 
-/// The owner pushes to the slot that the thief copies.
 fn theft_and_reuse<S: Steps>() {
     theft_while_the_owner_pushes::<S>(2, 2..4);
 }
 
-/// The ring grows, and the owner takes jobs back before it makes a new one shared.
 fn growth_and_reuse<S: Steps>() {
     play::<S>(4, 2, &[steal::<S>], |push, pop, answer| {
         push(2);
@@ -774,12 +753,10 @@ fn growth_of_a_larger_ring<S: Steps>() {
     });
 }
 
-/// As [`growth_of_a_larger_ring`], with the thief in the model's first thread.
 fn theft_and_growth_of_a_larger_ring<S: Steps>() {
     theft_while_the_owner_pushes::<S>(1, 2..3);
 }
 
-/// A thief takes several jobs at once, while a larger ring replaces the ring that holds them.
 fn theft_of_several_and_growth<S: Steps>() {
     let deque = Deque::starting_at(1, 1, S::fences());
     let tally = Tally::new(3);

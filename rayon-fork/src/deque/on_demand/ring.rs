@@ -14,7 +14,6 @@ pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 /// The bit between the number and the tail: a thief is about to expose jobs.
 const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
-/// A value of the word `public`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Public(pub(super) u64);
 
@@ -32,7 +31,6 @@ impl Public {
         near.wrapping_sub(above as u64)
     }
 
-    /// The split, as an index near `near`.
     pub(super) fn split(self, near: u64) -> u64 {
         self.tail(near).wrapping_add(self.count())
     }
@@ -55,7 +53,6 @@ impl Public {
 /// One job, or the words of an earlier one.
 pub(super) struct Slot([AtomicPtr<()>; 2]);
 
-/// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
     /// A list of the rings that were in use before, if thieves may still read them, or null. Only

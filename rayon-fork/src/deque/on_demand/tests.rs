@@ -109,7 +109,6 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     );
 }
 
-/// Compares the deque with a sequential deque that knows which jobs are shared.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {
@@ -273,7 +272,6 @@ fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
     assert_eq!(burst(), 1);
 }
 
-/// The owner and the thieves work as fast as they can on bursts of jobs.
 #[test]
 fn under_thieves_every_job_comes_out_once() {
     const ROUNDS: usize = if cfg!(miri) { 10 } else { 20_000 };

@@ -66,8 +66,8 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. May spin first if `spin_history` is given. Not inlined: a
-    /// waiting worker never calls this, so its stack frame should have no room for it.
+    /// Waits until the latch is set. Not inlined: a waiting worker never calls this, so its stack
+    /// frame should have no room for it.
     #[inline(never)]
     pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
         if spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
@@ -130,8 +130,7 @@ impl LockLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// Blocks until the latch is set. If the setter woke this thread, returns the time at which it
-    /// set the latch.
+    /// If the setter woke this thread, returns the time at which it set the latch.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
         // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the

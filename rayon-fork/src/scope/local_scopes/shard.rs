@@ -9,7 +9,6 @@ const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
 /// The count of a scope, in units. The scope ends when no unit is left.
 pub(crate) trait Counted {
-    /// Adds units to an open scope.
     fn add(&self, units: usize);
 
     /// Returns whether there are exactly this many units. If so, everything that other threads did
@@ -114,7 +113,6 @@ impl<C: Counted> Shard<C> {
         }
     }
 
-    /// Returns the worker's units to the count, and whether the worker had any units.
     #[inline]
     pub(crate) fn return_units(&self) -> bool {
         let scope = self.scope.replace(ptr::null());

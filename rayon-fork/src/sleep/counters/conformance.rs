@@ -22,7 +22,6 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-/// Makes all calls in random order, and compares with a list of each worker's state.
 fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {

@@ -3,7 +3,6 @@
 use crate::sync::modelled::{Ordering, fence};
 use std::ops::Deref;
 
-/// One choice in each dimension.
 pub(crate) trait Dimensions: Send + Sync + 'static {
     type Events: Events;
     type Fence: Fence;
@@ -188,10 +187,8 @@ impl Fence for ScanFence {
     }
 }
 
-/// The rule for how many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {
     const NAME_PART: &'static str;
-    /// Whether the rule ever reads how many workers search.
     const COUNTS_SEARCHERS: bool;
     /// Whether every push reads how many workers search, as the branch of the 2022 study did.
     const READS_BOTH: bool = false;

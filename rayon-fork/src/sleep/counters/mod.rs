@@ -36,7 +36,6 @@ pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 /// argument is about the order of accesses to different words. On x86-64 that costs no more than
 /// the read-modify-write itself.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
-    /// The counters' part of the variant's name.
     const NAME: &'static str;
     type Dimensions: Dimensions;
     const COUNTS_SEARCHERS: bool;
@@ -58,12 +57,11 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// longer counts that worker as a sleeper.
     fn end_sleep(&self, worker: usize);
 
-    /// Call this after one job was pushed. Returns how many sleepers to wake. Must be cheap,
-    /// because every push calls it.
+    /// Returns how many sleepers to wake. Must be cheap, because every push calls it.
     fn notify_job(&self, queue_was_empty: bool) -> usize;
 
-    /// Returns the number of sleeping workers. This call and [`inactive`](Self::inactive) order
-    /// nothing: a caller that relies on the result has fenced before.
+    /// This call and [`inactive`](Self::inactive) order nothing: a caller that relies on the result
+    /// has fenced before.
     fn sleeping(&self) -> usize;
 
     /// Returns the number of workers that search, are sleepy or sleep, or 0 if they are not
@@ -73,7 +71,6 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// Returns the count of events, for people and tests, or 0 without events.
     fn events(&self) -> usize;
 
-    /// Returns whether this variant accesses `word`.
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool;
 

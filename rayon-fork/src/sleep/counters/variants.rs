@@ -39,7 +39,6 @@ use self::WakeTwo as SelectedPropagation;
 #[cfg(feature = "wake-where-work-is")]
 use self::WakeWhereWorkIs as SelectedPropagation;
 
-/// The counters that pools of this build use.
 pub(crate) type Selected = Layout<(
     SelectedEvents,
     SelectedFence,

@@ -3,7 +3,6 @@
 use super::dimensions::{IdleFirst, Inline, Jec, NoFence};
 use super::{COUNT_BITS, Packed, SleepCounters};
 
-/// Returns the values of S, I and J in each row of the README's table.
 fn rows() -> Vec<[usize; 3]> {
     let (_, walk) = include_str!("../README.md")
         .split_once("### A walk through")

@@ -7,7 +7,6 @@ use crate::hooks;
 use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
-/// The name of a word.
 pub(crate) trait WordName: Send + Sync + 'static {
     const WORD: hooks::Word;
 }
@@ -143,8 +142,7 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// Returns how many workers search. The calling producer has read the number of sleeping workers
-/// before.
+/// The calling producer has read the number of sleeping workers before.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();

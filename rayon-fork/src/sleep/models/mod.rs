@@ -103,7 +103,6 @@ macro_rules! is_caught {
 
 pub(crate) use {holds, is_caught};
 
-/// Prints the result of the running test: its name, its bound, and the number of executions.
 fn report(bounds: Bounds, executions: usize, result: &str) {
     let bound = bounds.chosen();
     // Begins with a line break, because the test harness has printed the test's name without one.
@@ -121,8 +120,8 @@ fn this_test() -> String {
 }
 
 /// Runs `scenario` in every execution within its bounds, with loom's own fences and with fences as
-/// events (see [`begin_execution`]). Returns the number of executions. Panics if an assertion fails;
-/// if every thread blocks, the process aborts.
+/// events (see [`begin_execution`]). Panics if an assertion fails; if every thread blocks, the
+/// process aborts.
 fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -147,7 +146,6 @@ fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -
     executions.load(Ordering::Relaxed)
 }
 
-/// The scenario must hold in every execution.
 pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + 'static) {
     let executions = explore(bounds, play);
     assert!(

@@ -165,7 +165,6 @@ impl<F: Fence> Fence for NoPushFence<F> {
     }
 }
 
-/// Declares a slot around the real one, with the changed steps.
 macro_rules! slot_twin {
     ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
         $(#[$doc])*

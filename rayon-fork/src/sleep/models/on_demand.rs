@@ -63,7 +63,6 @@ impl OnDemand {
         }
     }
 
-    /// Creates the deque without a mistake.
     fn right() -> Self {
         Self::with(Fences::cheapest())
     }
@@ -109,7 +108,6 @@ impl OnDemand {
         self.deque.0.push(Numbered(number));
     }
 
-    /// As `Worker::push`.
     pub(super) fn push<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.add();
         self.respond(sleep);
@@ -239,7 +237,6 @@ fn push_after_search<C: SleepCounters>() {
     pool.assert_at_rest();
 }
 
-/// Two workers, and two jobs of which the first waits for the second.
 fn push_two_dependent_jobs<C: SleepCounters>() {
     push_and_wait::<C, Slot>(Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],

@@ -30,12 +30,10 @@ pub(super) enum Unseen {
 }
 
 pub(super) struct Setup {
-    /// Workers that sleep and wake.
     pub(super) workers: usize,
     /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
     /// code.
     pub(super) pushed: Vec<Job>,
-    /// Jobs that a thread injects.
     pub(super) injected: Vec<Job>,
     /// The number of `injected` jobs that wait from the start.
     pub(super) waiting: usize,
@@ -144,8 +142,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Changes the pool so that the end of its last job sets the latch of `caller`, and ends no
-    /// worker.
     pub(super) fn called_by(self, caller: Caller<C, S>) -> Self {
         Self {
             caller: Some(caller),
@@ -262,7 +258,6 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// Checks that every job was run once, and that all workers are counted as active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(

@@ -4,7 +4,6 @@
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
-/// The jobs of one worker; thieves steal the oldest first.
 pub(super) struct Deque<J> {
     front: AtomicUsize,
     back: AtomicUsize,
@@ -29,7 +28,6 @@ impl<J: Copy> Deque<J> {
         self.jobs[number]
     }
 
-    /// For the owner: returns whether the deque is empty.
     pub(super) fn is_empty(&self) -> bool {
         let back = self.back.load(Ordering::Relaxed);
         // ORDERING: SeqCst, as crossbeam-deque does.
@@ -45,7 +43,6 @@ impl<J: Copy> Deque<J> {
         self.back.store(back + 1, Ordering::Relaxed);
     }
 
-    /// For other threads: returns whether the deque looks empty.
     pub(super) fn looks_empty(&self) -> bool {
         // ORDERING: Acquire, SeqCst fence, Acquire, as crossbeam-deque does.
         let front = self.front.load(Ordering::Acquire);
@@ -71,7 +68,6 @@ impl<J: Copy> Deque<J> {
     }
 }
 
-/// Jobs from external threads, in the order in which they came.
 pub(super) struct Injector<J> {
     head: AtomicUsize,
     tail: AtomicUsize,

@@ -7,7 +7,7 @@ use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
 /// Runs each worker, except the owner if there is one, in its own thread, and `meanwhile` in this
-/// thread. At the end every job must have run.
+/// thread.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -36,7 +36,6 @@ fn inject_in_a_thread<C: SleepCounters, S: ParkingSlot + 'static>(
     thread::spawn(move || pool.inject())
 }
 
-/// An external thread injects a job while the workers fall asleep.
 fn inject_into<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
     play::<C, S>(setup, |pool| pool.inject());
 }
@@ -52,7 +51,6 @@ pub(super) fn inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(inject_setup(1));
 }
 
-/// A producer has notified since a worker last became sleepy.
 pub(super) fn inject_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(Setup {
         starts_notified: true,
@@ -68,7 +66,6 @@ pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     });
 }
 
-/// An external thread injects one job for two workers; after the job, both workers end.
 pub(super) fn one_job_for_two<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(inject_setup(2));
 }
@@ -80,7 +77,6 @@ fn push_setup() -> Setup {
     }
 }
 
-/// A busy worker pushes all its jobs, and waits for the gate outside the pool.
 pub(super) fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
     let pushes = setup.pushed.len();
     play::<C, S>(setup, |pool| {
@@ -95,7 +91,6 @@ pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
-/// A producer has notified since a worker last became sleepy.
 pub(super) fn push_after_notification<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         starts_notified: true,
@@ -136,7 +131,6 @@ pub(super) fn inject_what_a_job_awaits_scanning_first<
     });
 }
 
-/// As [`inject_what_a_job_awaits`], but a busy worker pushes the second job.
 pub(super) fn push_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         injected: vec![Job::AwaitGate],

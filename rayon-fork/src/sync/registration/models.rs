@@ -232,7 +232,6 @@ pub(crate) fn of_each_pair_one_sees(
     assert!(second_saw_job || saw_second, "{SEEN}");
 }
 
-/// Two heavy sides that the kernel refuses, although it served them before.
 fn pairs_while_the_kernel_refuses<S: Refused>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());

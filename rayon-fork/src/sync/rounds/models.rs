@@ -99,7 +99,6 @@ fn pairs_beside_an_abandoned_round<S: Steps>() {
     });
 }
 
-/// One heavy side without a mistake, and one with the steps `S`.
 fn pairs<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());

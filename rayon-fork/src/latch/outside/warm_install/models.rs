@@ -8,13 +8,11 @@ use super::{BLOCKED, LockLatch, SET, SpinHistory};
 use crate::sleep::models::{Bounds, LOST, UNORDERED, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
-/// Every schedule.
 const ALL: Bounds = Bounds {
     fast: None,
     deep: None,
 };
 
-/// Another thread writes a result and sets the latch; the waiting thread reads the result.
 fn wait_for_a_result(set: fn(&LockLatch)) {
     let latch = LockLatch::new_shared();
     let result = Arc::new(UnsafeCell::new(0));

@@ -27,7 +27,6 @@ pub(super) trait Steps: Send + Sync + 'static {
 /// A job of the model. A job of the scope records under its own number that it has run.
 #[derive(Clone, Copy)]
 pub(super) enum Job {
-    /// Of the scope.
     Leaf(usize),
     /// A job of the scope, which spawns a leaf into the scope.
     Parent(usize, usize),
@@ -42,7 +41,6 @@ pub(super) enum Job {
 }
 
 struct Queues {
-    /// For any worker.
     jobs: Vec<Job>,
     /// Jobs of no scope, which only workers that do not wait may take.
     other: Vec<Job>,
@@ -190,7 +188,6 @@ impl<T: Steps> Scope<T> {
         })
     }
 
-    /// Searches and sleeps. Returns a job, or `None` if the awaited event has happened.
     fn search(&self, is_owner: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         loop {
@@ -232,9 +229,8 @@ impl<T: Steps> Scope<T> {
     }
 }
 
-/// Runs `workers` workers beside the owner of a scope, whose closure spawns `jobs`. The jobs
-/// `other` are queued from the start. If one of the jobs `other` spawns or waits, it begins before
-/// the closure spawns.
+/// The jobs `other` are queued from the start. If one of the jobs `other` spawns or waits, it
+/// begins before the closure spawns.
 fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(job_count, other));
