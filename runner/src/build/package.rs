@@ -16,7 +16,6 @@ use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// Name of the folder, in a branch's folder, that has the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
 const LISTED: &str = "programs";
@@ -65,7 +64,6 @@ pub(crate) fn find(
     ))
 }
 
-/// Returns the selected package and binary, or the reason why there is none.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());
@@ -115,7 +113,6 @@ fn described(folder: &Path) -> Result<Metadata> {
 struct Tree {
     base: PathBuf,
     workspace: PathBuf,
-    /// All workspaces, seen from `base`, outer ones before inner ones.
     parts: Vec<PathBuf>,
 }
 
@@ -263,8 +260,6 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Replaces a workspace's own patch of rayon-core, if any, by that of `ours`, the manifest of a
-/// branch.
 fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
@@ -280,7 +275,6 @@ fn patch(ours: &Table, manifest: &mut Table) {
     manifest.insert("patch".to_owned(), patches.into());
 }
 
-/// Whether a crate depends on rayon-core, apart from the dependency that this runner adds.
 pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
     let depends = |node: &&Node| {

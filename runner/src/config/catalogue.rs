@@ -10,10 +10,8 @@ use crate::config::pick::Known;
 /// build.
 pub const GROUP: &str = "programs";
 
-/// Path in the checkout of the list of whole programs.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
-/// The whole programs.
 static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     let text = include_str!("../../../workloads/programs/programs.toml");
     let rows: WholePrograms =
@@ -62,7 +60,6 @@ impl Programs {
         least.unwrap_or(Self::Services)
     }
 
-    /// The whole programs that are built.
     pub(crate) fn whole(self) -> impl Iterator<Item = &'static WholeProgram> {
         let names = if let Self::Whole(names) = self {
             names
@@ -72,7 +69,6 @@ impl Programs {
         names.iter().filter_map(|name| whole(name))
     }
 
-    /// Whether the set has the workload called `name`.
     pub(crate) fn has(self, name: &str) -> bool {
         find(name).is_some_and(|workload| match workload.part {
             Part::Study => true,
@@ -97,7 +93,6 @@ pub fn all() -> &'static [Description] {
     &ALL
 }
 
-/// The workload called `name`.
 pub(crate) fn find(name: &str) -> Option<&'static Description> {
     described().find(|description| description.name == name)
 }
@@ -122,7 +117,6 @@ pub(crate) fn known() -> Vec<Known<'static>> {
         .collect()
 }
 
-/// The whole program called `name`.
 #[must_use]
 pub fn whole(name: &str) -> Option<&'static WholeProgram> {
     all_whole().find(|it| it.name == name)

@@ -62,7 +62,6 @@ impl Checkout {
         &self.root
     }
 
-    /// The folder of sweeps.
     pub(crate) fn sweeps(&self) -> PathBuf {
         self.root.join("results/sweeps")
     }
@@ -150,7 +149,6 @@ impl Checkout {
         shown + rest
     }
 
-    /// The commit that is checked out.
     pub(crate) fn commit(&self) -> Commit {
         commit_of(&self.root)
     }

@@ -46,7 +46,6 @@ impl Config {
         pick_grouped(field, "branch", list, &known)
     }
 
-    /// The row with `baseline = true`, which each file has.
     pub(crate) fn baseline(&self) -> &Branch {
         self.branches
             .iter()

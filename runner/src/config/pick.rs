@@ -117,7 +117,6 @@ fn picked_by<'a>(known: &[Known<'a>], is_meant: impl Fn(&Known<'a>) -> bool) -> 
     meant.map(|it| it.name).collect()
 }
 
-/// Returns the error for a `name`, given by `option`, that no `kind` has.
 pub(crate) fn no_such<'a>(
     option: &str,
     kind: &str,

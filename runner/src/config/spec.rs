@@ -16,9 +16,7 @@ pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     pub config: &'a Config,
-    /// The folder in which the user typed the words.
     pub here: &'a Path,
-    /// The folder of branches.toml.
     pub config_folder: &'a Path,
 }
 
@@ -45,7 +43,6 @@ impl Reader<'_> {
         Ok(Config { branches })
     }
 
-    /// Returns the branches of a group, or the one branch that a word means.
     fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
         if word.starts_with(GROUP) {
             let names = self.config.pick("compare", word);
@@ -73,7 +70,6 @@ impl Reader<'_> {
         Ok(vec![row.check(&[])?])
     }
 
-    /// Returns the row of branches.toml that a word describes, with a name for it.
     fn row(&self, word: &str, kind: &str, value: &str) -> Result<Row, String> {
         let seen = |path: &str| seen_from(self.config_folder, self.here, Path::new(path));
         let mut row = Row::default();
@@ -123,7 +119,6 @@ impl Reader<'_> {
         Ok(row)
     }
 
-    /// The branch of branches.toml that has this name.
     fn named(&self, name: &str) -> Result<Branch, String> {
         let branches = &self.config.branches;
         let found = branches.iter().find(|branch| branch.name == name);

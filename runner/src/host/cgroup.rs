@@ -13,7 +13,6 @@ pub(crate) struct Quota {
     pub(crate) counts: String,
 }
 
-/// How often, and how long, a used-up quota kept a group from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThrottleCounts {
     pub(crate) periods: u64,
@@ -135,7 +134,6 @@ impl Host {
             .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
-    /// Returns the counts of a file `cpu.stat` since the group was made.
     pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {
         self.parsed(
             file,

@@ -52,7 +52,6 @@ impl Facts<'_> {
         self.note(name, fact)
     }
 
-    /// Reads files, given as (key in the group, path).
     fn named(&mut self, group: &str, files: &[(&str, &str)]) -> Value {
         let fact = |(key, path): &(&str, &str)| {
             let fact = self.file(&format!("{group}.{key}"), path);

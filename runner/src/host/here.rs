@@ -15,7 +15,6 @@ use crate::host::frequency::clock;
 use crate::host::{CPUS, Host};
 use crate::system::whole_file;
 
-/// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
 /// MHz that replaces a clock that cannot be measured. Any value would do: the file gives all costs at

@@ -83,12 +83,10 @@ impl Host {
         self.root.join(path)
     }
 
-    /// Reads a file, without white space around its text.
     pub(crate) fn read(&self, path: &str) -> Fact<String> {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// Whether a file exists; unknown if this process may not look.
     pub(crate) fn is_there(&self, path: &str) -> Fact<bool> {
         let exists = self.path(path).try_exists();
         exists.map_err(|error| format!("/{path} cannot be read: {error}"))
@@ -356,7 +354,6 @@ impl Host {
         Err(format!("/{folder} does not show it"))
     }
 
-    /// The first value of a field in a file of lines `name: value`.
     pub(crate) fn field(&self, path: &str, name: &str) -> Fact<String> {
         let text = self.read(path)?;
         let mut fields = text.lines().filter_map(|line| line.split_once(':'));
@@ -391,7 +388,6 @@ fn read_text(path: &Path) -> Fact<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The start of a file's text, short enough for a message.
 pub(crate) fn start_of(text: &str) -> String {
     const ROOM: usize = 60;
     let line = text.lines().next().unwrap_or_default();

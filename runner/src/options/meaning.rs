@@ -167,7 +167,6 @@ fn machine(
     Ok(Some(machine))
 }
 
-/// Thread counts for the host, or for the machine that replaces it.
 fn threads(
     selection: &Selection,
     meant: &Definition,
@@ -279,7 +278,6 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
     })
 }
 
-/// All builds of a sweep: its branches, then the instrumented builds that it requests.
 pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     let instrumented = branches.iter().filter_map(Branch::instrumented);
     let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
@@ -304,7 +302,6 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
     Ok((Some(name.to_owned()), row))
 }
 
-/// The frequency modes of a sweep; refuses modes that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {

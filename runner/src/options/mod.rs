@@ -62,7 +62,6 @@ pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     Err("neither `proc` nor `sys` is there; name the root of a host".to_owned())
 }
 
-/// The output format: for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ListFormat {
     Table,
@@ -70,7 +69,6 @@ pub(crate) enum ListFormat {
 }
 
 impl ListFormat {
-    /// Prints a value in this format.
     pub(crate) fn print(self, it: &(impl Serialize + Display)) -> Result<()> {
         let text = if self == Self::Json {
             json(it)?
@@ -81,7 +79,6 @@ impl ListFormat {
     }
 }
 
-/// The options that select a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
     /// Starting point: smoke, quick, full, simulated or box; options override it [default: quick;

@@ -151,7 +151,6 @@ impl Plan {
         (kind * self.conditions.len() + usize::from(condition)) * self.names.len() + name
     }
 
-    /// Identity of the whole order.
     #[must_use]
     pub(crate) fn digest(&self) -> String {
         let ids: Vec<Id> = self.trials().map(|trial| trial.id).collect();

@@ -221,7 +221,6 @@ impl Record {
         }
     }
 
-    /// Index of the record's workload in [`SweepRequest::workloads`].
     pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload
@@ -272,7 +271,6 @@ mod tests {
     use super::*;
     use crate::record::sweep_dir::SweepDir;
 
-    /// A committed record with one text in it replaced by another.
     fn committed(old: &str, new: &str) -> Record {
         let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let record = SweepDir::all(&sweeps)[0].records().unwrap().next();

@@ -170,7 +170,6 @@ impl Lines {
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct BrokenLine {
-    /// File and line.
     place: String,
     why: String,
 }
@@ -193,7 +192,6 @@ impl Records {
         })
     }
 
-    /// The line of the last record, with its end.
     pub(crate) fn line(&self) -> &[u8] {
         &self.lines.line
     }
@@ -251,7 +249,6 @@ impl Iterator for Records {
     }
 }
 
-/// Returns the error for a file of a sweep that cannot be opened.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
     if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
@@ -348,7 +345,6 @@ impl Appender {
         pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
-    /// Whether the file for new records is still at its path.
     fn is_there(&self) -> bool {
         let named = fs::metadata(&self.path).ok().zip(self.file.metadata().ok());
         named.is_some_and(|(named, open)| (named.dev(), named.ino()) == (open.dev(), open.ino()))
@@ -414,7 +410,6 @@ mod tests {
     use crate::record::sweep_dir::SweepDir;
     use crate::stop::Exit;
 
-    /// The first records of a committed sweep.
     fn records() -> [Record; 2] {
         let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let mut records = SweepDir::all(&sweeps)[0].records().unwrap();
@@ -425,7 +420,6 @@ mod tests {
         serde_json::to_string(record).unwrap() + "\n"
     }
 
-    /// A sweep's folder with these records in a file of this name.
     fn folder(name: &str, content: impl AsRef<[u8]>) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(name), content).unwrap();

@@ -125,7 +125,6 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// The first Python that the analysis runs on.
 fn find_python() -> Result<&'static str, Stop> {
     let names = [
         "python3",

@@ -29,7 +29,6 @@ fn fitting(text: &str, columns: usize) -> String {
         .join("\n")
 }
 
-/// A number and its noun, in the singular or the plural.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

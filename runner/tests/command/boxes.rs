@@ -41,7 +41,6 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         ));
 }
 
-/// A sweep over four machines of the box, into a folder of its own.
 fn sweep(folder: &Path, name: &str, more: &str) -> (Assert, PathBuf) {
     let own = folder.join(name);
     let words = format!("sweep --box=4 {SMALL} {more} --output {}", own.display());

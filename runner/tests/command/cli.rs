@@ -15,13 +15,11 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The output of the command with these words.
 fn printed(words: &str) -> String {
     let output = line(folder().path(), words).success();
     String::from_utf8(output.get_output().stdout.clone()).unwrap()
 }
 
-/// A sweep of a branch whose rayon-core is a crate with this version and source.
 fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert::Assert {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
@@ -89,7 +87,6 @@ fn plans_count_and_name_what_would_be_done() {
         ),
     ] {
         let stdout = printed(&words);
-        // The widths of columns and lines do not matter.
         let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in told {
             assert!(stdout.contains(text), "{words}: {text} is not in\n{stdout}");
@@ -264,7 +261,6 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     }
 }
 
-/// A simulated sweep that was begun and has no trial.
 fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
     let begun = folder.path().join("begun");
     common::copy(

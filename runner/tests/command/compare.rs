@@ -64,7 +64,6 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     }
 }
 
-/// A package with this code in its main function.
 fn package(folder: &Path, dependencies: &str, code: &str) -> String {
     let manifest = format!(
         "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\n{dependencies}\n"

@@ -30,7 +30,6 @@ static SWEPT: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
-/// A copy of that sweep, which a test may damage.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let from = common::only(&SWEPT.path().join("sweeps"));

@@ -40,7 +40,6 @@ fn merge(bundle: &Path, output: &Path) -> Assert {
     command.arg("--output").arg(output).assert()
 }
 
-/// The only entry of a folder whose name has this ending.
 fn only(folder: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -221,7 +220,6 @@ fn a_bundle_of_an_older_runner_is_taken() {
     assert_eq!(fs::read_to_string(doctor).unwrap(), "{}");
 }
 
-/// A change of a file's content.
 type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
 
 #[test]

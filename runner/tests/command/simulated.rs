@@ -96,7 +96,6 @@ fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
         .stderr(contains(machine).and(contains("not a regular file")));
 }
 
-/// A folder with a working tree of a rayon-core with these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("my-rayon-core");
@@ -112,7 +111,6 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Compares this working tree with the published crate on a simulated machine.
 fn compare(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let tree = tree.join("my-rayon-core");

@@ -37,14 +37,12 @@ fn checkout(python: &str) -> tempfile::TempDir {
     folder
 }
 
-/// A checkout on a host without Python.
 fn without_python() -> tempfile::TempDir {
     let folder = checkout("");
     fs::remove_dir_all(folder.path().join(".venv")).unwrap();
     folder
 }
 
-/// A copy of a committed sweep.
 fn copy(sweep: &str, to: &Path) -> PathBuf {
     let to = to.join("sweep");
     common::copy(&common::root().join(sweep), &to);

@@ -134,7 +134,6 @@ impl Host {
         allowed.unwrap_or_else(|_| of_policies())
     }
 
-    /// Every file of `policies` and of the host that a fix may change and that exists.
     pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
         let of_policies = policies.iter().flat_map(|policy| {
             OF_POLICY.map(|name| Knob {
@@ -196,7 +195,6 @@ pub enum BackendChoice {
 }
 
 impl BackendChoice {
-    /// The backend, if it is permitted on this host.
     pub(super) fn open(self, host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
         let sysfs = || Sysfs::open(host, policies);
         match self {
@@ -260,7 +258,6 @@ impl Backend for Sysfs {
 struct CpufreqSet;
 
 impl CpufreqSet {
-    /// The tool, if this user may run it.
     fn open() -> Result<Box<dyn Backend>> {
         if let Err(error) = quiet(Command::new(TOOL).arg("--help")).output() {
             bail!(Stop::HostNotFit(format!(
@@ -292,7 +289,6 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.env("LC_ALL", "C")
 }
 
-/// The tool's option that sets a file.
 fn option_of(knob: Knob) -> Option<&'static str> {
     match knob.name {
         GOVERNOR => Some("-g"),

@@ -136,7 +136,6 @@ impl Cpus {
         self.root().join("journal.json")
     }
 
-    /// Lets trials run on these CPUs only.
     pub(crate) fn allow(&self, cpus: &str) {
         self.write(
             "../../../../proc/self/status",
@@ -180,7 +179,6 @@ impl Cpus {
     }
 }
 
-/// A fault of a mock host's kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
     /// The kernel lowers upper limits to this value.

@@ -96,7 +96,6 @@ impl Case {
         }
     }
 
-    /// Runs the process that is ended before its write number `step`; returns how it ended.
     fn end_at(&self, step: &str) -> ExitStatus {
         let own = "frequency::faults::the_process_to_be_ended";
         let mut command = Command::new(std::env::current_exe().unwrap());

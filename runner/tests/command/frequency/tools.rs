@@ -63,7 +63,6 @@ fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     namespace::run(&script, &variables)
 }
 
-/// Whether a program can be run; prints a note if not.
 fn has(program: &str, package: &str) -> bool {
     let is_there = Command::new(program).arg("--help").output().is_ok();
     if !is_there {

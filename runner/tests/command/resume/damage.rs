@@ -14,7 +14,6 @@ use tempfile::TempDir;
 use super::{CELLS, KILLED_TRIALS, assert_complete, killed_sweep, lines, resume, sweep_in};
 use crate::{common, namespace};
 
-/// A copy of the sweep that was killed.
 struct Damaged {
     folder: TempDir,
     sweep: PathBuf,
@@ -41,7 +40,6 @@ impl Damaged {
         self.sweep.join(name)
     }
 
-    /// Shows the sweep, or resumes it.
     fn run(&self, command: &str) -> Assert {
         if command == "resume" {
             return resume(&self.folder).assert();

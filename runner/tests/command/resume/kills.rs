@@ -40,7 +40,6 @@ fn recorded(folder: &TempDir) -> usize {
     sweep_in(folder).map_or(0, |sweep| whole_lines(&sweep).len())
 }
 
-/// A random number below `bound`.
 fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     random.next_u64() % bound
 }

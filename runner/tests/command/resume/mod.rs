@@ -39,7 +39,6 @@ fn start(folder: &TempDir, trials: usize) -> Child {
         .unwrap()
 }
 
-/// Returns the sweep's folder once it has this number of trials.
 fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
     // This time includes a cold build of the baseline.
     let deadline = Instant::now() + Duration::from_mins(10);
