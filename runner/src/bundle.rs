@@ -48,9 +48,7 @@ pub(crate) enum Step {
     Calibrate,
     /// A sweep of the experiment `validation` on the machine `here`.
     Predict,
-    /// A sweep of the experiment `host-study`.
     Study,
-    /// A sweep of the experiment `host-classics`.
     Classics,
     /// A sweep of the experiment `validation` on the host.
     Validate,

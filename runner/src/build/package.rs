@@ -154,7 +154,7 @@ pub(super) struct Copied {
 }
 
 /// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
-/// branch's rayon-core. `folder` is the folder of all branches.
+/// branch's rayon-core.
 pub(super) fn copy(
     recipe: &Recipe<'_>,
     folder: &Path,
@@ -229,7 +229,7 @@ pub(super) fn copy(
 
 /// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
 /// of rayon-core that choose a variant of the fork, since the program is compared with other pools,
-/// too. Returns whether the package depended on rayon-core.
+/// too.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest

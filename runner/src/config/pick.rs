@@ -140,7 +140,6 @@ pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Translates a parser's message into words for the people who write the files.
 pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),

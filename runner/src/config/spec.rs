@@ -145,7 +145,6 @@ fn folder_name(folder: &Path) -> String {
     above.filter(|_| own == "rayon-core").unwrap_or(own)
 }
 
-/// Replaces all characters that a branch's name may not have.
 fn plain(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     text.to_lowercase()

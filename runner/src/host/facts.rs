@@ -66,7 +66,6 @@ impl Facts<'_> {
         self.named(group, &files.collect::<Vec<_>>())
     }
 
-    /// The texts of the files `place` below each entry of a folder, by the entry's name.
     fn all_in(&self, folder: &str, place: &str) -> Value {
         let text = |name: String| {
             let text = self.host.read(&format!("{folder}/{name}{place}"));

@@ -21,7 +21,6 @@ pub(crate) const NAME: &str = "here";
 /// this clock.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
-/// Digits of a cost parameter after the point.
 const DIGITS: usize = 3;
 
 /// Measures the host for some seconds, and returns the content of the file. `file_of` finds a
@@ -89,7 +88,6 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     cpus
 }
 
-/// The first CPU that shares the last cache with the CPU of this folder.
 fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     let caches = host.names_in(&format!("{folder}/cache")).into_iter();
     let caches = caches.filter(|name| name.starts_with("index"));

@@ -104,7 +104,6 @@ impl Host {
         Ok(None)
     }
 
-    /// Reads a file and parses its text, which should be `what`.
     pub(crate) fn parsed<T>(
         &self,
         path: &str,
@@ -297,7 +296,6 @@ impl Host {
         Ok(self.cpu_ns()?[STEAL])
     }
 
-    /// Share of the CPUs' time since boot that the hypervisor gave to others.
     pub(crate) fn steal_share(&self) -> Fact<f64> {
         let ns = self.cpu_ns()?;
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();

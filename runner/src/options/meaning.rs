@@ -139,7 +139,6 @@ fn branches(
     Ok(branches)
 }
 
-/// The simulated machine, or the machines of the box, that replace the host.
 fn machine(
     project: &Project,
     selection: &Selection,

@@ -32,7 +32,6 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    /// Finds the checkout in which the command works.
     pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
         let config = self
@@ -53,7 +52,6 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
-/// Reads the path of a folder that replaces the root of a host.
 pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     let root = host_folder(path)?;
     if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
@@ -132,7 +130,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The name of the simulated machine, also for the machines of a box.
     pub(crate) fn machine(&self) -> Option<&str> {
         let one = self.machine.as_deref();
         one.or_else(|| self.points.map(|_| machine_box::NAME))
@@ -192,7 +189,6 @@ impl Project {
         Ok(reader.config(words).map_err(Stop::BadInput)?)
     }
 
-    /// Folder in which relative paths of the file of branches start.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         folder_of(&self.config)
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))

@@ -76,9 +76,7 @@ fn bare(key: &str) -> &str {
 
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// The rows with which a sweep starts if no experiment is named.
     pub(crate) presets: Vec<Definition>,
-    /// The rows for one table or figure each.
     pub(crate) experiments: Vec<Definition>,
 }
 

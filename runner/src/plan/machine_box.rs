@@ -345,7 +345,6 @@ pub(crate) fn point_of<'a>(spec: &'a MachineSpec, load: &'a Load) -> Option<(&'a
     Some((number, spec.points.get(index)?))
 }
 
-/// The factor by which the units of a workload take longer on `point`.
 pub(crate) fn work(point: &Point) -> f64 {
     point.prices.get(WORK).copied().unwrap_or(1.0)
 }

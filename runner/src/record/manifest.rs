@@ -27,9 +27,7 @@ pub(crate) struct Manifest {
     /// Arguments after `cargo runner`.
     pub command_line: Vec<String>,
     pub asked: SweepRequest,
-    /// Branches with their build provenance, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
-    /// Instrumented builds with their build provenance; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
     /// Whether the branches were named on the command line (`compare`); left out if not.
@@ -79,15 +77,12 @@ pub(crate) struct MeasuredBranch {
     pub build_error: Option<String>,
 }
 
-/// The build provenance of a binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Provenance {
-    /// Version of rayon-core that cargo resolved.
     pub version: String,
     /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
     pub origin: String,
-    /// Features of rayon-core that cargo switched on.
     pub features: Vec<String>,
     /// Commit of the source, if it is a work tree or a Git source.
     pub commit: Commit,
@@ -152,7 +147,6 @@ pub(crate) struct Run {
 }
 
 impl Manifest {
-    /// Reads a manifest from its text; `place` names it in errors.
     pub(crate) fn parse(text: &str, place: &str) -> Result<Self> {
         check_schema(text, || place.to_owned())?;
         let manifest: Self = serde_json::from_str(text).map_err(|error| {

@@ -152,7 +152,6 @@ impl Record {
         self.out_of_range().or_else(|| self.contradiction())
     }
 
-    /// Describes a value that no trial can have.
     fn out_of_range(&self) -> Option<String> {
         let wrong = |field: &str, value: u64, allowed: Range<u64>| {
             let Range { start, end } = allowed;
@@ -198,7 +197,6 @@ impl Record {
             })
     }
 
-    /// Describes fields that contradict each other.
     fn contradiction(&self) -> Option<String> {
         let is_ok = self.outcome == Ending::Ok;
         let is_instrumented = self.branch.ends_with(INSTRUMENTED_SUFFIX);

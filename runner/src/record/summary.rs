@@ -25,7 +25,6 @@ pub(crate) struct Summary {
     pub(crate) broken: Vec<Error>,
 }
 
-/// The error for a record that its sweep's manifest does not plan.
 pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
     Stop::BadInput(format!(
         "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \

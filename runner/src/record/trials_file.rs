@@ -178,7 +178,6 @@ pub struct BrokenLine {
 pub struct Records {
     path: PathBuf,
     lines: Lines,
-    /// The number of each trial's line.
     seen: HashMap<Id, u32>,
 }
 
@@ -243,7 +242,6 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record, or a [`BrokenLine`], after which lines can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }

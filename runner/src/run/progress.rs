@@ -20,7 +20,6 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 struct Steps {
     bar: ProgressBar,
-    /// The steps that ended before the bar began.
     earlier: u64,
 }
 
@@ -142,7 +141,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress of a plan; earlier runs recorded the trials `done`.
     pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let earlier = plan.trials().filter(|trial| done.contains(&trial.id));
         Self {

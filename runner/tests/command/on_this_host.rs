@@ -74,7 +74,6 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     for line in lines {
         told += &(line.unwrap() + "\n");
         if told.contains("\n[4 of 6]") && !told.contains("continues with `") {
-            // The interrupt ends the running builds or trials of that step.
             let _ = kill_process(Pid::from_child(&child), Signal::INT);
         }
     }

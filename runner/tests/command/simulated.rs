@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::common;
 
-/// A plan of one branch and one workload, except what `more` changes.
 fn plan(more: &str) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let defaults = [

@@ -15,7 +15,6 @@ const SWEEP: &str = "results/sweeps/2026-11-22T072403Z-7b2d61-e7174aae94e8";
 /// A sweep of an experiment about answers, with some failed trials.
 const FAILED: &str = "results/sweeps/2026-11-22T004610Z-7b2d61-354a891ced4d";
 
-/// A checkout whose Python is a shell script.
 fn checkout(python: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
@@ -148,7 +147,6 @@ fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
         .stdout("table\n")
         .stderr(contains("the analysis needs the libraries in"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
-    // The heading stands above the table, and not above pip's lines.
     let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
     let at = |words: &str| said.find(words).unwrap();
     assert!(at("asked: -m pip") < at("280 trials are there"), "{said}");

@@ -59,9 +59,7 @@ impl SweepArgs {
 }
 
 pub(crate) struct SweepCommand {
-    /// The command's name, for messages that say how to continue.
     pub(crate) command: &'static str,
-    /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
     /// Whether the table is printed as a text for a pull request, and not as `show` does.
     pub(crate) has_page: bool,

@@ -139,7 +139,6 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
         let host = cpus.host();
         cpus.allow(used);
         let recipe = recipe(&host).unwrap();
-        // The mock kernel stores values, and does nothing more.
         let held = Hold::begin(host, Box::new(Sysfs), recipe, &cpus.journal()).unwrap();
         for (path, bytes) in cpus.bytes() {
             let is_fixed = path.ends_with("policy0/scaling_max_freq");
@@ -152,7 +151,6 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// Stands for the content of a missing file.
 const GONE: &str = "(gone)";
 
 #[track_caller]

@@ -35,7 +35,6 @@ fn whole_lines(sweep: &Path) -> Vec<String> {
     lines
 }
 
-/// Number of records so far; 0 before there is a sweep.
 fn recorded(folder: &TempDir) -> usize {
     sweep_in(folder).map_or(0, |sweep| whole_lines(&sweep).len())
 }
