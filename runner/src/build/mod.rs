@@ -604,7 +604,6 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
 
-/// Returns the error message if cargo's output says that a release or a commit does not exist.
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {

@@ -19,7 +19,6 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
-/// The user's program that this process compares.
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
 /// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
@@ -43,7 +42,6 @@ pub enum Programs {
 }
 
 impl Programs {
-    /// The smallest set that has the workloads of these names.
     pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let whole = all_whole()
@@ -117,17 +115,16 @@ pub(crate) fn known() -> Vec<Known<'static>> {
         .collect()
 }
 
+/// The whole program called `name`.
 #[must_use]
 pub fn whole(name: &str) -> Option<&'static WholeProgram> {
     all_whole().find(|it| it.name == name)
 }
 
-/// The whole programs, that of the user last.
 fn all_whole() -> impl Iterator<Item = &'static WholeProgram> {
     WHOLE.iter().chain(USER.get().map(|(program, _)| program))
 }
 
-/// Every workload, that of the user last.
 fn described() -> impl Iterator<Item = &'static Description> {
     all().iter().chain(USER.get().map(|(_, it)| it))
 }

@@ -109,8 +109,6 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
 }
 
 impl Row {
-    /// Makes the branch of this row; `names` are the names of all branches, to which its claims may
-    /// refer.
     pub(super) fn check(&self, names: &[String]) -> Result<Branch, String> {
         check_name(&self.name)?;
         if let Some(group) = &self.group {

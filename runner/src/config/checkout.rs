@@ -154,8 +154,6 @@ impl Checkout {
     }
 }
 
-/// The commit of the work tree that holds `folder`, and whether anything under `folder` differs
-/// from it.
 pub(crate) fn commit_of(folder: &Path) -> Commit {
     let git = |arguments: &[&str]| -> Option<String> {
         let output = Command::new("git")

@@ -21,7 +21,6 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The branches that the words name; the first is the baseline.
     pub(crate) fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
         for word in words {

@@ -7,9 +7,7 @@ pub(crate) struct Quota {
     pub(crate) cpus: f64,
     /// As the system prints it: `50000 100000`, microseconds of each period.
     pub(crate) printed: String,
-    /// File with the limit, without the leading slash.
     pub(crate) file: String,
-    /// File that counts how often the limit was reached.
     pub(crate) counts: String,
 }
 

@@ -29,7 +29,6 @@ pub struct Host {
     root: PathBuf,
 }
 
-/// Folder in which the kernel shows its CPUs.
 pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 
 /// Position of the stolen time among the numbers of `/proc/stat`.
@@ -198,7 +197,6 @@ impl Host {
         self.hypervisor().map(|sign| sign.is_some())
     }
 
-    /// CPUs that are online and that the scheduler gives to this process.
     pub(crate) fn allowed_cpus(&self) -> Fact<Vec<usize>> {
         if self.is_system() {
             let allowed = affinity::allowed_cpus();

@@ -245,7 +245,6 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     }
 }
 
-/// The instrumented builds of the branches that can count events; prints which branches cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
     let mut workloads = loads.iter().map(|load| load.workload.as_str());
     if let Some(whole) = workloads.find(|name| catalogue::whole(name).is_some()) {

@@ -179,7 +179,6 @@ impl Project {
         Ok(Config::read(&self.config)?)
     }
 
-    /// The branches that arguments of the command line name; the first is the baseline.
     pub(crate) fn named(&self, words: &[String]) -> Result<Config> {
         let reader = Reader {
             config: &self.config()?,
@@ -194,7 +193,6 @@ impl Project {
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// Returns the sweep's name, or its path if it lies outside the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep
             .path()

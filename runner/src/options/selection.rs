@@ -161,7 +161,6 @@ fn checked(
     Ok(checked)
 }
 
-/// Every combination of `set`, `vary` and `cases`.
 fn cells(
     row: &Definition,
     fault: &impl Fn(String) -> ConfigError,

@@ -164,8 +164,6 @@ impl Ranges {
         Ok(digest::of_bytes(&all))
     }
 
-    /// Writes the machine's file of each point of `spec`, for the processes of trials, and reads
-    /// it.
     fn write_points(&self, root: &Path, spec: &MachineSpec) -> Result<()> {
         let folder = folder(root, spec);
         std::fs::create_dir_all(&folder)?;

@@ -272,8 +272,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` under each of `conditions`, in random order. Each block has
-    /// the names from `names`, in random order.
+    /// Adds a block for each of `kinds` under each of `conditions`, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],

@@ -66,7 +66,6 @@ impl Summary {
     }
 
     pub(crate) fn tell_broken(&self, sweep: &SweepDir) {
-        /// At most this many broken lines are reported one by one.
         const MOST_REPORTED: usize = 3;
         for error in self.broken.iter().take(MOST_REPORTED) {
             tell!("warning: {error}");

@@ -106,7 +106,6 @@ impl SweepDir {
         )))
     }
 
-    /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
     pub(crate) fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
         Self::newest(parent, |manifest| {
             let is_ours = manifest.host == host || manifest.asked.machine.is_some();
@@ -154,7 +153,6 @@ impl SweepDir {
             .into_owned()
     }
 
-    /// The file of trials; it is compressed in a finished sweep.
     pub(crate) fn trials(&self) -> PathBuf {
         trials_file::of(&self.path)
     }
@@ -194,7 +192,6 @@ impl SweepDir {
         Appender::open(&self.path)
     }
 
-    /// Compresses the records of a finished sweep, unless they are compressed.
     pub(crate) fn pack(&self) -> Result<()> {
         if trials_file::is_packed(&self.trials()) {
             Ok(())

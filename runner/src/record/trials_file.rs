@@ -75,7 +75,6 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// Turns the compressed records of a folder into a file to which records can be appended.
 fn unpack(folder: &Path) -> io::Result<()> {
     let found = of(folder);
     if is_packed(&found) {

@@ -99,8 +99,6 @@ impl Python {
         &self.interpreter
     }
 
-    /// Returns the command `python -m <module>`, with the analysis importable; the caller adds
-    /// arguments.
     pub(crate) fn module(&self, module: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.args(["-m", module]);

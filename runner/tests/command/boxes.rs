@@ -66,7 +66,6 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let merged = common::line(folder.path(), &words).success();
     let merged = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let merged = PathBuf::from(merged.trim());
-    // Master and its A/A control on four machines, and no sequential program.
     let records = common::records(&merged);
     assert_eq!(records.len(), 8);
     let times: BTreeSet<String> = records

@@ -208,7 +208,6 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
         fs::write(folder.path().join(name).join("manifest.json"), "{}").unwrap();
     }
     let sweeps = folder.path().display().to_string();
-    // The sweep that the name means has no trials, and the message names that sweep.
     for (name, told) in [
         ("2026-01-02", "2026-01-02T000000Z-a-1"),
         ("2026-01-0", "2026-01-01T000000Z-a-1 and 2026-01-02"),

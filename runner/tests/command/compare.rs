@@ -103,7 +103,6 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     };
     let output = run_with("argument").success().get_output().stdout.clone();
     let rows: Value = serde_json::from_slice(&output).unwrap();
-    // Master, its A/A control, same, and nothing sequential.
     assert_eq!(rows.as_array().unwrap().len(), 3, "{rows}");
     assert!(rows[2]["ratio"].is_number(), "{rows}");
     assert!(rows[2]["cpu_ratio"].is_number(), "{rows}");

@@ -24,7 +24,6 @@ const STEPS: [&str; 6] = [
     "validate",
 ];
 
-/// The command with its results and this host's cost parameters in a folder of their own.
 fn quick(folder: &Path) -> Command {
     let mut command = common::runner(folder);
     command

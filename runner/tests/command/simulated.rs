@@ -184,7 +184,6 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
         fs::create_dir(folder.path().join(jobs)).unwrap();
     }
     let one = records(folder.path(), "1");
-    // Master, its A/A control, packed and the sequential program, twice each.
     assert_eq!(one.len(), 8);
     // Branches share the seeds of their replicates; the A/A control has its own.
     let seeds: BTreeSet<_> = one

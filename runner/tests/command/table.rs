@@ -60,7 +60,6 @@ fn show(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     run(root, &words, &common::root().join(sweep))
 }
 
-/// Resumes a finished sweep, which prints its table again.
 fn end(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     let words = [&["sweep"], more, &["--resume"]].concat();
     run(root, &words, &copy(sweep, root))
@@ -122,7 +121,6 @@ fn the_exit_code_of_a_sweep_is_of_its_trials() {
         ));
 }
 
-/// A mock Python that prints its pip arguments, and copies itself into an environment.
 const TALKING: &str = "#!/bin/sh
 case \"$*\" in
     *version_info*) echo 3 12 ;;

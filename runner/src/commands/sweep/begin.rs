@@ -91,7 +91,6 @@ pub(super) struct SweepRun {
     pub(super) manifest: Manifest,
     pub(super) plan: Plan,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
-    /// Instance files for the processes, one for each requested workload.
     pub(super) inputs: Vec<Option<PathBuf>>,
     pub(super) building: Duration,
 }

@@ -281,7 +281,6 @@ pub(super) fn finish(
     Ok(summary.exit())
 }
 
-/// Runs the analysis, which prints the table.
 fn print_result(
     python: &Python,
     arguments: &SweepArgs,

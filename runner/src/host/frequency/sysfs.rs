@@ -29,7 +29,6 @@ pub const NO_TURBO: &str = "intel_pstate/no_turbo";
 
 /// The files of the host that a fix may change. All are switches.
 const OF_HOST: [&str; 3] = [NO_TURBO, "cpufreq/boost", "intel_pstate/hwp_dynamic_boost"];
-/// The files of each policy that a fix may change.
 const OF_POLICY: [&str; 6] = [GOVERNOR, "boost", EPP, MAX, MIN, SPEED];
 
 /// One file that a fix may change; in a journal, its path below the kernel's folder of CPUs.

@@ -180,7 +180,6 @@ impl Cpus {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
-    /// The kernel lowers upper limits to this value.
     ClipsAt(u64),
     Refuses(&'static str),
     /// A daemon writes this value right after every write to a file of this name.

@@ -49,7 +49,6 @@ fn every_host_is_fixed_without_boost_and_given_back_byte_for_byte() {
 
 #[test]
 fn settings_that_are_not_the_defaults_come_back_too() {
-    // Limits below and above the fixed frequency, and boost already off.
     for (min, max, boost) in [
         ("1000000", "1500000", "0"),
         ("1500000", "1500000", "1"),

@@ -31,7 +31,6 @@ fn the_process_that_fixes_and_restores() {
     held.restore().unwrap();
 }
 
-/// A host with the files of `acpi-cpufreq`, under a governor of Android.
 fn host() -> Cpus {
     let cpus = Cpus::of(OF_LIST);
     let governors = "interactive performance";

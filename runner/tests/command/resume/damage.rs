@@ -139,7 +139,6 @@ fn trials_without_a_manifest_are_bad_input_and_untouched() {
 fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_resumed_beside_them() {
     let damaged = Damaged::new();
     let first = damaged.trials.lines().next().unwrap();
-    // Nonsense in place of a record, a record twice, and an incomplete line at the end.
     let second = damaged.trials.lines().nth(1).unwrap();
     let nonsense = format!("hello\n{first}");
     let broken = damaged.trials.replacen(second, &nonsense, 1) + "{\"schema\"";

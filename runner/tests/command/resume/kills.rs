@@ -20,7 +20,6 @@ use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 /// Number of kills, unless this variable sets another.
 const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
-/// The maximum number of trials that a run finishes before it is killed.
 const MOST_TRIALS: u64 = 4;
 
 /// Records so far; an incomplete line at the end does not count.
