@@ -60,6 +60,7 @@ pub(crate) enum Step {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Done {
     pub step: Step,
+    /// Name of the sweep or of the files that the step made.
     pub made: String,
     /// Duration in the call that finished it.
     pub seconds: u64,

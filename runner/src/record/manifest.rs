@@ -80,6 +80,7 @@ pub(crate) struct MeasuredBranch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Provenance {
+    /// Version of rayon-core that cargo resolved.
     pub version: String,
     /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
     pub origin: String,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::host::{CPUS, Fact, Host};
 
+/// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
     /// The evidence that they differ from other CPUs: a file of the kernel and its content.
