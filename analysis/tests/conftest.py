@@ -11,7 +11,6 @@ import synthetic
 
 @pytest.fixture(scope="session")
 def ordinary_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten branches, two workloads; one branch takes 10 % less time on one of them."""
     truth = synthetic.Truth(
         workloads={"quicksort": 0.2, "tsp": 0.05},
         effects={("split-counters-cache-padded", "tsp"): 0.9},

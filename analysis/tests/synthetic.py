@@ -43,11 +43,9 @@ NOMINAL_GHZ = 3.0
 """Clock at which a trial takes the time that `Truth.time_ns` says."""
 
 COUNTED_UNITS = 2000
-"""Units of work in every counted trial."""
 
 
 QUIET: dict[str, Any] = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
-"""Fields of a `Truth` without noise."""
 
 
 @dataclass

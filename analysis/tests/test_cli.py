@@ -44,7 +44,6 @@ def sweep(folder: Path, **truth: Any) -> Path:  # noqa: ANN401 - fields of `Trut
 
 @pytest.fixture(scope="module")
 def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small sweep that every command has something to say about."""
     modes = {"dynamic": {1: 3.0, 2: 2.9}}
     counts = {"packed": {"pushes": 1}}
     folder = sweep(tmp_path_factory.mktemp("full"), cpus=8, modes=modes, counts=counts)

@@ -19,7 +19,6 @@ Imports = dict[str, set[str]]
 
 
 def imports_of(files: dict[str, str]) -> Imports:
-    """Modules of the package that each module imports. In: source by dotted name."""
     found: Imports = {}
     for name, source in files.items():
         froms = [
@@ -39,7 +38,6 @@ def imports_of(files: dict[str, str]) -> Imports:
 
 
 def climbing(imports: Imports) -> list[str]:
-    """Imports of another folder that is not on a lower layer."""
     floor = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
     pairs = [(one, other) for one, others in imports.items() for other in others]
     folders = [(one, other, one.partition(".")[0], other.partition(".")[0]) for one, other in pairs]

@@ -30,7 +30,6 @@ FALSE = 17.0
 
 @cache
 def tried(name: str, seed: int) -> truth.Result:
-    """One tested sweep of a case, which several tests share."""
     return truth.tried(truth.CASES[name], seed)
 
 

@@ -59,7 +59,6 @@ def normal(rng: Rng, shape: tuple[int, ...], deviation: float = NOISE) -> Floats
 
 
 quiet = normal
-"""The noise of a quiet host."""
 
 
 def pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
@@ -235,7 +234,6 @@ def tsp_hangs(_: Rng, times: Floats) -> Bools:
 
 
 def now_and_then(rng: Rng, times: Floats) -> Bools:
-    """1/14 of the trials of one workload fails."""
     rows = tsp_hangs(rng, times)
     return rows & (rng.random(times.shape) < 1 / 14)
 
@@ -270,7 +268,6 @@ NULLS = [
     Case("two-branches, one cell", others=0, kept=(("quicksort", 2),)),
     Case("simulated, every name bimodal", twofold_states, builds=none, is_simulated=True),
 ]
-"""Sweeps of equal branches."""
 
 
 def everywhere(
@@ -406,12 +403,10 @@ EFFECTS = [
         kept=(("quicksort", 2),),
     ),
 ]
-"""Sweeps in which one branch differs."""
 CASES = {case.name: case for case in [*NULLS, *EFFECTS]}
 
 
 def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
-    """A sweep of the case, and its rows of `frames.TIMES`."""
     rng = np.random.default_rng([seed, *case.name.encode()])
     names = [BASELINE, TWIN, TRIED, *(f"equal-{number}" for number in range(case.others))]
     cells = [(workload, threads) for workload in WORKLOADS for threads in THREADS]
@@ -577,7 +572,6 @@ def _truth(case: Case, row: dict[str, Any]) -> float:
 
 
 def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
-    """Number of significant results of a null sweep, all of them false."""
     return decisions_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
 
 
@@ -792,7 +786,6 @@ NOT_TO_MERGE = {
 
 
 def _table_of_cases(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
-    """Print the rates of these cases; returns the targets missed."""
     print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: no value.\n")
     missed = []
     for number, name in enumerate(names):

@@ -32,10 +32,6 @@ fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
 
-<<<<<<< HEAD
-/// A planted mistake in the steps.
-=======
->>>>>>> w/t1
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
@@ -58,10 +54,6 @@ struct Pool {
 }
 
 impl Pool {
-<<<<<<< HEAD
-    /// Applies a function to the word in one atomic step, and returns the new word.
-=======
->>>>>>> w/t1
     fn change(&self, new: impl Fn(usize) -> Option<usize>) -> usize {
         loop {
             let old = self.word.load(SeqCst);
@@ -160,13 +152,7 @@ impl Pool {
 /// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
 struct Scene {
     jobs: usize,
-<<<<<<< HEAD
-    /// Whether another worker than the one that found a job becomes sleepy meanwhile.
     has_sleepy: bool,
-    /// Whether the bit is set at the start.
-=======
-    has_sleepy: bool,
->>>>>>> w/t1
     is_left: bool,
     is_outside: bool,
 }
@@ -213,10 +199,6 @@ fn holds(scene: &Scene, mistake: Mistake) -> bool {
     catch_unwind(move || model.check(run)).is_ok()
 }
 
-<<<<<<< HEAD
-/// The number of scenes in which some interleaving leaves a job behind.
-=======
->>>>>>> w/t1
 fn failures(mistake: Mistake) -> usize {
     let scenes = [
         (1, false, false, true),

@@ -79,10 +79,6 @@ impl Pool {
     }
 }
 
-<<<<<<< HEAD
-/// Restores the previous thread-local state when it is dropped.
-=======
->>>>>>> w/t1
 struct Restore {
     scope: *mut chili::Scope<'static>,
     about: &'static About,
@@ -110,10 +106,6 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-<<<<<<< HEAD
-/// Panics, because only broadcasts call this, and these are not implemented.
-=======
->>>>>>> w/t1
 pub(crate) fn with_current<R>(_body: impl FnOnce(Option<&Pool>) -> R) -> R {
     missing("broadcast")
 }

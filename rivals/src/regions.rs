@@ -27,10 +27,6 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-<<<<<<< HEAD
-    /// `threads` is the number of threads that take part in each region.
-=======
->>>>>>> w/t1
     pub(crate) fn start(threads: usize) -> Self {
         Self {
             threads,
@@ -38,10 +34,6 @@ impl Pool {
         }
     }
 
-<<<<<<< HEAD
-    /// Runs `op` on the calling thread, which counts as a thread of this pool meanwhile.
-=======
->>>>>>> w/t1
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
         // Restores the thread-local state also when `op` panics.
         let _restore = Restore(CURRENT.replace(self));
@@ -61,10 +53,6 @@ impl Pool {
     }
 }
 
-<<<<<<< HEAD
-/// Restores the previous thread-local state when it is dropped.
-=======
->>>>>>> w/t1
 struct Restore(*const Pool);
 
 impl Drop for Restore {

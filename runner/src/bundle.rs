@@ -18,7 +18,6 @@ use crate::system::whole_file;
 
 pub(crate) const ENDING: &str = ".tar.zst";
 
-/// Name of the file in a host's folder that lists the host's files and sweeps.
 const RECORD: &str = "record.json";
 
 const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
@@ -42,19 +41,14 @@ const LONGEST_NAME: usize = 128;
 /// Compression level: records are compressed already, so a higher level gains nothing.
 const LEVEL: i32 = 10;
 
-/// A step of the work on a host, in the order of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
-    /// `doctor.json`.
     Doctor,
-    /// `here.toml` and `charges-here.toml`.
     Calibrate,
     /// A sweep of the experiment `validation` on the machine `here`.
     Predict,
-    /// A sweep of the experiment `host-study`.
     Study,
-    /// A sweep of the experiment `host-classics`.
     Classics,
     /// A sweep of the experiment `validation` on the host.
     Validate,
@@ -93,7 +87,6 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The record in a host's folder; `None` if there is none yet.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
         let text = match whole_file::read_text(&path) {
@@ -120,13 +113,11 @@ impl Record {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// Returns the name of a finished step's result.
     pub(crate) fn made(&self, step: Step) -> Option<&str> {
         let done = self.steps.iter().find(|done| done.step == step);
         done.map(|done| done.made.as_str())
     }
 
-    /// Names of the sweeps, in order.
     pub(crate) fn sweeps(&self) -> impl Iterator<Item = &str> {
         let has_no_sweep = |step| matches!(step, Step::Doctor | Step::Calibrate | Step::Report);
         let sweeps = self.steps.iter().filter(move |it| !has_no_sweep(it.step));
@@ -168,7 +159,6 @@ pub(crate) fn listed(files: &[BundleFile]) -> String {
     files.iter().map(line).collect()
 }
 
-/// Writes the bundle of a host, without owners and times: the same files give the same bytes.
 pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Result<()> {
     let write = |out: &mut dyn io::Write| {
         let mut packer = zstd::Encoder::new(out, LEVEL)?;
@@ -257,7 +247,6 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     Ok(record)
 }
 
-/// Whether a path is `hosts/NAME/FILE` or `sweeps/NAME/FILE` of a known file.
 fn is_known(path: &Path) -> bool {
     let parts: Option<Vec<&str>> = path
         .components()
@@ -299,7 +288,6 @@ pub(crate) fn check_text(file: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A results folder with one host that measured one sweep.
     fn results() -> (tempfile::TempDir, Record) {
         let folder = tempfile::tempdir().unwrap();
         let done = |step, made: &str| Done {
@@ -339,13 +327,11 @@ mod tests {
         }
     }
 
-    /// Returns why an archive of these entries, which no runner writes, is refused.
     fn refused(entries: &[(&str, EntryType, &str)]) -> String {
         let folder = tempfile::tempdir().unwrap();
         let mut tar = Builder::new(Vec::new());
         for (path, kind, content) in entries {
             let mut header = Header::new_gnu();
-            // The library would refuse to write such paths.
             header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
             header.set_entry_type(*kind);
             header.set_size(content.len() as u64);

@@ -121,7 +121,6 @@ mod tests {
         command().debug_assert();
     }
 
-    /// The text of each file of the analysis that a reader sees.
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
         let files = ["notebooks", "src/sweep_analysis"].map(|folder| root.join(folder));
@@ -143,7 +142,6 @@ mod tests {
         for (path, text) in texts_of_the_analysis() {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
-                // Any word may stand in place of a placeholder.
                 let words = command
                     .split_whitespace()
                     .map(|word| if word.contains('{') { "word" } else { word });

@@ -22,7 +22,6 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Whether the cause is a path that is not a text file.
 fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause
         .downcast_ref::<Error>()

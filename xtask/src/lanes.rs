@@ -141,10 +141,6 @@ fn ended(status: WaitStatus) -> Option<(i32, i32)> {
     }
 }
 
-<<<<<<< HEAD
-/// The error for a failed step; it has the cause that the exit code stands for, if any.
-=======
->>>>>>> w/t1
 fn failed(step: &Step, code: i32) -> anyhow::Error {
     let why = format!("`cargo xtask {}` failed; its output is above", step.name());
     match code {

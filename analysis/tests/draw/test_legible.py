@@ -48,7 +48,6 @@ def simulated() -> Analysis:
 
 @pytest.fixture(scope="module", params=[measured, simulated], ids=["measured", "simulated"])
 def pictures(request: pytest.FixtureRequest) -> dict[str, str]:
-    """All pictures of a report by name."""
     return {
         name: svg.draw(chart)
         for figure in figures(request.param())

@@ -207,7 +207,6 @@ WRONG: tuple[Any, ...] = ([], "x", None, GONE)
 
 
 def places(value: object) -> list[tuple[Any, ...]]:
-    """The path to each value in an object: keys and indices."""
     inner: Any = value.items() if isinstance(value, dict) else []
     inner = enumerate(value) if isinstance(value, list) else inner
     return [(), *((key, *rest) for key, it in inner for rest in places(it))]

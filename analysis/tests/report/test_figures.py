@@ -26,7 +26,6 @@ def ordinary(ordinary_sweep: Path) -> Analysis:
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
-    """Figures of a sweep on sixteen CPUs, with latencies and a measured clock."""
     truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},

@@ -25,7 +25,6 @@ MOST_BYTES = 1_200_000
 
 
 def small(**truth: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """One workload at one and two threads; master and packed by default."""
     return synthetic.Truth(
         **({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth)
     )

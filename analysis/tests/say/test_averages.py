@@ -12,7 +12,6 @@ from sweep_analysis.stats.decisions import Decisions
 
 
 def decided() -> Decisions:
-    """Decisions on six workloads on two CPUs, one of which takes half the time."""
     workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
     truth = synthetic.Truth(
         branches=["master", "good"], workloads=workloads, threads=[1, 2, 4], cpus=2, trials=7,

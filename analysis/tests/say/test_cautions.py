@@ -49,8 +49,6 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def share_of_cpu(percent: int) -> Change:
-    """A change of a trial: its iterations got only this share of a CPU."""
-
     def change(trial: dict[str, Any]) -> None:
         for iteration in trial["iterations"]:
             iteration |= {"user_ns": iteration["elapsed_ns"] * percent // 100, "system_ns": 0}

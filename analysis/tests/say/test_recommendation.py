@@ -10,7 +10,6 @@ from sweep_analysis.stats.analysis import analyse
 
 
 def recommended(effects: dict[tuple[str, str], float], **truth: Any) -> Recommendation:  # noqa: ANN401 - any field of `Truth`
-    """The recommendation on three branches and two workloads with these effects, trials being steady."""
     fields: dict[str, Any] = {
         "branches": ["master", "good", "other"],
         "workloads": {"quicksort": 0.2, "tsp": 0.05},

@@ -24,7 +24,6 @@ def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
 
 @pytest.fixture(scope="module")
 def compared() -> SweepTable:
-    """A sweep of two branches; one has the longest name and a failed trial."""
     truth = synthetic.Truth(
         branches=["master", LONGEST],
         workloads={"quicksort": 0.2},

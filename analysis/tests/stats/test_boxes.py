@@ -92,7 +92,6 @@ def same(log: float) -> Truth:
 
 
 def turning(factor: int) -> Truth:
-    """A ratio that is 1 where a wake-up takes 4 µs, and grows or falls with it."""
     return lambda prices: factor * np.log(prices["wake-ns"] / 4000)
 
 

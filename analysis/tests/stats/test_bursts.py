@@ -21,7 +21,6 @@ def times_of(name: str, seed: int = 1, **changes: object) -> pl.LazyFrame:
 
 
 def slowed(times: pl.LazyFrame, branches: list[str], blocks: list[int]) -> pl.LazyFrame:
-    """The times, in which `branches` take 1.5 times as long in `blocks`."""
     hit = pl.col("branch").is_in(branches) & pl.col("block").is_in(blocks)
     return times.with_columns(pl.when(hit).then(pl.col(TIME) * 1.5).otherwise(TIME).alias(TIME))
 

@@ -39,7 +39,6 @@ def checked(
     branch: str = "packed",
     change: dict[str, pl.Expr] | None = None,
 ) -> Checked:
-    """The results of claims about one branch; `change` replaces columns of the times."""
     sweep = sweep_with(truth, {branch: claims})
     return check_claims(sweep, trial_times(sweep).with_columns(**(change or {})))
 

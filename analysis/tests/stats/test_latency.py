@@ -13,7 +13,6 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
 def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
-    """Latencies of a sweep of two branches on two and four threads, in which only `packed` reports any."""
     made = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},

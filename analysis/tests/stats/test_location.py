@@ -12,7 +12,6 @@ from sweep_analysis.stats.units import Units, of_builds
 
 
 def builds_of(*cells: list[float]) -> list[list[float]]:
-    """The result of `of_builds` for one branch, in configurations of one program."""
     keys = {name: ["same"] * len(cells) for name in CELL_SET}
     table = pl.DataFrame(keys).with_columns(threads=pl.Series(range(len(cells))))
     values = np.array(cells)[:, None, :]
@@ -29,7 +28,6 @@ def test_a_slow_configuration_alone_is_no_slow_build() -> None:
 
 
 def location(variances: list[float]) -> Location:
-    """Rows of one group with these variances, of seven units each."""
     rows = len(variances)
     influence: Floats = np.sqrt(np.array(variances) / 7)[None, :, None].repeat(7, axis=2)
     units = np.full((1, rows), 7)

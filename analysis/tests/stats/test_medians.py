@@ -35,7 +35,6 @@ def quiet(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - fields of a truth
 def rows(
     truth: synthetic.Truth, change: Callable[[dict[str, Any]], None] | None = None
 ) -> pl.DataFrame:
-    """The medians of a sweep, each of whose records `change` may change."""
     sweep = synthetic.swept(truth, change)
     return medians(sweep, request_of(sweep), trial_times(sweep).collect())
 

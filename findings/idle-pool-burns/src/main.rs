@@ -35,10 +35,6 @@ fn done_by(task: &Path) -> Option<Done> {
     })
 }
 
-<<<<<<< HEAD
-/// The sum of [`done_by`] over the counted threads.
-=======
->>>>>>> w/t1
 fn done() -> Done {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()

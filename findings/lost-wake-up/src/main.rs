@@ -37,11 +37,7 @@ fn meet(both: u64) {
     }
 }
 
-<<<<<<< HEAD
 /// Runs the joins. With `fences`, all writes are visible before a join begins.
-=======
-/// With `fences`, what was written is visible before a join begins.
->>>>>>> w/t1
 fn join_until_time_is_up(fences: bool) {
     let mut memory = vec![1_u64; PAGE * PAGES as usize];
     let mut random = 0x9E37_79B9_u32;

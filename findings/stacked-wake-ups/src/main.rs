@@ -10,10 +10,6 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-<<<<<<< HEAD
-/// The time from the start of a tick to the start of the next.
-=======
->>>>>>> w/t1
 const PERIOD: Duration = Duration::from_millis(3);
 /// Jobs of a tick, and how long each works.
 const JOBS: u32 = 1000;
@@ -22,18 +18,10 @@ const WORK: Duration = Duration::from_nanos(400);
 /// The folder below `/proc` of each worker.
 static WORKERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-<<<<<<< HEAD
-/// How often both workers were on one CPU, or on two CPUs.
-=======
->>>>>>> w/t1
 #[derive(Default)]
 struct Seen {
     stacked: u32,
     apart: u32,
-<<<<<<< HEAD
-    /// How often one of the workers slept.
-=======
->>>>>>> w/t1
     alone: u32,
 }
 
@@ -57,10 +45,6 @@ fn running_on(task: &Path) -> Option<u32> {
     (words.next()? == "R").then(|| words.nth(35)?.parse().ok())?
 }
 
-<<<<<<< HEAD
-/// Runs the jobs from `first` on; the job in the middle of the tick notes where the workers run.
-=======
->>>>>>> w/t1
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;

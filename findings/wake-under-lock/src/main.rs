@@ -8,10 +8,6 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-<<<<<<< HEAD
-/// Makes a thread wait until another thread sets the latch.
-=======
->>>>>>> w/t1
 #[derive(Default)]
 struct Latch {
     is_set: Mutex<bool>,
@@ -89,10 +85,6 @@ fn sleeps() -> u64 {
         .expect("a count in /proc")
 }
 
-<<<<<<< HEAD
-/// Calls `call` repeatedly, prints a row, and returns how often this thread slept for each call.
-=======
->>>>>>> w/t1
 fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
     (0..100).for_each(|_| call());
     let (slept, begun, mut calls) = (sleeps(), Instant::now(), 0_u32);

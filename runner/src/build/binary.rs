@@ -45,7 +45,6 @@ pub trait RunTrial {
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit>;
 }
 
-/// Starts the branches' binaries.
 #[derive(Clone, Debug)]
 pub(crate) struct Subprocesses {
     binaries: BTreeMap<String, Vec<PathBuf>>,
@@ -112,7 +111,6 @@ pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<T
     ask_by(Command::new(binary), request, limit)
 }
 
-/// As [`ask`], for a command that already has environment variables.
 fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<TrialExit> {
     for name in NOT_INHERITED {
         command.env_remove(name);
@@ -337,7 +335,6 @@ mod tests {
             assert!(failure.reason.contains(reason), "{}", failure.reason);
             assert_eq!(failure.stderr_tail.unwrap_or_default(), tail, "{script}");
         }
-        // All lines of the report on threads are kept.
         let hang = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
         let failure = ask_script(&format!("seq 1 100 >&2; echo '{hang}'; exit 1"));
         assert_eq!(failure.ending, Ending::Hang);

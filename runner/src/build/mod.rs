@@ -38,13 +38,11 @@ const STDERR_LINES: usize = 40;
 
 const MOST_AT_ONCE: usize = 4;
 
-/// A binary whose variant was checked.
 #[derive(Clone, Debug)]
 pub(crate) struct BranchBuild {
     /// Copies that later builds do not touch: one for each shuffled link order, in the order of the
     /// seeds from 1 on. Without shuffling, a single one with the linker's own order.
     pub(crate) binaries: Vec<PathBuf>,
-    /// How it was built.
     pub(crate) receipt: Provenance,
 }
 
@@ -130,7 +128,6 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Compiler and flags, for the manifest.
     pub(crate) fn toolchain(&self) -> Result<Toolchain> {
         let checkout = self.recipe.checkout;
         let changes_code = |name: &str| {
@@ -607,7 +604,6 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
 
-/// Returns the error message if cargo's output says that a release or a commit does not exist.
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {
@@ -686,8 +682,6 @@ pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
 }
 
-/// The features of a package that are on. The variant that a binary names shows whether they are
-/// the requested features.
 fn features_on(metadata: &Metadata, package: &Package) -> Vec<String> {
     let nodes = metadata.resolve.iter().flat_map(|it| &it.nodes);
     let own = nodes.into_iter().find(|node| node.id == package.id);

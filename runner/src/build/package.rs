@@ -16,7 +16,6 @@ use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// Name of the folder, in a branch's folder, that has the copies of the user's packages.
 pub(super) const OF_USER: &str = "user";
 
 const LISTED: &str = "programs";
@@ -65,7 +64,6 @@ pub(crate) fn find(
     ))
 }
 
-/// Returns the selected package and binary, or the reason why there is none.
 fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
     let binaries = |package: &'p Package| {
         let targets = package.targets.iter().filter(|it| it.is_bin());
@@ -115,7 +113,6 @@ fn described(folder: &Path) -> Result<Metadata> {
 struct Tree {
     base: PathBuf,
     workspace: PathBuf,
-    /// All workspaces, seen from `base`, outer ones before inner ones.
     parts: Vec<PathBuf>,
 }
 
@@ -157,7 +154,7 @@ pub(super) struct Copied {
 }
 
 /// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
-/// branch's rayon-core. `folder` is the folder of all branches.
+/// branch's rayon-core.
 pub(super) fn copy(
     recipe: &Recipe<'_>,
     folder: &Path,
@@ -232,7 +229,7 @@ pub(super) fn copy(
 
 /// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
 /// of rayon-core that choose a variant of the fork, since the program is compared with other pools,
-/// too. Returns whether the package depended on rayon-core.
+/// too.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest
@@ -263,8 +260,6 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
     own.is_some()
 }
 
-/// Replaces a workspace's own patch of rayon-core, if any, by that of `ours`, the manifest of a
-/// branch.
 fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
@@ -280,7 +275,6 @@ fn patch(ours: &Table, manifest: &mut Table) {
     manifest.insert("patch".to_owned(), patches.into());
 }
 
-/// Whether a crate depends on rayon-core, apart from the dependency that this runner adds.
 pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
     let depends = |node: &&Node| {

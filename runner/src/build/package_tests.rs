@@ -44,7 +44,6 @@ fn the_only_binary_is_meant_or_the_default_one_or_that_which_is_named() {
     refused(None, "no package there has a binary");
     write(folder, &[("src/main.rs", "fn main() {}")]);
     assert_eq!(found(folder, None).unwrap(), "mine of mine");
-    // A workload is also called `tsp`.
     write(folder, &[("src/bin/tsp.rs", "fn main() {}")]);
     refused(None, "several binaries; name one by --bin: `mine`, `tsp`");
     refused(Some("tps"), "no binary `tps`; known: `mine`, `tsp`");

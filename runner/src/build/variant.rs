@@ -113,8 +113,6 @@ mod tests {
         Branch::new("mine".to_owned(), source)
     }
 
-    /// Asks a script that answers like a workload binary of the given variant, with `more` fields
-    /// in the answer.
     fn ask(said: &str, more: &str, source: Source) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         let answer = format!(

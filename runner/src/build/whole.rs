@@ -19,7 +19,7 @@ const LINKER: &str = "linker";
 
 impl Builder<'_> {
     /// Copies the package of each whole program for a branch, and checks that cargo uses the
-    /// branch's rayon-core there and that the program uses it. Returns the copies' folders.
+    /// branch's rayon-core there and that the program uses it.
     pub(super) fn prepare_whole(&self, branch: &Branch) -> Result<Vec<PathBuf>> {
         let programs = self.recipe.programs.whole();
         programs

@@ -33,7 +33,6 @@ pub(super) const WHOLE_TABLE: &str = "whole.json";
 pub(super) struct Recipe<'a> {
     pub checkout: &'a Checkout,
     pub config_folder: &'a Path,
-    /// Number of shuffled link orders of each binary, in addition to the linker's own order.
     pub layouts: u32,
     pub programs: Programs,
     pub edited: PathBuf,
@@ -70,7 +69,6 @@ impl Recipe<'_> {
         }
     }
 
-    /// Folder of the rayon-core that a branch patches in; `None` for registry and Git sources.
     pub(super) fn folder(&self, source: &Source) -> Option<PathBuf> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
@@ -215,7 +213,6 @@ impl Recipe<'_> {
         )
     }
 
-    /// `[profile.release]` of the checkout, the only definition of the profile.
     pub(super) fn profile(&self) -> Result<Table> {
         let text = whole_file::text_of_checkout(self.checkout.root(), "Cargo.toml")?;
         let manifest: Table =

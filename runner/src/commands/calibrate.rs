@@ -248,7 +248,6 @@ fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
         .map(|it| it.user_ns + it.system_ns)
 }
 
-/// Returns the number of units of an iteration, computed from their simulated time.
 fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     let spent = outcome
         .simulated
@@ -261,7 +260,6 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     spent.copied().unwrap_or_default() as f64 / iterations / slower / COUNTING_NS
 }
 
-/// Returns the remark for a cost's source if other programs also use the CPUs.
 fn while_busy(host: &Host) -> &'static str {
     if host.load().is_ok_and(|load| load > 1.5) {
         ", while the host was busy"

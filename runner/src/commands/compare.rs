@@ -96,8 +96,6 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &sweep, &command)
 }
 
-/// Returns the options of a sweep of a user's program, with values for the options that were not
-/// typed.
 fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     let mut sweep = typed.clone();
     let selection = &mut sweep.selection;

@@ -63,12 +63,10 @@ fn remarks(branch: &Branch) -> String {
     group.into_iter().chain(baseline).collect()
 }
 
-/// Adds a heading, in lines that fit a terminal.
 fn heading(out: &mut String, text: &str) -> fmt::Result {
     writeln!(out, "{}\n", wrapped(text, PAGE, "  "))
 }
 
-/// Adds a name, and below it the facts about it.
 fn tell_row(out: &mut String, name: &str, facts: &[(&str, String)]) -> fmt::Result {
     writeln!(out, "{name}")?;
     let labels: Vec<String> = facts

@@ -59,7 +59,6 @@ pub(crate) struct OnThisHostArgs {
 
 const COMMAND: &str = "on-this-host";
 
-/// The steps in their order, with their names in the record and descriptions.
 const STEPS: &[(Step, &str, &str)] = &[
     (
         Step::Doctor,
@@ -106,10 +105,8 @@ const QUICK: [&str; 6] = [
     "--workloads=quicksort,packets",
 ];
 
-/// The work on a host, and the data that every step needs.
 struct Work<'a> {
     project: &'a Project,
-    /// Folder of results, which has `hosts` and `sweeps`.
     results: PathBuf,
     record: Record,
 }
@@ -186,7 +183,6 @@ impl Work<'_> {
         STEPS.iter().filter(is_left)
     }
 
-    /// Lists the finished steps and the remaining steps, for people.
     fn text(&self) -> String {
         let Record {
             host,
@@ -256,7 +252,6 @@ impl Work<'_> {
         })
     }
 
-    /// Runs a step, and returns the name of its result.
     fn step(&self, step: Step) -> Result<(String, Exit)> {
         match step {
             Step::Doctor => self.doctor(),
@@ -315,7 +310,6 @@ impl Work<'_> {
             .with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// The options of a sweep of an experiment, with at most `most_threads` threads.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
         let known = selection::read(self.project.checkout.root())?.experiments;
         let row = selection::find(known, "experiment", experiment)?;
@@ -340,7 +334,6 @@ impl Work<'_> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }
 
-    /// Sweeps an experiment, or continues the sweep that an earlier call began.
     fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
         let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
         let (wanted, _) = asked(self.project, None, &arguments.selection)?;
@@ -377,7 +370,6 @@ impl Work<'_> {
         Ok((sweep.name(), exit))
     }
 
-    /// Packs the host's results, and prints the file's contents and where to send it.
     fn pack(&self) -> Result<()> {
         let path = self.own().with_extension(ENDING.trim_start_matches('.'));
         let files = bundle::files(&self.results, &self.record)?;

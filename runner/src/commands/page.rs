@@ -10,7 +10,6 @@ use crate::record::manifest::{Manifest, MeasuredBranch};
 use crate::text::table::{Format, wrapped};
 use crate::text::words::count;
 
-/// Returns the text before the table.
 pub(super) fn head(manifest: &Manifest, format: Format) -> String {
     let asked = &manifest.asked;
     let others = asked.branches.iter().filter(|it| **it != asked.baseline);
@@ -73,7 +72,6 @@ fn command(arguments: &[String]) -> String {
     format!("cargo runner {}", words.join(" "))
 }
 
-/// Describes the machine of a sweep's `host.json` in one line.
 pub(crate) fn host_line(host: &Value, asked: &SweepRequest) -> String {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str);
     let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];

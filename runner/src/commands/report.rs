@@ -43,6 +43,5 @@ pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
         .arg(sweep.path())
         .arg("--output")
         .arg(output);
-    // The analysis prints the path of the page.
     analysis::wait(&mut command)
 }

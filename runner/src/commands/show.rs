@@ -55,7 +55,6 @@ pub(crate) fn run(project: &Project, arguments: &ShowArgs) -> Result<Exit> {
     analysis::print_table(&python?, &sweep, arguments.format)
 }
 
-/// The number of finished trials, and how to run the missing ones.
 fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
     let Summary { trials, failed, .. } = summary;
     let planned = manifest.trials_planned;

@@ -207,7 +207,6 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
     is_here && is_validation && wanted.is_none_or(|wanted| wanted == asked)
 }
 
-/// Whether a sweep measured the configurations of `prediction` on this host, after the prediction.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
     let asked = SweepRequest {
         machine: None,

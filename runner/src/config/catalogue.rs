@@ -10,10 +10,8 @@ use crate::config::pick::Known;
 /// build.
 pub const GROUP: &str = "programs";
 
-/// Path in the checkout of the list of whole programs.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
-/// The whole programs.
 static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     let text = include_str!("../../../workloads/programs/programs.toml");
     let rows: WholePrograms =
@@ -21,7 +19,6 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
-/// The user's program that this process compares.
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
 /// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
@@ -45,7 +42,6 @@ pub enum Programs {
 }
 
 impl Programs {
-    /// The smallest set that has the workloads of these names.
     pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let whole = all_whole()
@@ -62,7 +58,6 @@ impl Programs {
         least.unwrap_or(Self::Services)
     }
 
-    /// The whole programs that are built.
     pub(crate) fn whole(self) -> impl Iterator<Item = &'static WholeProgram> {
         let names = if let Self::Whole(names) = self {
             names
@@ -72,7 +67,6 @@ impl Programs {
         names.iter().filter_map(|name| whole(name))
     }
 
-    /// Whether the set has the workload called `name`.
     pub(crate) fn has(self, name: &str) -> bool {
         find(name).is_some_and(|workload| match workload.part {
             Part::Study => true,
@@ -97,7 +91,6 @@ pub fn all() -> &'static [Description] {
     &ALL
 }
 
-/// The workload called `name`.
 pub(crate) fn find(name: &str) -> Option<&'static Description> {
     described().find(|description| description.name == name)
 }
@@ -128,12 +121,10 @@ pub fn whole(name: &str) -> Option<&'static WholeProgram> {
     all_whole().find(|it| it.name == name)
 }
 
-/// The whole programs, that of the user last.
 fn all_whole() -> impl Iterator<Item = &'static WholeProgram> {
     WHOLE.iter().chain(USER.get().map(|(program, _)| program))
 }
 
-/// Every workload, that of the user last.
 fn described() -> impl Iterator<Item = &'static Description> {
     all().iter().chain(USER.get().map(|(_, it)| it))
 }

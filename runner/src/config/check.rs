@@ -32,7 +32,6 @@ struct File {
     branch: Vec<Spanned<Row>>,
 }
 
-/// A row as it is written in `branches.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
@@ -110,8 +109,6 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
 }
 
 impl Row {
-    /// Makes the branch of this row; `names` are the names of all branches, to which its claims may
-    /// refer.
     pub(super) fn check(&self, names: &[String]) -> Result<Branch, String> {
         check_name(&self.name)?;
         if let Some(group) = &self.group {
@@ -242,7 +239,6 @@ fn check_fork(features: &[String]) -> Result<BTreeSet<String>, String> {
 }
 
 impl WrittenClaim {
-    /// Checks a hypothesis of the branch `name`; `branches` are all names of the file.
     fn check(&self, name: &str, branches: &[String]) -> Result<Claim, String> {
         if let Some(against) = &self.against
             && (against == name || !branches.contains(against))

@@ -62,7 +62,6 @@ impl Checkout {
         &self.root
     }
 
-    /// The folder of sweeps.
     pub(crate) fn sweeps(&self) -> PathBuf {
         self.root.join("results/sweeps")
     }
@@ -150,14 +149,11 @@ impl Checkout {
         shown + rest
     }
 
-    /// The commit that is checked out.
     pub(crate) fn commit(&self) -> Commit {
         commit_of(&self.root)
     }
 }
 
-/// The commit of the work tree that holds `folder`, and whether anything under `folder` differs
-/// from it.
 pub(crate) fn commit_of(folder: &Path) -> Commit {
     let git = |arguments: &[&str]| -> Option<String> {
         let output = Command::new("git")

@@ -100,7 +100,6 @@ impl Features {
             .map(|(one, other, reason)| says(one, other, reason))
     }
 
-    /// The words by which a build with the features `chosen` names its variant.
     pub(crate) fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
         let mut words: BTreeSet<String> = chosen.intersection(&self.names).cloned().collect();
         if !self

@@ -12,7 +12,6 @@ pub(crate) fn is_commit(rev: &str) -> bool {
     (SHORTEST..=40).contains(&rev.len()) && rev.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Whether an address is a path on this machine.
 pub(crate) fn is_local(url: &str) -> bool {
     // `git@host:path` has no slash before the colon.
     !url.contains("://")
@@ -56,7 +55,6 @@ pub(crate) fn commit(address: &str, rev: &str) -> Result<String, String> {
     }
 }
 
-/// Returns git's output; `Err` has its complaint.
 fn ask(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("git").args(arguments).output();
     let output = output.map_err(|error| format!("`git` cannot be run: {error}"))?;

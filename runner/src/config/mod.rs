@@ -46,7 +46,6 @@ impl Config {
         pick_grouped(field, "branch", list, &known)
     }
 
-    /// The row with `baseline = true`, which each file has.
     pub(crate) fn baseline(&self) -> &Branch {
         self.branches
             .iter()
@@ -81,7 +80,6 @@ pub struct Branch {
 pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {
-    /// A branch without hypothesis or group.
     pub(crate) fn new(name: String, source: Source) -> Self {
         Self {
             name,
@@ -311,7 +309,6 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Makes an error from the parser's message about `file`, whose content is `text`.
     pub(crate) fn of_parser(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let offset = error.span().unwrap_or_default().start;
         let said = plain(error.message());
@@ -324,7 +321,6 @@ impl ConfigError {
     }
 }
 
-/// Turns the position of a fault in a file into an error with its line.
 pub(crate) struct FileText<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,

@@ -117,7 +117,6 @@ fn picked_by<'a>(known: &[Known<'a>], is_meant: impl Fn(&Known<'a>) -> bool) -> 
     meant.map(|it| it.name).collect()
 }
 
-/// Returns the error for a `name`, given by `option`, that no `kind` has.
 pub(crate) fn no_such<'a>(
     option: &str,
     kind: &str,
@@ -141,7 +140,6 @@ pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// Translates a parser's message into words for the people who write the files.
 pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),

@@ -16,14 +16,11 @@ pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     pub config: &'a Config,
-    /// The folder in which the user typed the words.
     pub here: &'a Path,
-    /// The folder of branches.toml.
     pub config_folder: &'a Path,
 }
 
 impl Reader<'_> {
-    /// The branches that the words name; the first is the baseline.
     pub(crate) fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
         for word in words {
@@ -45,7 +42,6 @@ impl Reader<'_> {
         Ok(Config { branches })
     }
 
-    /// Returns the branches of a group, or the one branch that a word means.
     fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
         if word.starts_with(GROUP) {
             let names = self.config.pick("compare", word);
@@ -73,7 +69,6 @@ impl Reader<'_> {
         Ok(vec![row.check(&[])?])
     }
 
-    /// Returns the row of branches.toml that a word describes, with a name for it.
     fn row(&self, word: &str, kind: &str, value: &str) -> Result<Row, String> {
         let seen = |path: &str| seen_from(self.config_folder, self.here, Path::new(path));
         let mut row = Row::default();
@@ -123,7 +118,6 @@ impl Reader<'_> {
         Ok(row)
     }
 
-    /// The branch of branches.toml that has this name.
     fn named(&self, name: &str) -> Result<Branch, String> {
         let branches = &self.config.branches;
         let found = branches.iter().find(|branch| branch.name == name);
@@ -150,7 +144,6 @@ fn folder_name(folder: &Path) -> String {
     above.filter(|_| own == "rayon-core").unwrap_or(own)
 }
 
-/// Replaces all characters that a branch's name may not have.
 fn plain(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     text.to_lowercase()

@@ -9,7 +9,6 @@ fn with(rows: &str) -> Result<Config, String> {
     parse("branches.toml", &format!("{BASE}\n{rows}")).map_err(|error| error.to_string())
 }
 
-/// The last branch of `BASE` and a row with these lines.
 fn row(lines: &str) -> Result<crate::config::Branch, String> {
     with(&format!("[[branch]]\nname = \"x\"\n{lines}\n")).map(|it| it.branches[1].clone())
 }

@@ -7,13 +7,10 @@ pub(crate) struct Quota {
     pub(crate) cpus: f64,
     /// As the system prints it: `50000 100000`, microseconds of each period.
     pub(crate) printed: String,
-    /// File with the limit, without the leading slash.
     pub(crate) file: String,
-    /// File that counts how often the limit was reached.
     pub(crate) counts: String,
 }
 
-/// How often, and how long, a used-up quota kept a group from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThrottleCounts {
     pub(crate) periods: u64,
@@ -135,7 +132,6 @@ impl Host {
             .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
-    /// Returns the counts of a file `cpu.stat` since the group was made.
     pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {
         self.parsed(
             file,

@@ -52,7 +52,6 @@ impl Facts<'_> {
         self.note(name, fact)
     }
 
-    /// Reads files, given as (key in the group, path).
     fn named(&mut self, group: &str, files: &[(&str, &str)]) -> Value {
         let fact = |(key, path): &(&str, &str)| {
             let fact = self.file(&format!("{group}.{key}"), path);
@@ -67,7 +66,6 @@ impl Facts<'_> {
         self.named(group, &files.collect::<Vec<_>>())
     }
 
-    /// The texts of the files `place` below each entry of a folder, by the entry's name.
     fn all_in(&self, folder: &str, place: &str) -> Value {
         let text = |name: String| {
             let text = self.host.read(&format!("{folder}/{name}{place}"));

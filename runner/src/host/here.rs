@@ -15,14 +15,12 @@ use crate::host::frequency::clock;
 use crate::host::{CPUS, Host};
 use crate::system::whole_file;
 
-/// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
 /// MHz that replaces a clock that cannot be measured. Any value would do: the file gives all costs at
 /// this clock.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
-/// Digits of a cost parameter after the point.
 const DIGITS: usize = 3;
 
 /// Measures the host for some seconds, and returns the content of the file. `file_of` finds a
@@ -90,7 +88,6 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     cpus
 }
 
-/// The first CPU that shares the last cache with the CPU of this folder.
 fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     let caches = host.names_in(&format!("{folder}/cache")).into_iter();
     let caches = caches.filter(|name| name.starts_with("index"));

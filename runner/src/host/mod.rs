@@ -29,7 +29,6 @@ pub struct Host {
     root: PathBuf,
 }
 
-/// Folder in which the kernel shows its CPUs.
 pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 
 /// Position of the stolen time among the numbers of `/proc/stat`.
@@ -83,12 +82,10 @@ impl Host {
         self.root.join(path)
     }
 
-    /// Reads a file, without white space around its text.
     pub(crate) fn read(&self, path: &str) -> Fact<String> {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// Whether a file exists; unknown if this process may not look.
     pub(crate) fn is_there(&self, path: &str) -> Fact<bool> {
         let exists = self.path(path).try_exists();
         exists.map_err(|error| format!("/{path} cannot be read: {error}"))
@@ -106,7 +103,6 @@ impl Host {
         Ok(None)
     }
 
-    /// Reads a file and parses its text, which should be `what`.
     pub(crate) fn parsed<T>(
         &self,
         path: &str,
@@ -201,7 +197,6 @@ impl Host {
         self.hypervisor().map(|sign| sign.is_some())
     }
 
-    /// CPUs that are online and that the scheduler gives to this process.
     pub(crate) fn allowed_cpus(&self) -> Fact<Vec<usize>> {
         if self.is_system() {
             let allowed = affinity::allowed_cpus();
@@ -299,7 +294,6 @@ impl Host {
         Ok(self.cpu_ns()?[STEAL])
     }
 
-    /// Share of the CPUs' time since boot that the hypervisor gave to others.
     pub(crate) fn steal_share(&self) -> Fact<f64> {
         let ns = self.cpu_ns()?;
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
@@ -356,7 +350,6 @@ impl Host {
         Err(format!("/{folder} does not show it"))
     }
 
-    /// The first value of a field in a file of lines `name: value`.
     pub(crate) fn field(&self, path: &str, name: &str) -> Fact<String> {
         let text = self.read(path)?;
         let mut fields = text.lines().filter_map(|line| line.split_once(':'));
@@ -391,7 +384,6 @@ fn read_text(path: &Path) -> Fact<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The start of a file's text, short enough for a message.
 pub(crate) fn start_of(text: &str) -> String {
     const ROOM: usize = 60;
     let line = text.lines().next().unwrap_or_default();

@@ -139,7 +139,6 @@ fn branches(
     Ok(branches)
 }
 
-/// The simulated machine, or the machines of the box, that replace the host.
 fn machine(
     project: &Project,
     selection: &Selection,
@@ -167,7 +166,6 @@ fn machine(
     Ok(Some(machine))
 }
 
-/// Thread counts for the host, or for the machine that replaces it.
 fn threads(
     selection: &Selection,
     meant: &Definition,
@@ -247,7 +245,6 @@ fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     }
 }
 
-/// The instrumented builds of the branches that can count events; prints which branches cannot.
 fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instrument> {
     let mut workloads = loads.iter().map(|load| load.workload.as_str());
     if let Some(whole) = workloads.find(|name| catalogue::whole(name).is_some()) {
@@ -279,7 +276,6 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
     })
 }
 
-/// All builds of a sweep: its branches, then the instrumented builds that it requests.
 pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     let instrumented = branches.iter().filter_map(Branch::instrumented);
     let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
@@ -304,7 +300,6 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
     Ok((Some(name.to_owned()), row))
 }
 
-/// The frequency modes of a sweep; refuses modes that the host cannot hold.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
     if selection.machine().is_some() {

@@ -32,7 +32,6 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    /// Finds the checkout in which the command works.
     pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
         let config = self
@@ -53,7 +52,6 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
-/// Reads the path of a folder that replaces the root of a host.
 pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     let root = host_folder(path)?;
     if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
@@ -62,7 +60,6 @@ pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
     Err("neither `proc` nor `sys` is there; name the root of a host".to_owned())
 }
 
-/// The output format: for people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ListFormat {
     Table,
@@ -70,7 +67,6 @@ pub(crate) enum ListFormat {
 }
 
 impl ListFormat {
-    /// Prints a value in this format.
     pub(crate) fn print(self, it: &(impl Serialize + Display)) -> Result<()> {
         let text = if self == Self::Json {
             json(it)?
@@ -81,7 +77,6 @@ impl ListFormat {
     }
 }
 
-/// The options that select a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
     /// Starting point: smoke, quick, full, simulated or box; options override it [default: quick;
@@ -135,7 +130,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The name of the simulated machine, also for the machines of a box.
     pub(crate) fn machine(&self) -> Option<&str> {
         let one = self.machine.as_deref();
         one.or_else(|| self.points.map(|_| machine_box::NAME))
@@ -185,7 +179,6 @@ impl Project {
         Ok(Config::read(&self.config)?)
     }
 
-    /// The branches that arguments of the command line name; the first is the baseline.
     pub(crate) fn named(&self, words: &[String]) -> Result<Config> {
         let reader = Reader {
             config: &self.config()?,
@@ -195,13 +188,11 @@ impl Project {
         Ok(reader.config(words).map_err(Stop::BadInput)?)
     }
 
-    /// Folder in which relative paths of the file of branches start.
     pub(crate) fn config_folder(&self) -> Result<PathBuf> {
         folder_of(&self.config)
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// Returns the sweep's name, or its path if it lies outside the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep
             .path()

@@ -76,9 +76,7 @@ fn bare(key: &str) -> &str {
 
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// The rows with which a sweep starts if no experiment is named.
     pub(crate) presets: Vec<Definition>,
-    /// The rows for one table or figure each.
     pub(crate) experiments: Vec<Definition>,
 }
 
@@ -86,7 +84,6 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
     parse(&whole_file::text_of_checkout(root, FILE)?)
 }
 
-/// Returns the row of a `kind` that is called `name`.
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
     let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
     let found = rows.into_iter().find(|it| it.name == name);
@@ -113,7 +110,6 @@ fn parse(text: &str) -> Result<Rows> {
     })
 }
 
-/// Checks rows of a `kind`, and makes their parameter sets.
 fn checked(
     kind: &str,
     rows: Vec<Spanned<Definition>>,
@@ -165,7 +161,6 @@ fn checked(
     Ok(checked)
 }
 
-/// Every combination of `set`, `vary` and `cases`.
 fn cells(
     row: &Definition,
     fault: &impl Fn(String) -> ConfigError,
@@ -373,7 +368,6 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     })
 }
 
-/// The digest of an instance file.
 fn digest_of(path: &Path) -> Result<String> {
     let wrong = |why: String| Stop::BadInput(format!("--input {}: {why}", path.display()));
     // A pipe gives its content only to its first reader; reading an empty pipe never ends.
@@ -412,7 +406,6 @@ pub(crate) fn input_for_trials(
 mod row_tests {
     use super::*;
 
-    /// A good file, with one text in it replaced by another.
     fn file(old: &str, new: &str) -> String {
         let text = r#"
 [[experiment]]

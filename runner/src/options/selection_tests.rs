@@ -104,7 +104,6 @@ fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_sam
     fs::write(&known, "cities").unwrap();
     fs::copy(&known, &moved).unwrap();
     let sha256 = digest::of_file(&known).unwrap();
-    // An input as a manifest describes it, by name and content.
     let input = Input {
         path: "a.tsp".to_owned(),
         sha256,

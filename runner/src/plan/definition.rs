@@ -540,7 +540,6 @@ impl SweepRequest {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }
 
-    /// Names and values of the parameters that distinguish a load from the others of its workload.
     pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
         let rivals = self

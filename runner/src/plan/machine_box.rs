@@ -164,8 +164,6 @@ impl Ranges {
         Ok(digest::of_bytes(&all))
     }
 
-    /// Writes the machine's file of each point of `spec`, for the processes of trials, and reads
-    /// it.
     fn write_points(&self, root: &Path, spec: &MachineSpec) -> Result<()> {
         let folder = folder(root, spec);
         std::fs::create_dir_all(&folder)?;
@@ -345,7 +343,6 @@ pub(crate) fn point_of<'a>(spec: &'a MachineSpec, load: &'a Load) -> Option<(&'a
     Some((number, spec.points.get(index)?))
 }
 
-/// The factor by which the units of a workload take longer on `point`.
 pub(crate) fn work(point: &Point) -> f64 {
     point.prices.get(WORK).copied().unwrap_or(1.0)
 }

@@ -80,7 +80,6 @@ fn of_this_host(root: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// Every machine of a checkout, by name.
 pub(crate) fn all(root: &Path) -> Result<Vec<Machine>> {
     names(root)?.iter().map(|name| read(root, name)).collect()
 }
@@ -110,7 +109,6 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, with the costs of the `loads` and the own instructions of `branches`.
 pub(crate) fn find(
     root: &Path,
     name: &str,

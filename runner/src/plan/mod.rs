@@ -151,7 +151,6 @@ impl Plan {
         (kind * self.conditions.len() + usize::from(condition)) * self.names.len() + name
     }
 
-    /// Identity of the whole order.
     #[must_use]
     pub(crate) fn digest(&self) -> String {
         let ids: Vec<Id> = self.trials().map(|trial| trial.id).collect();
@@ -273,8 +272,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` under each of `conditions`, in random order. Each block has
-    /// the names from `names`, in random order.
+    /// Adds a block for each of `kinds` under each of `conditions`, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],

@@ -14,7 +14,6 @@ use crate::record::check_schema;
 use crate::stop::Stop;
 use crate::system::digest::Id;
 
-/// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
@@ -22,17 +21,13 @@ pub(crate) struct Manifest {
     pub name: String,
     /// RFC 3339, UTC.
     pub created_at: String,
-    /// Short hash that identifies the machine.
     pub host: String,
     pub checkout: Commit,
     pub runner: String,
     /// Arguments after `cargo runner`.
     pub command_line: Vec<String>,
-    /// Everything that defines the trials, except the binaries.
     pub asked: SweepRequest,
-    /// Branches with their build provenance, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
-    /// Instrumented builds with their build provenance; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
     /// Whether the branches were named on the command line (`compare`); left out if not.
@@ -64,32 +59,24 @@ pub(crate) struct Manifest {
 pub(crate) struct MergedShard {
     pub shard: Shard,
     pub name: String,
-    /// Short hash that identifies its machine.
     pub host: String,
 }
 
-/// A branch and the build provenance of its binary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasuredBranch {
-    /// Name.
     pub name: String,
     /// Source as written.
     pub source: Source,
-    /// Whether it is the baseline.
     pub baseline: bool,
-    /// The hypothesis of its author, in prose.
     pub hypothesis: String,
     /// Its pre-registered hypotheses; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// The binary; `None` if it could not be built.
     pub receipt: Option<Provenance>,
-    /// Why there is no binary.
     pub build_error: Option<String>,
 }
 
-/// The build provenance of a binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Provenance {
@@ -97,7 +84,6 @@ pub(crate) struct Provenance {
     pub version: String,
     /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
     pub origin: String,
-    /// Features of rayon-core that cargo switched on.
     pub features: Vec<String>,
     /// Commit of the source, if it is a work tree or a Git source.
     pub commit: Commit,
@@ -107,23 +93,18 @@ pub(crate) struct Provenance {
     pub tree_sha256: Option<String>,
     /// The variant that the binary itself reports.
     pub variant: String,
-    /// SHA-256 of the binary.
     pub binary_sha256: String,
     /// SHA-256 of the binary in each random link order, by seed from 1 on; left out if only the
     /// linker's own order was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts_sha256: Vec<String>,
-    /// Size of the binary in bytes.
     pub binary_bytes: u64,
-    /// SHA-256 of the branch's `Cargo.lock`.
     pub lock_sha256: String,
 }
 
-/// Compiler and flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Toolchain {
-    /// `rustc -vV`, line by line.
     pub rustc: Vec<String>,
     /// `[profile.release]`, as TOML.
     pub profile: String,
@@ -136,7 +117,6 @@ pub(crate) struct Toolchain {
     pub lock_sha256: String,
 }
 
-/// One run of the runner on this sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
@@ -168,7 +148,6 @@ pub(crate) struct Run {
 }
 
 impl Manifest {
-    /// Reads a manifest from its text; `place` names it in errors.
     pub(crate) fn parse(text: &str, place: &str) -> Result<Self> {
         check_schema(text, || place.to_owned())?;
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
@@ -210,7 +189,6 @@ impl Manifest {
         })
     }
 
-    /// Whether a record belongs to one of its branches and workloads.
     pub(crate) fn knows(&self, record: &Record) -> bool {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
@@ -220,7 +198,6 @@ impl Manifest {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
 
-    /// All builds: the branches, then the instrumented ones.
     pub(crate) fn builds(&self) -> impl Iterator<Item = &MeasuredBranch> {
         self.branches.iter().chain(&self.instrumented)
     }

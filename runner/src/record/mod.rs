@@ -152,7 +152,6 @@ impl Record {
         self.out_of_range().or_else(|| self.contradiction())
     }
 
-    /// Describes a value that no trial can have.
     fn out_of_range(&self) -> Option<String> {
         let wrong = |field: &str, value: u64, allowed: Range<u64>| {
             let Range { start, end } = allowed;
@@ -198,7 +197,6 @@ impl Record {
             })
     }
 
-    /// Describes fields that contradict each other.
     fn contradiction(&self) -> Option<String> {
         let is_ok = self.outcome == Ending::Ok;
         let is_instrumented = self.branch.ends_with(INSTRUMENTED_SUFFIX);
@@ -221,7 +219,6 @@ impl Record {
         }
     }
 
-    /// Index of the record's workload in [`SweepRequest::workloads`].
     pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload
@@ -272,7 +269,6 @@ mod tests {
     use super::*;
     use crate::record::sweep_dir::SweepDir;
 
-    /// A committed record with one text in it replaced by another.
     fn committed(old: &str, new: &str) -> Record {
         let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let record = SweepDir::all(&sweeps)[0].records().unwrap().next();

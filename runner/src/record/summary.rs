@@ -16,7 +16,6 @@ use crate::text::words::count;
 /// The counts of a sweep's records. Records are added one after the other and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
-    /// Number of trials.
     pub trials: usize,
     /// Failed trials, which `trials` includes.
     pub failed: usize,
@@ -26,7 +25,6 @@ pub(crate) struct Summary {
     pub(crate) broken: Vec<Error>,
 }
 
-/// The error for a record that its sweep's manifest does not plan.
 pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
     Stop::BadInput(format!(
         "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
@@ -39,7 +37,6 @@ pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
 }
 
 impl Summary {
-    /// Reads the records of a sweep; returns their counts and the identities of their trials.
     pub(crate) fn read(sweep: &SweepDir, manifest: &Manifest) -> Result<(Self, HashSet<Id>)> {
         let mut summary = Self::default();
         let mut trials = HashSet::new();
@@ -68,9 +65,7 @@ impl Summary {
         self.counted += usize::from(record.events.is_some());
     }
 
-    /// Warns about lines that are not records.
     pub(crate) fn tell_broken(&self, sweep: &SweepDir) {
-        /// At most this many broken lines are reported one by one.
         const MOST_REPORTED: usize = 3;
         for error in self.broken.iter().take(MOST_REPORTED) {
             tell!("warning: {error}");
@@ -97,7 +92,6 @@ impl Summary {
         }
     }
 
-    /// The exit code of a sweep with these trials.
     pub(crate) fn exit(&self) -> Exit {
         if self.failed == 0 {
             Exit::Good

@@ -106,7 +106,6 @@ impl SweepDir {
         )))
     }
 
-    /// The newest sweep of a host, or of a simulated machine, that has trials left to run.
     pub(crate) fn newest_unfinished(parent: &Path, host: &str) -> Option<Self> {
         Self::newest(parent, |manifest| {
             let is_ours = manifest.host == host || manifest.asked.machine.is_some();
@@ -114,19 +113,16 @@ impl SweepDir {
         })
     }
 
-    /// The newest sweep whose manifest satisfies a condition.
     pub(crate) fn newest(parent: &Path, is_it: impl Fn(&Manifest) -> bool) -> Option<Self> {
         let is_it = |sweep: &Self| sweep.manifest().is_ok_and(|manifest| is_it(&manifest));
         Self::all(parent).into_iter().rev().find(is_it)
     }
 
-    /// All sweeps in a folder, oldest first.
     pub(crate) fn all(parent: &Path) -> Vec<Self> {
         let folders = folders_in(parent).into_iter().map(|path| Self { path });
         folders.filter(Self::has_manifest).collect()
     }
 
-    /// The sweep in a folder, or those in folders below it.
     #[must_use]
     pub(crate) fn below(folder: &Path) -> Vec<Self> {
         let own = Self {
@@ -157,7 +153,6 @@ impl SweepDir {
             .into_owned()
     }
 
-    /// The file of trials; it is compressed in a finished sweep.
     pub(crate) fn trials(&self) -> PathBuf {
         trials_file::of(&self.path)
     }
@@ -189,17 +184,14 @@ impl SweepDir {
         write_json(&path, manifest).with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// All complete lines of the file of trials.
     pub(crate) fn records(&self) -> Result<Records> {
         Records::open(self.trials())
     }
 
-    /// As [`Appender::open`].
     pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
 
-    /// Compresses the records of a finished sweep, unless they are compressed.
     pub(crate) fn pack(&self) -> Result<()> {
         if trials_file::is_packed(&self.trials()) {
             Ok(())

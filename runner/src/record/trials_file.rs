@@ -75,7 +75,6 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// Turns the compressed records of a folder into a file to which records can be appended.
 fn unpack(folder: &Path) -> io::Result<()> {
     let found = of(folder);
     if is_packed(&found) {
@@ -170,7 +169,6 @@ impl Lines {
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct BrokenLine {
-    /// File and line.
     place: String,
     why: String,
 }
@@ -179,7 +177,6 @@ pub struct BrokenLine {
 pub struct Records {
     path: PathBuf,
     lines: Lines,
-    /// The number of each trial's line.
     seen: HashMap<Id, u32>,
 }
 
@@ -193,7 +190,6 @@ impl Records {
         })
     }
 
-    /// The line of the last record, with its end.
     pub(crate) fn line(&self) -> &[u8] {
         &self.lines.line
     }
@@ -245,13 +241,11 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record, or a [`BrokenLine`], after which lines can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
-/// Returns the error for a file of a sweep that cannot be opened.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
     if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
@@ -348,7 +342,6 @@ impl Appender {
         pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
-    /// Whether the file for new records is still at its path.
     fn is_there(&self) -> bool {
         let named = fs::metadata(&self.path).ok().zip(self.file.metadata().ok());
         named.is_some_and(|(named, open)| (named.dev(), named.ino()) == (open.dev(), open.ino()))
@@ -414,7 +407,6 @@ mod tests {
     use crate::record::sweep_dir::SweepDir;
     use crate::stop::Exit;
 
-    /// The first records of a committed sweep.
     fn records() -> [Record; 2] {
         let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let mut records = SweepDir::all(&sweeps)[0].records().unwrap();
@@ -425,7 +417,6 @@ mod tests {
         serde_json::to_string(record).unwrap() + "\n"
     }
 
-    /// A sweep's folder with these records in a file of this name.
     fn folder(name: &str, content: impl AsRef<[u8]>) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(name), content).unwrap();

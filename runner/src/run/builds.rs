@@ -67,7 +67,6 @@ pub(crate) fn all(
     Ok(built)
 }
 
-/// Builds that run at the same time.
 struct Site<'a> {
     builder: &'a Builder<'a>,
     state: Mutex<State<'a>>,
@@ -77,7 +76,6 @@ struct State<'a> {
     waiting: Vec<(&'a Branch, BuildPlan)>,
     bar: BuildBar,
     built: BTreeMap<String, BranchBuild>,
-    /// The reason why building stopped.
     stop: Option<Error>,
 }
 

@@ -20,7 +20,6 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 struct Steps {
     bar: ProgressBar,
-    /// The steps that ended before the bar began.
     earlier: u64,
 }
 
@@ -39,7 +38,6 @@ impl Steps {
         Self { bar, earlier }
     }
 
-    /// Shows a text above the bar, or alone if the bar is hidden.
     fn say(&self, text: &str) {
         if self.bar.is_hidden() {
             tell(text);
@@ -72,7 +70,6 @@ fn time_left(elapsed: Duration, ended: u64, after: u64) -> String {
     format!("about {} left", human(Duration::from_secs_f64(left)))
 }
 
-/// Builds of branches: a bar, and a line for each finished build.
 #[derive(Debug)]
 pub(crate) struct BuildBar {
     steps: Steps,
@@ -81,7 +78,6 @@ pub(crate) struct BuildBar {
 }
 
 impl BuildBar {
-    /// Shows `all` builds, of which `at_once` run at the same time.
     pub(crate) fn new(all: usize, at_once: usize) -> Self {
         let steps = Steps::new(all, 0);
         if all > 0 {
@@ -98,7 +94,6 @@ impl BuildBar {
         }
     }
 
-    /// Reports that a build begins.
     pub(crate) fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
         self.begun += 1;
@@ -146,7 +141,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress of a plan; earlier runs recorded the trials `done`.
     pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let earlier = plan.trials().filter(|trial| done.contains(&trial.id));
         Self {
@@ -206,7 +200,6 @@ impl Watch for Progress {
     }
 }
 
-/// Describes the size of a sweep in one line.
 pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
     let mut workloads: Vec<&str> = asked
         .workloads

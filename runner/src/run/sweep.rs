@@ -233,7 +233,6 @@ fn note(
     Ok(())
 }
 
-/// Adds the duration of `work`.
 fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let result = work();
@@ -241,7 +240,6 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The time and the sensors just before the trial.
 #[derive(Clone, Copy)]
 struct TrialStart {
     started_at: SystemTime,

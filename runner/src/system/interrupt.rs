@@ -19,7 +19,6 @@ static STATE: Mutex<State> = Mutex::new(State {
 struct State {
     is_installed: bool,
     is_requested: bool,
-    /// Running process groups: one, or several while builds run at the same time.
     groups: Vec<Pid>,
 }
 

@@ -99,8 +99,6 @@ impl Python {
         &self.interpreter
     }
 
-    /// Returns the command `python -m <module>`, with the analysis importable; the caller adds
-    /// arguments.
     pub(crate) fn module(&self, module: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.args(["-m", module]);
@@ -125,7 +123,6 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// The first Python that the analysis runs on.
 fn find_python() -> Result<&'static str, Stop> {
     let names = [
         "python3",

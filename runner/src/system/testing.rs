@@ -19,7 +19,6 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     script
 }
 
-/// A mock tree that replaces `/`.
 pub(crate) struct MockRoot(tempfile::TempDir);
 
 impl MockRoot {

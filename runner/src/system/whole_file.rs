@@ -36,12 +36,10 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     Err(io::Error::new(ErrorKind::InvalidData, why))
 }
 
-/// Reads the file at `place` in the checkout at `root`.
 pub(crate) fn text_of_checkout(root: &Path, place: &str) -> Result<String, Stop> {
     read_text(&root.join(place)).map_err(|error| not_in_checkout(place, &error))
 }
 
-/// The error of a file or a folder of the repository that cannot be read.
 pub(crate) fn not_in_checkout(place: &str, error: &io::Error) -> Stop {
     Stop::BadInput(format!(
         "{place}: cannot be read: {error}; `git restore {place}` in the checkout puts it back"

@@ -7,7 +7,6 @@ use console::Term;
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
 
-/// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// For a terminal.
@@ -27,7 +26,6 @@ pub(crate) fn print(text: &str) -> Result<()> {
     written.context("standard output cannot be written")
 }
 
-/// A value as indented JSON, ending with a line end.
 pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }

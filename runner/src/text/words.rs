@@ -21,7 +21,6 @@ pub fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// A text whose lines are at most as wide as the terminal, if words allow it.
 fn fitting(text: &str, columns: usize) -> String {
     text.split('\n')
         .map(|line| wrapped(line, columns, "  "))
@@ -29,7 +28,6 @@ fn fitting(text: &str, columns: usize) -> String {
         .join("\n")
 }
 
-/// A number and its noun, in the singular or the plural.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -41,7 +41,6 @@ fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_sm
         ));
 }
 
-/// A sweep over four machines of the box, into a folder of its own.
 fn sweep(folder: &Path, name: &str, more: &str) -> (Assert, PathBuf) {
     let own = folder.join(name);
     let words = format!("sweep --box=4 {SMALL} {more} --output {}", own.display());
@@ -67,7 +66,6 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let merged = common::line(folder.path(), &words).success();
     let merged = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let merged = PathBuf::from(merged.trim());
-    // Master and its A/A control on four machines, and no sequential program.
     let records = common::records(&merged);
     assert_eq!(records.len(), 8);
     let times: BTreeSet<String> = records

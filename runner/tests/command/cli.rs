@@ -15,13 +15,11 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The output of the command with these words.
 fn printed(words: &str) -> String {
     let output = line(folder().path(), words).success();
     String::from_utf8(output.get_output().stdout.clone()).unwrap()
 }
 
-/// A sweep of a branch whose rayon-core is a crate with this version and source.
 fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert::Assert {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
@@ -89,7 +87,6 @@ fn plans_count_and_name_what_would_be_done() {
         ),
     ] {
         let stdout = printed(&words);
-        // The widths of columns and lines do not matter.
         let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in told {
             assert!(stdout.contains(text), "{words}: {text} is not in\n{stdout}");
@@ -211,7 +208,6 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
         fs::write(folder.path().join(name).join("manifest.json"), "{}").unwrap();
     }
     let sweeps = folder.path().display().to_string();
-    // The sweep that the name means has no trials, and the message names that sweep.
     for (name, told) in [
         ("2026-01-02", "2026-01-02T000000Z-a-1"),
         ("2026-01-0", "2026-01-01T000000Z-a-1 and 2026-01-02"),
@@ -264,7 +260,6 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     }
 }
 
-/// A simulated sweep that was begun and has no trial.
 fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
     let begun = folder.path().join("begun");
     common::copy(

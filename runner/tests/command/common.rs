@@ -9,7 +9,6 @@ use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use runner::record::trials_file::{self, Text};
 use serde_json::Value;
 
-/// The checkout that this runner belongs to.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -39,7 +38,6 @@ pub(crate) fn smoke(folder: &Path, branches: &str) -> Command {
     command
 }
 
-/// The only entry of a folder.
 pub(crate) fn only(folder: &Path) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -47,7 +45,6 @@ pub(crate) fn only(folder: &Path) -> PathBuf {
     found[0].clone()
 }
 
-/// Copies the files of a folder into a new one.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for file in fs::read_dir(from).unwrap() {
@@ -56,20 +53,17 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs `cargo runner` with the words of this line.
 pub(crate) fn line(folder: &Path, words: &str) -> Assert {
     let words = words.split_whitespace();
     runner(folder).args(words).assert()
 }
 
-/// The lines of a sweep's records.
 pub(crate) fn text(sweep: &Path) -> String {
     Text::open(&trials_file::of(sweep))
         .and_then(io::read_to_string)
         .unwrap()
 }
 
-/// The records of a sweep.
 pub(crate) fn records(sweep: &Path) -> Vec<Value> {
     text(sweep)
         .lines()

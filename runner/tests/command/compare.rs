@@ -64,7 +64,6 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     }
 }
 
-/// A package with this code in its main function.
 fn package(folder: &Path, dependencies: &str, code: &str) -> String {
     let manifest = format!(
         "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\n{dependencies}\n"
@@ -104,7 +103,6 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     };
     let output = run_with("argument").success().get_output().stdout.clone();
     let rows: Value = serde_json::from_slice(&output).unwrap();
-    // Master, its A/A control, same, and nothing sequential.
     assert_eq!(rows.as_array().unwrap().len(), 3, "{rows}");
     assert!(rows[2]["ratio"].is_number(), "{rows}");
     assert!(rows[2]["cpu_ratio"].is_number(), "{rows}");

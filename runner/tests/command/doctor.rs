@@ -14,7 +14,6 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// The table; its first lines explain its format.
 const HOSTS: &str = include_str!("doctor/hosts.txt");
 
 struct Row<'a> {

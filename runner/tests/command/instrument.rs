@@ -18,7 +18,6 @@ const TIMED: usize = 8;
 /// 1 thread count, 2 trials.
 const COUNTED: usize = 2;
 
-/// One sweep of `packed` with counts, from which all tests start.
 static SWEPT: LazyLock<TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut sweep = common::smoke(folder.path(), "packed");
@@ -30,7 +29,6 @@ static SWEPT: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
-/// A copy of that sweep, which a test may damage.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let from = common::only(&SWEPT.path().join("sweeps"));

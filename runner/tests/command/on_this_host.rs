@@ -24,7 +24,6 @@ const STEPS: [&str; 6] = [
     "validate",
 ];
 
-/// The command with its results and this host's cost parameters in a folder of their own.
 fn quick(folder: &Path) -> Command {
     let mut command = common::runner(folder);
     command
@@ -40,7 +39,6 @@ fn merge(bundle: &Path, output: &Path) -> Assert {
     command.arg("--output").arg(output).assert()
 }
 
-/// The only entry of a folder whose name has this ending.
 fn only(folder: &Path, ending: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -75,7 +73,6 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     for line in lines {
         told += &(line.unwrap() + "\n");
         if told.contains("\n[4 of 6]") && !told.contains("continues with `") {
-            // The interrupt ends the running builds or trials of that step.
             let _ = kill_process(Pid::from_child(&child), Signal::INT);
         }
     }
@@ -221,7 +218,6 @@ fn a_bundle_of_an_older_runner_is_taken() {
     assert_eq!(fs::read_to_string(doctor).unwrap(), "{}");
 }
 
-/// A change of a file's content.
 type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
 
 #[test]

@@ -52,7 +52,6 @@ const ITERATION: Iteration = Iteration {
     work_units: 1,
 };
 
-/// Remembers the requested trials; fails or is interrupted at chosen calls.
 #[derive(Default)]
 struct Fake {
     calls: Vec<(String, usize, Request)>,
@@ -106,7 +105,6 @@ impl RunTrial for Fake {
     }
 }
 
-/// Remembers which modes were entered, and that they were left.
 #[derive(Default)]
 struct Modes {
     entered: Vec<Mode>,
@@ -160,7 +158,6 @@ fn job<'a>(asked: &'a SweepRequest, plan: &'a Plan, done: HashSet<Id>) -> Job<'a
     }
 }
 
-/// Runs a job; `keep` gets each record. Also returns the modes that were entered.
 fn run_job(
     job: &Job<'_>,
     fake: &mut Fake,
@@ -236,7 +233,6 @@ fn every_planned_trial_runs_once_in_order_as_its_record_says() {
     );
     assert!(ran.records.iter().any(|it| it.branch == "master-again"));
     for ((binary, layout, request), record) in fake.calls.iter().zip(&ran.records) {
-        // The control runs the binary of the baseline.
         assert_eq!(binary, record.branch.trim_end_matches("-again"));
         assert_eq!(record.layout.map(|seed| seed as usize), Some(layout + 1));
         assert_eq!(

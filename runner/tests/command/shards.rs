@@ -52,14 +52,12 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
         .stdout(contains("master-again is the A/A control"))
         .stderr(contains("trials;").not());
 
-    // A record of another configuration under the name of a planned trial.
     let two = common::only(&at.join("2"));
     let foreign = at.join("foreign");
     common::copy(&two, &foreign);
     let text = common::text(&foreign).replace("\"elements\":\"4000\"", "\"elements\":\"4001\"");
     fs::write(foreign.join("trials.jsonl"), text).unwrap();
     let _ = fs::remove_file(foreign.join("trials.jsonl.zst"));
-    // A shard whose manifest names another seed.
     let other = at.join("other");
     common::copy(&two, &other);
     let manifest = other.join("manifest.json");

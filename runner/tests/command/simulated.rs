@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::common;
 
-/// A plan of one branch and one workload, except what `more` changes.
 fn plan(more: &str) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let defaults = [
@@ -96,7 +95,6 @@ fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
         .stderr(contains(machine).and(contains("not a regular file")));
 }
 
-/// A folder with a working tree of a rayon-core with these dependencies and this source.
 fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let tree = folder.path().join("my-rayon-core");
@@ -112,7 +110,6 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Compares this working tree with the published crate on a simulated machine.
 fn compare(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let tree = tree.join("my-rayon-core");
@@ -187,7 +184,6 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
         fs::create_dir(folder.path().join(jobs)).unwrap();
     }
     let one = records(folder.path(), "1");
-    // Master, its A/A control, packed and the sequential program, twice each.
     assert_eq!(one.len(), 8);
     // Branches share the seeds of their replicates; the A/A control has its own.
     let seeds: BTreeSet<_> = one

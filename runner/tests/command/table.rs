@@ -15,7 +15,6 @@ const SWEEP: &str = "results/sweeps/2026-11-22T072403Z-7b2d61-e7174aae94e8";
 /// A sweep of an experiment about answers, with some failed trials.
 const FAILED: &str = "results/sweeps/2026-11-22T004610Z-7b2d61-354a891ced4d";
 
-/// A checkout whose Python is a shell script.
 fn checkout(python: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
@@ -37,14 +36,12 @@ fn checkout(python: &str) -> tempfile::TempDir {
     folder
 }
 
-/// A checkout on a host without Python.
 fn without_python() -> tempfile::TempDir {
     let folder = checkout("");
     fs::remove_dir_all(folder.path().join(".venv")).unwrap();
     folder
 }
 
-/// A copy of a committed sweep.
 fn copy(sweep: &str, to: &Path) -> PathBuf {
     let to = to.join("sweep");
     common::copy(&common::root().join(sweep), &to);
@@ -63,7 +60,6 @@ fn show(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     run(root, &words, &common::root().join(sweep))
 }
 
-/// Resumes a finished sweep, which prints its table again.
 fn end(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     let words = [&["sweep"], more, &["--resume"]].concat();
     run(root, &words, &copy(sweep, root))
@@ -125,7 +121,6 @@ fn the_exit_code_of_a_sweep_is_of_its_trials() {
         ));
 }
 
-/// A mock Python that prints its pip arguments, and copies itself into an environment.
 const TALKING: &str = "#!/bin/sh
 case \"$*\" in
     *version_info*) echo 3 12 ;;
@@ -150,7 +145,6 @@ fn what_is_set_up_is_reported_with_the_reason_and_pip_is_not_silenced() {
         .stdout("table\n")
         .stderr(contains("the analysis needs the libraries in"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
-    // The heading stands above the table, and not above pip's lines.
     let said = String::from_utf8_lossy(&shown.get_output().stderr).into_owned();
     let at = |words: &str| said.find(words).unwrap();
     assert!(at("asked: -m pip") < at("280 trials are there"), "{said}");

@@ -10,7 +10,6 @@ use predicates::str::contains;
 
 use crate::common;
 
-/// Runs the command with this host's cost parameters in a folder of their own.
 fn line(folder: &Path, words: &str) -> Assert {
     let mut command = common::runner(folder);
     command.env(runner::plan::machines::HERE_FOLDER, folder);

@@ -198,7 +198,6 @@ fn of_a_tree_what_is_no_file_is_left_out_and_links_lead_where_they_led() {
     fs::create_dir(&beside).unwrap();
     fs::write(from.join("src/lib.rs"), "// code").unwrap();
     fs::write(beside.join("data"), "1").unwrap();
-    // An editor's lock, a service's pipe, and a folder and a file that several trees share.
     for (target, link) in [
         ("nobody@nowhere:1", "src/.#lib.rs"),
         ("circle", "circle"),
@@ -243,7 +242,6 @@ fn a_copy_loses_what_its_original_lost_and_keeps_what_others_put_there() {
     symlink("src", from.join("was-link")).unwrap();
     copy_folder(&from, &to, |_| None).unwrap();
     assert!([build, test, "was-link"].into_iter().all(is_there));
-    // A lock file as cargo writes it, and a file that a build script makes.
     write(&to, "Cargo.lock");
     write(&to, "tests/made.rs");
 

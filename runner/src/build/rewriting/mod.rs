@@ -125,7 +125,6 @@ fn copies(
     Ok(rewritten.collect())
 }
 
-/// The folder of a package's manifest.
 pub(super) fn folder_of(package: &Package) -> &Path {
     let folder = package.manifest_path.as_std_path().parent();
     folder.unwrap_or(Path::new(""))

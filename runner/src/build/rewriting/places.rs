@@ -13,7 +13,6 @@ pub(crate) fn named(mut simulated: Simulated) -> Simulated {
     simulated
 }
 
-/// Returns the text with the copies' paths replaced by paths that begin with the crate.
 pub(crate) fn shown(text: &str) -> String {
     let folder = format!("{FOLDER}/");
     let mut parts = text.split(&folder);

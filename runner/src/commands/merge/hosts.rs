@@ -62,7 +62,6 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     Ok(Exit::Good)
 }
 
-/// Checks that each unpacked file is text of its format, and that each sweep can be read.
 fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));

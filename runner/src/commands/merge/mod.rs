@@ -44,7 +44,6 @@ pub(crate) struct MergeArgs {
     output: Option<PathBuf>,
 }
 
-/// A part of the plan, as one machine ran it.
 struct Part {
     sweep: SweepDir,
     manifest: Manifest,
@@ -138,7 +137,6 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
     })
 }
 
-/// Refuses shards of different plans, and the same shard twice.
 fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     let shown = |part: &Part| project.checkout.shown(part.sweep.path());
     for (a, b) in parts.iter().zip(&parts[1..]) {
@@ -163,7 +161,6 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
 /// A trial's line, with its block and position in the plan.
 type TrialLine = ((usize, usize), Vec<u8>);
 
-/// The trials of all parts as they are, in the order of the whole plan.
 fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialLine>> {
     let mut found: Vec<TrialLine> = Vec::new();
     for part in parts {
@@ -193,7 +190,6 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Tr
     Ok(found)
 }
 
-/// Warns about missing shards and trials, and about differences between the machines.
 fn warn(parts: &[Part], present: usize, planned: usize) {
     let of = parts[0].shard.of;
     let numbers: HashSet<u32> = parts.iter().map(|part| part.shard.number).collect();

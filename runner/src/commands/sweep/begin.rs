@@ -58,21 +58,16 @@ impl SweepArgs {
     }
 }
 
-/// Differences between `sweep` and the other commands that sweep.
 pub(crate) struct SweepCommand {
-    /// The command's name, for messages that say how to continue.
     pub(crate) command: &'static str,
-    /// Branches that replace those of branches.toml.
     pub(crate) config: Option<Config>,
     /// Whether the table is printed as a text for a pull request, and not as `show` does.
     pub(crate) has_page: bool,
     /// Whether the same command line continues after an interruption, without `--resume`.
     pub(crate) goes_on: bool,
-    /// The program of the user that a sweep compares, as it was typed.
     pub(crate) program: Option<TypedProgram>,
 }
 
-/// A program of the user on the command line.
 pub(crate) struct TypedProgram {
     pub(crate) folder: PathBuf,
     pub(crate) arguments: Vec<String>,
@@ -96,9 +91,7 @@ pub(super) struct SweepRun {
     pub(super) manifest: Manifest,
     pub(super) plan: Plan,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
-    /// Instance files for the processes, one for each requested workload.
     pub(super) inputs: Vec<Option<PathBuf>>,
-    /// Time that the builds took.
     pub(super) building: Duration,
 }
 
@@ -114,7 +107,6 @@ pub(super) fn warn_of(host: &Host) {
 }
 
 pub(super) struct BuiltSet {
-    /// The record of each branch for the manifest.
     pub(super) branches: Vec<MeasuredBranch>,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) toolchain: Toolchain,

@@ -119,7 +119,6 @@ pub(super) fn measure(
     )
 }
 
-/// Reports the lines that were moved out of the file of records.
 pub(super) fn tell_aside(project: &Project, appender: &Appender) {
     if let Some((aside, lines)) = &appender.aside {
         tell!(
@@ -282,8 +281,6 @@ pub(super) fn finish(
     Ok(summary.exit())
 }
 
-/// Runs the analysis, which prints the table. If the command has a page, prints its parts above and
-/// below the table.
 fn print_result(
     python: &Python,
     arguments: &SweepArgs,

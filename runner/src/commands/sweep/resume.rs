@@ -122,7 +122,6 @@ pub(super) fn resume(
     })
 }
 
-/// Returns the differences between the sweep's binaries and the current ones.
 fn changes(manifest: &Manifest, now: &[MeasuredBranch]) -> Vec<String> {
     let mut changes = Vec::new();
     for branch in now {

@@ -84,7 +84,6 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
 
-/// The contents of files with their paths; unknown if one file cannot be read.
 fn all<T>(
     files: impl IntoIterator<Item = String>,
     read: impl Fn(&str) -> Fact<T>,

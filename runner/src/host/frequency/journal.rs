@@ -24,11 +24,9 @@ const SCHEMA: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
     schema: u32,
-    /// Folder whose files were changed.
     sysfs: PathBuf,
     /// The start of the system in which the runner made the changes; the next start undoes them.
     boot: String,
-    /// Process that made the changes.
     pub(super) process: u32,
     /// RFC 3339, UTC.
     pub(super) since: String,
@@ -94,7 +92,6 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// The default path of a host's journal, which every checkout finds.
 pub(super) fn default_path(host: &Host) -> PathBuf {
     let own = Host::default().id();
     let identity = Id::of(&("frequency journal", own, host.path(CPUS))).to_string();
@@ -112,7 +109,6 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Writes a journal and waits until it is on the disk.
     pub(super) fn create(path: &Path, entry: Entry) -> Result<Self> {
         let file = write(path, &entry).map_err(|error| {
             Stop::HostNotFit(format!(

@@ -152,7 +152,6 @@ impl Setup {
         Ok(true)
     }
 
-    /// The fix that a runner left when it died, or why that is unknown.
     pub(crate) fn fix_in_force(&self) -> Option<String> {
         match Journal::open(&self.journal, &self.host) {
             Ok(journal) => journal.map(|Journal { entry, .. }| {
@@ -165,8 +164,6 @@ impl Setup {
         }
     }
 
-    /// The frequency that a fix would set, and its backend; or why this host cannot hold one
-    /// frequency.
     pub(crate) fn fixable(&self) -> Result<String, String> {
         match self.prepare() {
             Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),

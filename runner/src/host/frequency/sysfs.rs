@@ -29,7 +29,6 @@ pub const NO_TURBO: &str = "intel_pstate/no_turbo";
 
 /// The files of the host that a fix may change. All are switches.
 const OF_HOST: [&str; 3] = [NO_TURBO, "cpufreq/boost", "intel_pstate/hwp_dynamic_boost"];
-/// The files of each policy that a fix may change.
 const OF_POLICY: [&str; 6] = [GOVERNOR, "boost", EPP, MAX, MIN, SPEED];
 
 /// One file that a fix may change; in a journal, its path below the kernel's folder of CPUs.
@@ -134,7 +133,6 @@ impl Host {
         allowed.unwrap_or_else(|_| of_policies())
     }
 
-    /// Every file of `policies` and of the host that a fix may change and that exists.
     pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
         let of_policies = policies.iter().flat_map(|policy| {
             OF_POLICY.map(|name| Knob {
@@ -196,7 +194,6 @@ pub enum BackendChoice {
 }
 
 impl BackendChoice {
-    /// The backend, if it is permitted on this host.
     pub(super) fn open(self, host: &Host, policies: &[Policy]) -> Result<Box<dyn Backend>> {
         let sysfs = || Sysfs::open(host, policies);
         match self {
@@ -260,7 +257,6 @@ impl Backend for Sysfs {
 struct CpufreqSet;
 
 impl CpufreqSet {
-    /// The tool, if this user may run it.
     fn open() -> Result<Box<dyn Backend>> {
         if let Err(error) = quiet(Command::new(TOOL).arg("--help")).output() {
             bail!(Stop::HostNotFit(format!(
@@ -292,7 +288,6 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.env("LC_ALL", "C")
 }
 
-/// The tool's option that sets a file.
 fn option_of(knob: Knob) -> Option<&'static str> {
     match knob.name {
         GOVERNOR => Some("-g"),

@@ -136,7 +136,6 @@ impl Cpus {
         self.root().join("journal.json")
     }
 
-    /// Lets trials run on these CPUs only.
     pub(crate) fn allow(&self, cpus: &str) {
         self.write(
             "../../../../proc/self/status",
@@ -160,7 +159,6 @@ impl Cpus {
         whole.persist(path).unwrap();
     }
 
-    /// Every file with its bytes: equal bytes mean an unchanged host.
     pub(crate) fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut bytes, mut left) = (BTreeMap::new(), vec![self.path()]);
         while let Some(folder) = left.pop() {
@@ -180,12 +178,9 @@ impl Cpus {
     }
 }
 
-/// A fault of a mock host's kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Quirk {
-    /// The kernel lowers upper limits to this value.
     ClipsAt(u64),
-    /// The kernel refuses writes to the files of this name.
     Refuses(&'static str),
     /// A daemon writes this value right after every write to a file of this name.
     Overwrites(&'static str, &'static str),

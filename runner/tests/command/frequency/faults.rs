@@ -48,7 +48,6 @@ impl<F: FnMut(usize)> Backend for Faulty<F> {
     }
 }
 
-/// Works as a runner: restores the settings of a journal, or fixes the frequency and restores it.
 fn run(host: Host, journal: &Path, before_step: impl FnMut(usize) + 'static) {
     let mut backend = Faulty {
         steps: 0,
@@ -96,7 +95,6 @@ impl Case {
         }
     }
 
-    /// Runs the process that is ended before its write number `step`; returns how it ended.
     fn end_at(&self, step: &str) -> ExitStatus {
         let own = "frequency::faults::the_process_to_be_ended";
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -106,8 +104,6 @@ impl Case {
         command.output().unwrap().status
     }
 
-    /// Runs the process and kills it before its write number `step`; false if it ended by itself
-    /// before.
     fn kill_at(&self, step: usize) -> bool {
         let status = self.end_at(&step.to_string());
         assert!(status.success() || status.signal() == Some(9), "{status}");

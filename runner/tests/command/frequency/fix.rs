@@ -49,7 +49,6 @@ fn every_host_is_fixed_without_boost_and_given_back_byte_for_byte() {
 
 #[test]
 fn settings_that_are_not_the_defaults_come_back_too() {
-    // Limits below and above the fixed frequency, and boost already off.
     for (min, max, boost) in [
         ("1000000", "1500000", "0"),
         ("1500000", "1500000", "1"),
@@ -139,7 +138,6 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
         let host = cpus.host();
         cpus.allow(used);
         let recipe = recipe(&host).unwrap();
-        // The mock kernel stores values, and does nothing more.
         let held = Hold::begin(host, Box::new(Sysfs), recipe, &cpus.journal()).unwrap();
         for (path, bytes) in cpus.bytes() {
             let is_fixed = path.ends_with("policy0/scaling_max_freq");
@@ -152,7 +150,6 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
     }
 }
 
-/// Stands for the content of a missing file.
 const GONE: &str = "(gone)";
 
 #[track_caller]

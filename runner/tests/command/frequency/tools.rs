@@ -31,7 +31,6 @@ fn the_process_that_fixes_and_restores() {
     held.restore().unwrap();
 }
 
-/// A host with the files of `acpi-cpufreq`, under a governor of Android.
 fn host() -> Cpus {
     let cpus = Cpus::of(OF_LIST);
     let governors = "interactive performance";
@@ -63,7 +62,6 @@ fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     namespace::run(&script, &variables)
 }
 
-/// Whether a program can be run; prints a note if not.
 fn has(program: &str, package: &str) -> bool {
     let is_there = Command::new(program).arg("--help").output().is_ok();
     if !is_there {

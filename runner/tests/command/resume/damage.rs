@@ -14,7 +14,6 @@ use tempfile::TempDir;
 use super::{CELLS, KILLED_TRIALS, assert_complete, killed_sweep, lines, resume, sweep_in};
 use crate::{common, namespace};
 
-/// A copy of the sweep that was killed.
 struct Damaged {
     folder: TempDir,
     sweep: PathBuf,
@@ -41,7 +40,6 @@ impl Damaged {
         self.sweep.join(name)
     }
 
-    /// Shows the sweep, or resumes it.
     fn run(&self, command: &str) -> Assert {
         if command == "resume" {
             return resume(&self.folder).assert();
@@ -141,7 +139,6 @@ fn trials_without_a_manifest_are_bad_input_and_untouched() {
 fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_resumed_beside_them() {
     let damaged = Damaged::new();
     let first = damaged.trials.lines().next().unwrap();
-    // Nonsense in place of a record, a record twice, and an incomplete line at the end.
     let second = damaged.trials.lines().nth(1).unwrap();
     let nonsense = format!("hello\n{first}");
     let broken = damaged.trials.replacen(second, &nonsense, 1) + "{\"schema\"";

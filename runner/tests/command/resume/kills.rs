@@ -20,7 +20,6 @@ use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 /// Number of kills, unless this variable sets another.
 const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
-/// The maximum number of trials that a run finishes before it is killed.
 const MOST_TRIALS: u64 = 4;
 
 /// Records so far; an incomplete line at the end does not count.
@@ -35,12 +34,10 @@ fn whole_lines(sweep: &Path) -> Vec<String> {
     lines
 }
 
-/// Number of records so far; 0 before there is a sweep.
 fn recorded(folder: &TempDir) -> usize {
     sweep_in(folder).map_or(0, |sweep| whole_lines(&sweep).len())
 }
 
-/// A random number below `bound`.
 fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     random.next_u64() % bound
 }

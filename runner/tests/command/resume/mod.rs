@@ -25,7 +25,6 @@ use crate::common;
 
 /// 1 workload × (2 thread counts × (master, A/A control) + sequential).
 const CELLS: usize = 5;
-/// Trials per configuration, unless a test sets another number.
 const TRIALS: usize = 15;
 const PLANNED: usize = CELLS * TRIALS;
 
@@ -39,7 +38,6 @@ fn start(folder: &TempDir, trials: usize) -> Child {
         .unwrap()
 }
 
-/// Returns the sweep's folder once it has this number of trials.
 fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
     // This time includes a cold build of the baseline.
     let deadline = Instant::now() + Duration::from_mins(10);
@@ -77,7 +75,6 @@ fn resume(folder: &TempDir) -> std::process::Command {
     command
 }
 
-/// Trials per configuration of the sweep that is damaged.
 const KILLED_TRIALS: usize = 6;
 
 /// A sweep that was killed after some trials, the same for all tests; they damage copies of it.
@@ -97,7 +94,6 @@ fn killed_sweep() -> &'static TempDir {
     })
 }
 
-/// Checks that every record parses, and that the trials are exactly as many as planned, each once.
 fn assert_complete(sweep: &Path, planned: usize) {
     let records: Vec<Value> = lines(sweep)
         .iter()
