@@ -113,8 +113,6 @@ impl Lines {
         &mut self.all[number]
     }
 
-    /// Returns the transfer that `core` needs for `access`; `None` if it has the line in the state
-    /// that it needs.
     #[inline]
     pub(crate) fn miss(&self, number: usize, core: usize, access: Access) -> Option<Miss> {
         let owner = self.all[number].owner;
@@ -304,8 +302,6 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
-    /// From now on `core` has the line: alone if it writes, together with the other holders if it
-    /// reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let holders = &mut self.holders[number * self.words..][..self.words];

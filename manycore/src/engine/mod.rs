@@ -52,7 +52,6 @@ pub(crate) fn running() -> *mut Engine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No thread has this entry: a new thread may take it.
     Free,
     Awake,
     /// Blocked until another thread wakes it. If the thread has a clock in the tournament, it is
@@ -276,7 +275,6 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The values for [`Socket::costs`] while `running` cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;

@@ -193,7 +193,6 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether a thread's code runs: then allocations use the simulated heap.
 #[inline]
 pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
@@ -490,7 +489,6 @@ pub fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 
-/// Converts a duration to the machine's unit, or to the largest number if the duration is too long.
 pub(crate) fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::try_from(time.as_nanos()).map_or(Picoseconds::MAX, |ns| ns.saturating_mul(1_000))
 }

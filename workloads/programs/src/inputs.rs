@@ -8,7 +8,7 @@ use png::{ColorType, Compression, Encoder};
 use protocol::WholeInput;
 use workloads::random::Random;
 
-/// Creates the input in a folder unless it exists. An incomplete input never gets the final name.
+/// An incomplete input never gets the final name.
 pub(crate) fn make(
     folder: &Path,
     input: WholeInput,
@@ -59,7 +59,6 @@ fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     Ok(())
 }
 
-/// Comments, empty lines and code of a synthetic file.
 fn source(random: &mut Random) -> String {
     let line = |random: &mut Random| {
         let word = random.below(1 << 20);

@@ -88,13 +88,11 @@ impl Workload for Whole {
     }
 }
 
-/// The name of a metric of the user's own programs.
 const PEAK_MEMORY: &str = "peak_memory";
 
 /// The memory that this process may need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
-/// Peak memory of this process and of its children that have ended.
 fn peak_bytes() -> u64 {
     UsageSample::now().counts.max_rss_bytes
 }
@@ -229,7 +227,6 @@ mod tests {
 
     use super::*;
 
-    /// Two iterations of a shell script in the place of a program.
     fn trial(
         common: &Path,
         script: &str,

@@ -22,7 +22,6 @@ const SLOW: Duration = Duration::from_millis(10);
 pub struct Latencies {
     /// The prefix of the metrics' names.
     name: &'static str,
-    /// The latencies of the current run.
     noted: Vec<u64>,
     /// The latencies of all runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,

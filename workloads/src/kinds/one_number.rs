@@ -6,7 +6,6 @@ use rayon::ThreadPool;
 
 use crate::workload::{Instance, Mismatch};
 
-/// A problem whose answer is one number.
 pub(super) trait Problem: Send + Sync {
     fn sequential(&self) -> u64;
 
@@ -17,7 +16,6 @@ pub(super) trait Problem: Send + Sync {
         pool.install(|| self.parallel())
     }
 
-    /// Units of work in one run.
     fn work_units(&self) -> u64 {
         1
     }

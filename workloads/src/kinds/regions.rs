@@ -201,7 +201,6 @@ impl Barrier {
         }
     }
 
-    /// Runs a worker's share of each region.
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {

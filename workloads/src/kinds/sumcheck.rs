@@ -25,7 +25,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// 2^61 - 1.
 const PRIME: u64 = (1 << 61) - 1;
 
 /// A number modulo [`PRIME`].

@@ -12,7 +12,6 @@ use super::Link;
 pub(crate) enum CheckResult {
     /// Every checksum that can be checked is right.
     Correct,
-    /// At least one checksum is wrong.
     Wrong,
     /// The sending host left a checksum to its network card, so the packet cannot be checked. The
     /// checksum's field holds zero, or the sum of addresses, protocol and length alone.

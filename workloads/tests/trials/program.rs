@@ -107,7 +107,6 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
     }
 }
 
-/// If the process of `crowded` is killed, its CPU hogs end, too.
 #[test]
 fn a_trial_that_is_killed_leaves_no_hog_behind() {
     let arguments = ["crowded", "--size=large", "--set", "hogs-per-cpu=1"];

@@ -98,7 +98,6 @@ fn on_pool(area: &Area) -> io::Result<u64> {
     total(results.lock().drain(..))
 }
 
-/// Runs one task, which blocks the calling OS thread.
 fn on_this_thread(area: &Area, task: usize) -> io::Result<u64> {
     area.run(task, |block| area.transfer(task, block), chain)
 }

@@ -74,7 +74,6 @@ impl FileServer {
         self.listener.local_addr()
     }
 
-    /// Serves until the process ends.
     pub(crate) fn run(self) -> io::Result<()> {
         let mut threads = UserThreads::new(QUANTUM, Some(self.files));
         let (listener, root) = (Rc::new(self.listener), Rc::new(self.root));
@@ -84,7 +83,7 @@ impl FileServer {
     }
 }
 
-/// Starts a thread for every connection. Without descriptors, clients wait in the kernel's queue.
+/// Without descriptors, clients wait in the kernel's queue.
 fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>) {
     loop {
         let accepted = listener.accept().and_then(|(stream, _)| {

@@ -24,7 +24,6 @@ use workloads::workload::{Instance, Mismatch, Setup};
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
-/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
@@ -62,7 +61,6 @@ pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })))
 }
 
-/// The board and its clients.
 struct Discussion {
     clients: Clients,
     /// Measurements since the warm-up, by role.

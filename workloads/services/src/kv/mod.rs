@@ -60,7 +60,6 @@ fn handlers<'a>(values: &Values, pool: &'a ThreadPool) -> Handlers<'a> {
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
-/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
@@ -81,7 +80,6 @@ pub(crate) fn serve(
     Ok(report)
 }
 
-/// The server, its clients and the known answers.
 struct Sessions {
     clients: Clients,
     threads: usize,
@@ -124,7 +122,6 @@ impl Exchange for Sessions {
 
     const NAME: &'static str = "kv";
 
-    /// Creates a server with an empty store, which the run fills.
     fn service(&self) -> KeyValue {
         let store = Store::new(self.clients.values.word("store"));
         KeyValue::new(store, self.threads, self.clients.values.count("parts") > 0)

@@ -135,7 +135,6 @@ impl Plan {
         .write(output);
     }
 
-    /// Returns whether `store` has exactly the known documents.
     pub(crate) fn is_stored_in(&self, store: &Store) -> bool {
         let stored = store.all();
         stored.len() == self.documents.len()

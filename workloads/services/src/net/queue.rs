@@ -82,7 +82,6 @@ mod tests {
         Kind::LockFreeLookingEvery(Duration::from_micros(50)),
     ];
 
-    /// Each of several takers ends when it gets a `None`.
     #[test]
     fn many_on_both_sides_take_every_task_exactly_once_and_in_order() {
         const EACH: usize = 2_000;

@@ -17,7 +17,6 @@ use workloads::workload::{Instance, Mismatch};
 /// The time limit of a client for each answer. A guess: longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
     /// The server's side, created for each run.
     type Service: Service + Send;
@@ -34,7 +33,6 @@ pub(crate) trait Exchange: Send + Sync {
     /// Returns the number of the clients' connections, all of which should be good.
     fn connections(&self) -> usize;
 
-    /// Runs the client with this number. The run began at `begun`.
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Self::Seen;
 
     fn requests(seen: &Self::Seen) -> u64;
@@ -186,7 +184,7 @@ impl<E: Exchange> Instance for Runs<E> {
     }
 }
 
-/// Connects a client to `address`. If the server hangs, the client gets an error.
+/// If the server hangs, the client gets an error.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;

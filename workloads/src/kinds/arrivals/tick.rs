@@ -9,7 +9,6 @@ use crate::kinds::pacing::chain;
 use crate::kinds::series::{Request, Run};
 use crate::workload::{Mismatch, Setup};
 
-/// The work of every tick.
 #[derive(Clone, Copy)]
 struct Tick {
     seed: u64,

@@ -12,9 +12,7 @@ use crate::workload::{Mismatch, Setup};
 
 /// How a call enters a pool.
 pub(super) enum Entry {
-    /// A worker of the pool makes all calls.
     Inside,
-    /// An external thread makes each call.
     Outside,
     /// For each call, an external thread builds a pool with as many workers as the trial's, and
     /// drops it.
@@ -56,7 +54,6 @@ impl Entry {
     }
 }
 
-/// Calls that all have the same answer.
 pub(super) struct Calls<P> {
     problem: P,
     entry: Entry,

@@ -46,7 +46,6 @@ impl<T> Anderson<T> {
         Held::new(self, ticket).work(work)
     }
 
-    /// Works on the value only if the lock is free at once.
     pub(super) fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         // ORDERING: Acquire, like the draw in `with`.
         let ticket = self.next_ticket.load(Acquire);
@@ -165,7 +164,6 @@ mod tests {
 
     const ROUNDS: usize = if cfg!(miri) { 20 } else { 5_000 };
 
-    /// Each thread adds to both halves of a pair, and checks that they are equal.
     #[test]
     fn one_thread_at_a_time_is_inside_whether_it_waited_or_tried() {
         let threads = 6;

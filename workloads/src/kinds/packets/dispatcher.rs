@@ -11,7 +11,6 @@ use super::traffic::{Packet, Tally, Traffic};
 pub(super) enum Stop {
     /// The dispatcher stops after this many packets from each source.
     AfterPackets(u64),
-    /// After this time.
     AfterTime(Duration),
 }
 

@@ -38,7 +38,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// A strategy in which the dispatcher processes all packets itself.
 struct Serial;
 
 impl HandOn for Serial {

@@ -82,7 +82,6 @@ fn a_thread_that_only_tries_gets_in_alone_or_not_at_all() {
     });
 }
 
-/// A lock around the names of the threads that entered.
 trait Entries: Send + Sync + 'static {
     fn new() -> Self;
     fn with<R>(&self, work: impl FnOnce(&mut Vec<&'static str>) -> R) -> R;

@@ -24,7 +24,6 @@ impl PoolCounters {
         }
     }
 
-    /// Runs a job.
     fn process(&self, source: usize, packets: &[Packet]) {
         // Relaxed: the count orders no other data, as the job carries its packets.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
@@ -39,7 +38,6 @@ impl PoolCounters {
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Runs jobs of the pool until fewer than `limit` packets of the source wait.
     fn wait_until_below(&self, source: usize, limit: usize) {
         // Relaxed: only the dispatcher counts up, so a stale value is too high and prolongs the
         // wait.
@@ -72,7 +70,6 @@ pub(super) struct Pooled {
 }
 
 impl Pooled {
-    /// Every packet is a job.
     pub(super) fn single(sources: usize, depth: usize, threads: usize) -> Self {
         Self {
             depth,
@@ -90,7 +87,6 @@ impl Pooled {
         }
     }
 
-    /// Runs with one packet per job, which needs no batch on the heap.
     fn run_single(&self, traffic: &Traffic, stop: Stop) -> u64 {
         let (counters, mut dispatched) = (&self.counters, 0);
         rayon::scope(|scope| {
