@@ -20,7 +20,6 @@ const LOOP: &str = "while :; do :; done";
 pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
-    /// Starts `count` CPU hogs, which may run on every CPU that the calling thread may use.
     pub(crate) fn start(count: usize) -> Result<Self, Refusal> {
         Self::of(SHELL, count)
     }

@@ -9,6 +9,7 @@ use rayon::ThreadPool;
 
 /// Reads the event counts of an instrumented rayon-core.
 pub trait Observer {
+    /// Returns the counts since `pool` was built.
     fn counts(&self, pool: &ThreadPool) -> Counts;
 }
 

@@ -163,7 +163,6 @@ pub(crate) struct Engine {
     mode: FrequencyMode,
     current: usize,
     core: usize,
-    /// The number of the cache that `core` uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
     costs: CoreCosts,
@@ -325,8 +324,6 @@ impl Engine {
         from + costs.invalidation * miss.losers.saturating_sub(1)
     }
 
-    /// Queues for line `number`; returns the time when the core will have it, and its ticket, if
-    /// other cores may still go first.
     fn fetch(
         &mut self,
         number: usize,

@@ -284,7 +284,6 @@ impl Engine {
             .topology
             .sibling_of(core)
             .map(|sibling| &self.cores[sibling]);
-        // A core is in deep idle only if both of its hardware threads are.
         let is_kept_awake = sibling.is_some_and(|sibling| {
             sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= costs.deep_after
         });

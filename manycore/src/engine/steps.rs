@@ -425,7 +425,6 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Removes a thread-local value with a destructor from the current thread, which is ending.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;

@@ -49,7 +49,6 @@ fn bytes(path: &Path, mebibytes: u64, random: &mut Random) -> io::Result<()> {
     writer.flush()
 }
 
-/// Writes eight files into each folder, and eight such folders into each parent folder.
 fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     for file in 0..files {
         let folder = path.join(format!("part_{}/piece_{}", file / 64, file / 8));

@@ -131,8 +131,6 @@ impl Run {
         self.amount
     }
 
-    /// Returns `answer` if it equals the answer of the very first run, which wrote the file
-    /// `known`.
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
             expected: format!("what a branch gave before, by {}", self.known.display()),

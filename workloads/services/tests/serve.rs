@@ -44,7 +44,6 @@ impl Server {
         }
     }
 
-    /// Sends `text`, shuts the stream for writing, and returns the whole answer.
     fn talk(&self, text: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();

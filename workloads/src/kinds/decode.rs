@@ -126,7 +126,6 @@ struct Model {
 }
 
 impl Model {
-    /// Returns the fingerprint of the last layer's output; `times` computes a product.
     fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
         let mut vector = first.to_vec();
         for layer in 0..self.layers {

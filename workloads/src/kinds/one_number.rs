@@ -11,7 +11,6 @@ pub(super) trait Problem: Send + Sync {
 
     fn parallel(&self) -> u64;
 
-    /// Solves the problem on `pool`, from an external thread.
     fn entering(&self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.parallel())
     }

@@ -117,7 +117,6 @@ impl Region {
         alone.min().unwrap_or_default().mul_f64(part)
     }
 
-    /// Runs region `number` from a worker, or from an external thread which enters `pool`.
     fn run(&self, number: u64, pool: Option<&ThreadPool>) {
         let share = |worker: usize| self.run_share(worker, self.threads, number);
         match (self.shape, pool) {
@@ -148,7 +147,6 @@ impl Region {
         );
     }
 
-    /// Runs the jobs of worker `worker`, if `workers` workers share the jobs equally.
     fn run_share(&self, worker: usize, workers: usize, number: u64) {
         let begin = |worker: usize| self.jobs.len() * worker / workers;
         for seed in begin(worker)..begin(worker + 1) {

@@ -32,7 +32,6 @@ pub(super) struct Series {
 }
 
 pub(super) trait Request: Send {
-    /// Whether the submitter is a worker of the pool.
     fn is_inside(&self) -> bool {
         false
     }
@@ -123,7 +122,6 @@ impl<R: Request> Submitter<R> {
 pub(super) struct Requests<R> {
     series: Series,
     submitters: Vec<Submitter<R>>,
-    /// Whether each submitter has its own thread.
     has_threads: bool,
 }
 

@@ -104,7 +104,6 @@ fn challenge(last: Field, values: Values) -> Field {
     )
 }
 
-/// The value of a polynomial of degree two at `at`, by its values at 0, 1 and 2.
 fn at(values: Values, at: Field) -> Field {
     // The inverse of 2.
     let half = Field(1 << 60);

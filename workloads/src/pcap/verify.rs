@@ -54,8 +54,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Numbers of the address families of IP: one for version 4, and for version 6 one for each kind of
-/// system.
 const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
 /// Checks the captured `bytes` of a packet; `is_cut` says whether more bytes were sent.
@@ -176,7 +174,6 @@ impl Sums {
                     return Err(());
                 }
                 if is_version_4 && udp.checksum() == 0 {
-                    // The sender computed no checksum.
                     return Ok(());
                 }
                 (udp.slice(), 6, UDP)

@@ -159,7 +159,6 @@ fn an_answer_that_cannot_be_written_is_no_success() {
         error.starts_with("error: standard output: No space left"),
         "{error}"
     );
-    // A reader that closes the pipe, as `head` does, is no error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = program().stdout(writer).output().unwrap();

@@ -86,7 +86,6 @@ impl Layer {
     }
 }
 
-/// Scales the vector to a mean square of one.
 fn normalized(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + 1e-6)?.sqrt()?)
 }

@@ -175,7 +175,6 @@ fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
     Ok(openat2(root, OsStr::from_bytes(name), how)?.into())
 }
 
-/// Returns the head of an answer, after which the server closes the connection.
 fn head(status: Status, bytes: u64) -> String {
     let Status(number, reason) = status;
     format!("HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n")

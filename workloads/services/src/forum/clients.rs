@@ -166,9 +166,8 @@ impl ClientReport {
     }
 }
 
-/// Checks the board against the clients' reports, and returns a fault if it finds one. The board
-/// must have exactly the accepted messages, and each message that a client posted or read is at its
-/// index.
+/// The board must have exactly the accepted messages, and each message that a client posted or read
+/// is at its index.
 pub(crate) fn fault(board: &Board, words: &Words, clients: &[ClientReport]) -> Option<String> {
     let mut posted: [Vec<usize>; 7] = Default::default();
     for client in clients {

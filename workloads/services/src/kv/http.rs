@@ -50,7 +50,6 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     }
 }
 
-/// The last answer of a connection, to an invalid request.
 pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
     let mut answer = Vec::new();
     Response {

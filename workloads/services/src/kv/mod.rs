@@ -1,11 +1,5 @@
 //! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
 //! such servers.
-//!
-//! For the server, `http.rs` has the protocol, `store.rs` the documents, and `service.rs` the
-//! handling of a request. For the clients, `plan.rs` has the requests and the known answers, and
-//! `clients.rs` the clients themselves. `parts.rs` has service times in the order of requests. This
-//! file runs server and clients together, and checks the results. The server's threads are in
-//! `crate::net`.
 
 mod clients;
 mod http;

@@ -2,7 +2,7 @@
 //!
 //! The thread reads a request, passes it to a handler (`server.rs`), and sends the answer
 //! (`conversation.rs`). So a slow client never occupies a worker of a pool. Beyond the limit of
-//! connections, a client waits in the kernel's queue. `run.rs` runs a server with its clients.
+//! connections, a client waits in the kernel's queue.
 
 mod conversation;
 mod queue;

@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     /// A list of segments of atomic slots. A thread that finds all slots empty sleeps until a task
     /// arrives.
     LockFree,
-    /// A list of segments of atomic slots. A thread that finds all slots empty sleeps for this
-    /// duration, and then tries again. This sleep repeats a mistake of the study.
+    /// A thread that finds all slots empty sleeps for this duration, and then tries again. This
+    /// sleep repeats a mistake of the study.
     LockFreeLookingEvery(Duration),
 }
 

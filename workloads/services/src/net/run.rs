@@ -48,7 +48,6 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn forget(&mut self);
 
-    /// Returns the measurements of all runs, which together took `elapsed`.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
@@ -84,7 +83,6 @@ impl<E: Exchange> Runs<E> {
         }
     }
 
-    /// Runs each client on its own thread beside the server, until the last client has ended.
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;

@@ -29,7 +29,6 @@ pub(crate) enum Handlers<'a> {
     Threads(usize, Kind, Unit),
 }
 
-/// The unit that a handler takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// One request, whose connection's thread waits for the answer.
@@ -129,7 +128,6 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped and the last request is answered.
     pub(crate) fn run<S: Service>(
         &self,
         service: &S,

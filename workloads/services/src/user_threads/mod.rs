@@ -93,7 +93,7 @@ impl UserThreads {
         self.shared.files.take()
     }
 
-    /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
+    /// Adds a thread at the end of the queue.
     pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         self.shared.spawn(Box::new(body))
     }

@@ -46,7 +46,6 @@ impl Tick {
 pub(super) struct Ticks {
     is_one_install: bool,
     tick: Tick,
-    /// The answer of every tick.
     known: u64,
     answers: Vec<u64>,
 }

@@ -21,7 +21,6 @@ pub(super) struct Anderson<T> {
 unsafe impl<T: Send> Sync for Anderson<T> {}
 
 impl<T> Anderson<T> {
-    /// Creates a free lock for at most `threads` threads at a time.
     pub(super) fn new(value: T, threads: usize) -> Self {
         // The number of places is a power of two, so that the order of places continues when the
         // tickets wrap around.

@@ -20,7 +20,6 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// The state of a strategy for one run.
 pub(super) trait HandOn: Send {
     /// Runs on the pool that the calling thread belongs to.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;

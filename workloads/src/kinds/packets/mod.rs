@@ -125,7 +125,6 @@ impl Firewall {
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {

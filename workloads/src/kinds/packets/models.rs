@@ -19,7 +19,6 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Loom's message about a model that it must reject.
 fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| explore(model)))
         .expect_err("the model checker lets a broken lock pass");

@@ -8,7 +8,6 @@ use crossbeam_utils::CachePadded;
 use super::dispatcher::{HandOn, Report, Stop, dispatch};
 use super::traffic::{Packet, Tally, Traffic};
 
-/// Counters, each on a cache line of its own.
 struct PoolCounters {
     /// For each source, the number of packets in jobs that have not started.
     waiting: Vec<CachePadded<AtomicUsize>>,

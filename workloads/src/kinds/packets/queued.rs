@@ -143,7 +143,6 @@ fn without_workers(
     Report { done, dispatched }
 }
 
-/// Dispatches on this thread while one worker for each of `shares` runs on other threads.
 fn with_workers<S: Send>(
     traffic: &Traffic,
     stop: Stop,

@@ -85,7 +85,6 @@ impl Search {
         }
     }
 
-    /// Searches everything below `partial`; returns how many partial tours it visited.
     fn descend(&self, best: &Best<'_>, partial: &mut Partial) -> u64 {
         if self.is_hopeless_or_done(best, partial) {
             return 1;

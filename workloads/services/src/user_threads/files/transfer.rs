@@ -29,7 +29,6 @@ pub(in super::super) struct Transfer {
     pub(in super::super) offset: u64,
 }
 
-/// The buffer of a transfer that has ended, or the error.
 pub(in super::super) type Outcome = io::Result<Vec<u8>>;
 
 pub(super) trait Backend: Send {
