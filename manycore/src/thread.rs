@@ -247,7 +247,6 @@ impl<T> Local<Cell<T>> {
     }
 }
 
-/// Number of a scope's threads that have not ended.
 #[derive(Default)]
 struct Unfinished {
     threads: Mutex<usize>,

@@ -27,8 +27,8 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The progress of a run, which the watchdog reads. Relaxed: after an old value the watchdog reads
-/// again, or at worst reports a run that just made progress.
+/// Relaxed: after an old value the watchdog reads again, or at worst reports a run that just made
+/// progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,

@@ -33,7 +33,7 @@ use earliest::{Earliest, NEVER, thread_of};
 pub(crate) use lines::{Access, LINE_BYTES};
 use lines::{Lines, Miss};
 
-/// Bytes of a thread's stack. Pages that are not touched cost nothing.
+/// Pages that are not touched cost nothing.
 const STACK_BYTES: usize = 2 << 20;
 
 type Step = Coroutine<(), (), (), DefaultStack>;
@@ -394,8 +394,8 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// Adds the cost of an access. If this returns a transfer, the caller must take its turn again
-    /// before the access takes effect, until it is not [overtaken](Self::is_overtaken).
+    /// If this returns a transfer, the caller must take its turn again before the access takes
+    /// effect, until it is not [overtaken](Self::is_overtaken).
     #[inline]
     fn cost(
         &mut self,

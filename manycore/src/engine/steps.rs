@@ -11,8 +11,7 @@ use super::{Access, Blocked, Engine, IS_THREAD, LINE_BYTES, Local, State, Value,
 use crate::heap::{self, RunHeap};
 use crate::machine::{Call, Picoseconds};
 
-/// Runs `step` on the engine, if there is one. `step` must not run code from outside this crate:
-/// that code could call this function again.
+/// `step` must not run code from outside this crate: that code could call this function again.
 #[inline]
 fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     let engine = running();

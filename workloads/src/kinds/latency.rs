@@ -8,7 +8,6 @@ use protocol::Metric;
 
 use crate::usage::nanoseconds;
 
-/// The reported percentiles, with their names.
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
@@ -20,7 +19,6 @@ const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
 pub struct Latencies {
-    /// The prefix of the metrics' names.
     name: &'static str,
     noted: Vec<u64>,
     /// The latencies of all runs since the last [`Latencies::forget`], in ns.

@@ -165,7 +165,6 @@ impl Region {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The words on which workers spin.
 struct Barrier {
     /// The number of the current region or, between regions, of the previous one.
     number: Line<AtomicU64>,
@@ -228,7 +227,6 @@ struct Stream {
 struct Times {
     gap_steps: u64,
     ideal: Duration,
-    /// Regions in which every job had the right result.
     right: usize,
     over_ideal: Latencies,
 }

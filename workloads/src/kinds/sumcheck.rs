@@ -119,7 +119,6 @@ struct Proof {
 }
 
 impl Proof {
-    /// Returns the sum that the proof proves, or `None` if the proof is wrong.
     fn proved(&self) -> Option<Field> {
         let claim = |values: &Values| values[0] + values[1];
         let mut asked = Field::ZERO;

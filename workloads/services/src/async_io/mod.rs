@@ -3,7 +3,6 @@
 //!
 //! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
 //! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.
-//! `area.rs` has the files and their contents.
 
 mod area;
 #[cfg(test)]

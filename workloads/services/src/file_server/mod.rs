@@ -165,8 +165,8 @@ fn find(root: &File, name: &[u8]) -> Result<(File, u64), Wrong> {
         .ok_or((Status::NOT_FOUND, "this file cannot be served\n"))
 }
 
-/// Opens a name below the root. The kernel refuses every name that leads out of the root by `..`,
-/// an absolute name or a symbolic link, even if files change meanwhile.
+/// The kernel refuses every name that leads out of the root by `..`, an absolute name or a symbolic
+/// link, even if files change meanwhile.
 fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
     // Without O_NONBLOCK, opening a pipe would wait for its other end.
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

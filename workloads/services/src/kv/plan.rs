@@ -14,8 +14,7 @@ use super::store::{Store, md5};
 use crate::http::Status;
 use workloads::random::Random;
 
-/// The number of keys of a session. There are few keys, so that documents are read, replaced and
-/// deleted many times.
+/// There are few keys, so that documents are read, replaced and deleted many times.
 const KEYS: u64 = 8;
 
 const LETTERS: usize = 1 << 16;

@@ -85,8 +85,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Stops accepting connections. The server answers requests that have arrived completely, and
-    /// refuses incomplete ones.
+    /// The server answers requests that have arrived completely, and refuses incomplete ones.
     pub(crate) fn stop(&self) {
         self.is_requested.store(true, Relaxed);
         // Ends the `accept` that waits for a client (Linux). The call fails if the listener was

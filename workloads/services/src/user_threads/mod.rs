@@ -27,8 +27,8 @@ pub(crate) use files::{Direction, Files};
 pub(crate) use mutex::Mutex;
 pub(crate) use waits::UserSocket;
 
-/// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
-/// nothing. A stack must be large enough for the report of a panic.
+/// The kernel allocates only pages that are touched, so a large stack costs nothing. A stack must
+/// be large enough for the report of a panic.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// After this many switches, the scheduler polls sockets even if some threads can run. Otherwise

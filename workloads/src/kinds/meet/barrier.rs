@@ -89,7 +89,6 @@ impl Request for Barrier {
 struct ColdMemory {
     words: Vec<u64>,
     random: Random,
-    /// How many words are written before each join.
     writes: usize,
     /// The first word of each page to write.
     pages: [usize; 4],
