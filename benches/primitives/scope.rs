@@ -7,7 +7,6 @@ use rayon_core::scope;
 
 use crate::on_every_pool;
 
-/// Jobs in the scope.
 const SPAWNS: u32 = 1_000;
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {

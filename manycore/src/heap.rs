@@ -235,8 +235,7 @@ impl RunHeap {
         }
     }
 
-    /// `thread` frees an object of `chunk`. Returns the lock of the object's arena, if the object
-    /// goes back into that arena.
+    /// Returns the lock of the object's arena, if the object goes back into that arena.
     pub(crate) fn give_back(
         &mut self,
         thread: usize,

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of a static, assigned at its first use; each static has its own.
 pub(crate) struct Number(AtomicUsize);
 
 static GIVEN: AtomicUsize = AtomicUsize::new(0);

@@ -22,7 +22,6 @@ pub struct OnceLock<T> {
     value: PhantomData<T>,
 }
 
-/// The state of a [`OnceLock`] in one run.
 #[repr(align(64))]
 struct OfRun<T> {
     value: OnceCell<T>,

@@ -14,7 +14,6 @@ use std::time::Duration;
 /// `error: ` names the place.
 pub const STALLED: i32 = 4;
 
-/// The progress of the simulation's thread, for its watcher.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     turns: AtomicU64,

@@ -23,7 +23,6 @@ use crate::number::Number;
 
 pub type Result<T> = std::thread::Result<T>;
 
-/// The result that a thread leaves for the thread that joins it.
 struct Packet<T> {
     result: Mutex<Option<Result<T>>>,
     is_done: Condvar,
@@ -248,7 +247,6 @@ impl<T> Local<Cell<T>> {
     }
 }
 
-/// Number of a scope's threads that have not ended.
 #[derive(Default)]
 struct Unfinished {
     threads: Mutex<usize>,

@@ -21,8 +21,6 @@ fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// Runs threads that contend for words and sleep at random; returns the results of all steps as
-/// text.
 fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     let mut machine = Machine::free(32 / hardware_threads);
     machine.topology.hardware_threads = hardware_threads;

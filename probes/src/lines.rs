@@ -26,7 +26,6 @@ struct Word(AtomicU64);
 
 const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 
-/// Returns the cost parameters, given the costs of a hit and of a read-modify-write.
 pub(crate) fn costs(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Cost> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;

@@ -132,7 +132,6 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let least = |middle: f64| middle / (1.0 + jitter / 2.0);
     let between = (shallow.resume[1].max(1.0) * deep.resume[1].max(1.0)).sqrt();
     let is_deep = |woken: &Woken| woken.resume[1] > between;
-    // The longest sleep after which threads still came back soon.
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "latency of a thread that slept 50 µs in a futex call";
     // The core polls during a sleep if threads come back sooner from that sleep.
@@ -277,7 +276,6 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     };
     let (beside, interrupted) = on_both(cpus, fences_beside, is_delayed)?;
     let interrupted = interrupted?;
-    // The number of fences during one interrupted loop of the other thread.
     let fences = interrupted / beside.max(1.0);
     Some(vec![
         Cost::new(

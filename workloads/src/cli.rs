@@ -133,7 +133,6 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
     }
 }
 
-/// A result for people.
 fn describe(request: &Request, outcome: &Outcome) -> String {
     let mut text = String::new();
     let set: Vec<String> = outcome
@@ -176,7 +175,6 @@ fn describe(request: &Request, outcome: &Outcome) -> String {
     text
 }
 
-/// Adds a line.
 fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
     writeln!(text, "{content}").expect("a string takes everything");
 }

@@ -16,11 +16,10 @@ use protocol::Refusal;
 const SHELL: &str = "/bin/sh";
 const LOOP: &str = "while :; do :; done";
 
-/// CPU hogs. The hogs end when this value is dropped, or when the thread that started them ends.
+/// The hogs end when this value is dropped, or when the thread that started them ends.
 pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
-    /// Starts `count` CPU hogs, which may run on every CPU that the calling thread may use.
     pub(crate) fn start(count: usize) -> Result<Self, Refusal> {
         Self::of(SHELL, count)
     }
@@ -43,7 +42,6 @@ impl Hogs {
         self.0.len()
     }
 
-    /// How many CPU hogs have not ended.
     pub(crate) fn running(&mut self) -> usize {
         self.0
             .iter_mut()

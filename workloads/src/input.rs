@@ -6,7 +6,6 @@ use std::path::Path;
 
 use protocol::{Refusal, packed};
 
-/// Refuses a file, with its name.
 pub(crate) fn refusal(path: &Path, fault: &str) -> Refusal {
     Refusal::new(format!("input {}: {fault}", path.display()))
 }

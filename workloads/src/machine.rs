@@ -14,7 +14,6 @@ use crate::usage::UsageSample;
 
 pub(crate) use std::time::Instant;
 
-/// Whether workloads run on a simulated machine.
 pub(crate) const IS_SIMULATED: bool = false;
 
 /// Adds the cost of `units` units of work.
@@ -43,7 +42,6 @@ pub(crate) fn run(
     }
 }
 
-/// Returns the resources that the process has used, as the kernel counts them.
 pub(crate) fn used() -> UsageSample {
     let usage = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
         .map(|who| getrusage(who).expect("the process may ask for its own usage"));

@@ -12,7 +12,6 @@ use crate::usage::{UsageSample, nanoseconds};
 
 pub(crate) use manycore::time::Instant;
 
-/// Whether workloads run on a simulated machine.
 pub(crate) const IS_SIMULATED: bool = true;
 
 /// How many lines of source the report names. It names the lines whose waits took longest.
@@ -107,7 +106,6 @@ pub(crate) fn used() -> UsageSample {
     }
 }
 
-/// How the timed regions spent their time.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     spent_ps: BTreeMap<&'static str, u64>,
@@ -115,7 +113,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Begins an iteration. The first timed iteration discards everything recorded before.
+    /// The first timed iteration discards everything recorded before.
     pub(crate) fn begin(&mut self, iteration: u32, is_first_timed: bool) {
         ITERATION.store(iteration, Relaxed);
         if is_first_timed {

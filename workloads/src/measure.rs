@@ -171,7 +171,6 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// The program that the request names.
 enum Engine {
     Sequential,
     /// One pool for the whole trial, so that starting threads is not timed.
@@ -247,7 +246,6 @@ impl From<Sample> for Iteration {
     }
 }
 
-/// Quantities that every workload has.
 fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let per_iteration = |count: fn(&Sample) -> u64| Metric {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,

@@ -25,7 +25,6 @@ pub struct Counts {
     pub outside: NamedCounts,
 }
 
-/// Adds up the counts of timed regions.
 pub(crate) struct Observing<'a> {
     observer: &'a dyn Observer,
     before: Option<Counts>,
@@ -71,7 +70,6 @@ impl<'a> Observing<'a> {
         add_difference(&mut events.outside, &before.outside, &after.outside);
     }
 
-    /// The counts of all regions, if there was one.
     pub(crate) fn events(self) -> Option<Events> {
         self.events
     }

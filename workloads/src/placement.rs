@@ -31,7 +31,6 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
             let cpus = usable_cpus()?;
             let (sender, pinned) = mpsc::channel();
             let pin = move |worker: usize| {
-                // The receiver waits for one message from each worker.
                 let _ = sender.send(pin_to(cpus[worker % cpus.len()]));
             };
             let pool = builder.start_handler(pin).build().map_err(refuse)?;

@@ -8,20 +8,17 @@ use std::time::Duration;
 
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
-/// The state of one thread at one moment. A field that the kernel does not show is `None`.
+/// A field that the kernel does not show is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glimpse {
-    /// The kernel's number of the thread.
     pub(crate) id: u64,
     /// The thread's name, which the kernel cuts off after 15 bytes.
     pub(crate) name: Option<String>,
     /// For example `S (sleeping)`.
     state: Option<String>,
-    /// CPU time so far.
     pub(crate) cpu: Option<Duration>,
 }
 
-/// Reads the state of every thread in `folder`, in the order of numbers.
 pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
     let mut glimpses = Vec::new();
     for entry in fs::read_dir(folder)? {

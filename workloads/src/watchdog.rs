@@ -27,12 +27,11 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The progress of a run, which the watchdog reads. Relaxed: after an old value the watchdog reads
-/// again, or at worst reports a run that just made progress.
+/// Relaxed: after an old value the watchdog reads again, or at worst reports a run that just made
+/// progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
-    /// When the last step was recorded.
     stepped_ns: AtomicU64,
     is_over: AtomicBool,
 }
@@ -46,7 +45,6 @@ impl Progress {
 }
 
 impl Watchdog {
-    /// Starts a watchdog, which considers a step longer than `limit` a hang.
     pub(crate) fn start(limit: Duration, pool: Option<Arc<ThreadPool>>) -> Self {
         let progress = Arc::new(Progress {
             started: Instant::now(),
@@ -101,7 +99,6 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
     eprint!("{}", describe_threads(Path::new(OWN_THREADS)));
-    // The pool comes last, because formatting it runs code of the pool, which may be broken.
     match pool {
         Some(pool) => eprintln!("the pool: {pool:?}"),
         None => eprintln!("there is no pool: the sequential program runs"),

@@ -27,8 +27,7 @@ pub struct Fault {
     pub why: String,
 }
 
-/// All tokens of a text in their order, including those in brackets. The text of each word is kept,
-/// because looking it up by its position takes long.
+/// The text of each word is kept, because looking it up by its position takes long.
 struct Tokens(Vec<(Token, Span)>);
 
 enum Token {
@@ -275,7 +274,6 @@ fn passes_on(text: &str, tokens: &Tokens, i: usize) -> bool {
     let Some(rest) = rest.strip_prefix(']') else {
         return false;
     };
-    // The function ends at a brace with the indentation of the attribute.
     let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
     let right = line.len() - line.trim_start().len();
     let Some(end) = rest.find(&format!("\n{}}}", &line[..right])) else {

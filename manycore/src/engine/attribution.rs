@@ -109,8 +109,6 @@ fn address(place: &'static Location<'static>) -> usize {
 }
 
 impl WaitedFor {
-    /// A number that identifies the thing: the address of a place, or a small number for any other
-    /// kind.
     fn key(self) -> usize {
         match self {
             Self::Line(None) => 0,

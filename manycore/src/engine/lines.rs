@@ -47,7 +47,6 @@ pub(crate) struct Line {
     tickets: u64,
 }
 
-/// The source of a line that a core does not have in the state that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
@@ -113,8 +112,6 @@ impl Lines {
         &mut self.all[number]
     }
 
-    /// Returns the transfer that `core` needs for `access`; `None` if it has the line in the state
-    /// that it needs.
     #[inline]
     pub(crate) fn miss(&self, number: usize, core: usize, access: Access) -> Option<Miss> {
         let owner = self.all[number].owner;
@@ -166,10 +163,6 @@ impl Lines {
 
     /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
     /// if it goes last. The second value is whether the line is then in the core's own cache.
-    ///
-    /// A core goes behind its own operations (including its sibling's), unless `run` of them
-    /// already follow each other. Otherwise it goes behind the operations of its cluster, unless
-    /// `run` cores of the cluster follow each other.
     fn place(&self, number: usize, core: usize, run: usize) -> Option<(usize, bool)> {
         let turns = &self.all[number].turns;
         let mut operations = 0;
@@ -252,8 +245,6 @@ impl Lines {
         Some((turn.done, turn.ticket))
     }
 
-    /// Adds a turn of `core` behind all others of line `number`, which ends at `done`; returns its
-    /// ticket.
     pub(crate) fn line_up(&mut self, number: usize, core: usize, done: Picoseconds) -> u64 {
         let line = &mut self.all[number];
         if line.turns.is_empty() && line.owner != NOBODY {
@@ -304,8 +295,6 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
-    /// From now on `core` has the line: alone if it writes, together with the other holders if it
-    /// reads.
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let holders = &mut self.holders[number * self.words..][..self.words];

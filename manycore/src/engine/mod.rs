@@ -33,7 +33,7 @@ use earliest::{Earliest, NEVER, thread_of};
 pub(crate) use lines::{Access, LINE_BYTES};
 use lines::{Lines, Miss};
 
-/// Bytes of a thread's stack. Pages that are not touched cost nothing.
+/// Pages that are not touched cost nothing.
 const STACK_BYTES: usize = 2 << 20;
 
 type Step = Coroutine<(), (), (), DefaultStack>;
@@ -52,7 +52,6 @@ pub(crate) fn running() -> *mut Engine {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No thread has this entry: a new thread may take it.
     Free,
     Awake,
     /// Blocked until another thread wakes it. If the thread has a clock in the tournament, it is
@@ -164,7 +163,6 @@ pub(crate) struct Engine {
     mode: FrequencyMode,
     current: usize,
     core: usize,
-    /// The number of the cache that `core` uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
     costs: CoreCosts,
@@ -276,7 +274,6 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The values for [`Socket::costs`] while `running` cores of the socket run.
     fn core_costs(&self, running: usize) -> [CoreCosts; 2] {
         let frequency = &self.machine.frequency;
         let costs = &self.machine.costs;
@@ -327,8 +324,6 @@ impl Engine {
         from + costs.invalidation * miss.losers.saturating_sub(1)
     }
 
-    /// Queues for line `number`; returns the time when the core will have it, and its ticket, if
-    /// other cores may still go first.
     fn fetch(
         &mut self,
         number: usize,
@@ -399,8 +394,8 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// Adds the cost of an access. If this returns a transfer, the caller must take its turn again
-    /// before the access takes effect, until it is not [overtaken](Self::is_overtaken).
+    /// If this returns a transfer, the caller must take its turn again before the access takes
+    /// effect, until it is not [overtaken](Self::is_overtaken).
     #[inline]
     fn cost(
         &mut self,

@@ -114,7 +114,6 @@ impl Engine {
         thread.is_some_and(|thread| self.threads[thread].state == State::Awake)
     }
 
-    /// `thread` can run from `at` on: it gets a core, or waits for one.
     pub(super) fn make_ready(&mut self, thread: usize, at: Picoseconds) {
         let core = self.core_for(thread);
         self.threads[thread].core = core;
@@ -277,7 +276,6 @@ impl Engine {
         Stuck(self.threads.iter().filter_map(line).collect())
     }
 
-    /// How long the free `core` takes to start running a thread, from the moment `begins` on.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let costs = &self.machine.costs;
         let idle = begins - self.cores[core].since;
@@ -286,7 +284,6 @@ impl Engine {
             .topology
             .sibling_of(core)
             .map(|sibling| &self.cores[sibling]);
-        // A core is in deep idle only if both of its hardware threads are.
         let is_kept_awake = sibling.is_some_and(|sibling| {
             sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= costs.deep_after
         });

@@ -11,8 +11,7 @@ use super::{Access, Blocked, Engine, IS_THREAD, LINE_BYTES, Local, State, Value,
 use crate::heap::{self, RunHeap};
 use crate::machine::{Call, Picoseconds};
 
-/// Runs `step` on the engine, if there is one. `step` must not run code from outside this crate:
-/// that code could call this function again.
+/// `step` must not run code from outside this crate: that code could call this function again.
 #[inline]
 fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     let engine = running();
@@ -193,7 +192,6 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether a thread's code runs: then allocations use the simulated heap.
 #[inline]
 pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
@@ -426,7 +424,6 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
     on_engine(find).flatten().flatten()
 }
 
-/// Removes a thread-local value with a destructor from the current thread, which is ending.
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;
@@ -490,7 +487,6 @@ pub fn forget_waits() {
     on_engine(|engine| engine.waits.clear());
 }
 
-/// Converts a duration to the machine's unit, or to the largest number if the duration is too long.
 pub(crate) fn picoseconds(time: Duration) -> Picoseconds {
     Picoseconds::try_from(time.as_nanos()).map_or(Picoseconds::MAX, |ns| ns.saturating_mul(1_000))
 }

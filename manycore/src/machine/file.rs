@@ -22,8 +22,8 @@ pub struct MachineError {
     pub message: String,
 }
 
-/// The file as written. A file with `like` has only the differences from the machine of that name,
-/// whose file is in the same folder.
+/// A file with `like` has only the differences from the machine of that name, whose file is in the
+/// same folder.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -309,7 +309,6 @@ mod tests {
         fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
     }
 
-    /// Reads `text` as the file of a machine beside those of this checkout.
     fn read(text: &str) -> Result<Machine, String> {
         let path = machines().join("m.toml");
         let written = parsed(&path, text);

@@ -132,7 +132,6 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
             manycore::current_core()
         });
         manycore::work(US);
-        // This thread takes the core of the sleeper.
         let other = thread::spawn(|| {
             manycore::work(100 * US);
             manycore::current_core()

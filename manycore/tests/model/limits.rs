@@ -14,7 +14,6 @@ use crate::{NS, on_threads, simulate, time_of, timed};
 #[repr(align(128))]
 struct Padded(AtomicUsize);
 
-/// A machine on which a transfer takes 50 ns and a hit 1 ns.
 fn with_lines(cores: usize) -> Machine {
     let mut machine = Machine::free(cores);
     machine.costs.set_transfers(50 * NS);
@@ -276,7 +275,6 @@ fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
     let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
     let same = |one: &usize, next: &usize| group(*one) == group(*next);
     let mut streaks: Vec<usize> = middle.chunk_by(same).map(<[usize]>::len).collect();
-    // The first and the last streak are incomplete.
     streaks.pop();
     streaks.drain(..1);
     streaks
@@ -305,7 +303,6 @@ fn a_core_does_as_many_operations_in_a_row_on_a_hot_line_as_the_run_allows() {
 
 #[test]
 fn a_core_does_those_operations_in_a_row_that_begin_before_the_line_leaves() {
-    // A transfer takes 50 ns.
     for (run, gap, expected) in [(4, (|| 60 * NS) as fn() -> u64, 1), (8, || 30 * NS, 2)] {
         let (adders, _) = additions(&with_run(2, run), 200, gap);
         let streaks = streaks(&adders, |it| it);
@@ -352,7 +349,6 @@ fn a_call_takes_the_cycles_of_its_own_instructions() {
         manycore::own_instructions(manycore::Call::Join);
         manycore::own_instructions(manycore::Call::Spawn);
     });
-    // 12 cycles at 1 GHz.
     assert_eq!(elapsed, 12 * NS);
 }
 

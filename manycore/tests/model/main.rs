@@ -23,7 +23,6 @@ fn time_of(machine: &Machine, main: impl FnOnce() + 'static) -> Picoseconds {
     simulate(machine, main).1
 }
 
-/// Runs `body` on `threads` threads, each with its number, and waits for all.
 fn on_threads(threads: usize, body: impl Fn(usize) + Clone + 'static) {
     let start = |i| {
         let body = body.clone();

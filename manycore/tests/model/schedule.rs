@@ -31,7 +31,6 @@ fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
     let switches = system.sum::<Picoseconds>() / US;
     assert!((9..=13).contains(&switches), "{switches}");
     assert_eq!(elapsed, 100 * US + switches * US);
-    // The second thread waited for the core while the first had it.
     assert!(spent[2].on(Spending::Waking) >= 40 * US, "{spent:?}");
     assert_eq!(spent[2].cpu() - spent[2].on(Spending::System), 50 * US);
 }

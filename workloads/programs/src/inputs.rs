@@ -8,7 +8,7 @@ use png::{ColorType, Compression, Encoder};
 use protocol::WholeInput;
 use workloads::random::Random;
 
-/// Creates the input in a folder unless it exists. An incomplete input never gets the final name.
+/// An incomplete input never gets the final name.
 pub(crate) fn make(
     folder: &Path,
     input: WholeInput,
@@ -49,7 +49,6 @@ fn bytes(path: &Path, mebibytes: u64, random: &mut Random) -> io::Result<()> {
     writer.flush()
 }
 
-/// Writes eight files into each folder, and eight such folders into each parent folder.
 fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     for file in 0..files {
         let folder = path.join(format!("part_{}/piece_{}", file / 64, file / 8));
@@ -59,7 +58,6 @@ fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     Ok(())
 }
 
-/// Comments, empty lines and code of a synthetic file.
 fn source(random: &mut Random) -> String {
     let line = |random: &mut Random| {
         let word = random.below(1 << 20);

@@ -88,13 +88,11 @@ impl Workload for Whole {
     }
 }
 
-/// The name of a metric of the user's own programs.
 const PEAK_MEMORY: &str = "peak_memory";
 
 /// The memory that this process may need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
-/// Peak memory of this process and of its children that have ended.
 fn peak_bytes() -> u64 {
     UsageSample::now().counts.max_rss_bytes
 }
@@ -133,8 +131,6 @@ impl Run {
         self.amount
     }
 
-    /// Returns `answer` if it equals the answer of the very first run, which wrote the file
-    /// `known`.
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
             expected: format!("what a branch gave before, by {}", self.known.display()),
@@ -229,7 +225,6 @@ mod tests {
 
     use super::*;
 
-    /// Two iterations of a shell script in the place of a program.
     fn trial(
         common: &Path,
         script: &str,

@@ -36,8 +36,7 @@ use workloads::workload::Workload;
 
 use observer::Observer;
 
-/// The programs of this crate, by the names of rows in `workloads.toml`. A new program needs a line
-/// here.
+/// A new program needs a line here.
 const PROGRAMS: &[(&str, Prepare)] = &[
     ("locks", locks::prepare),
     ("async-io", async_io::prepare),
@@ -50,7 +49,6 @@ pub static SERVICES: &LazyLock<Vec<Box<dyn Workload>>> = &OWN;
 
 static OWN: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| catalogue::of(PROGRAMS));
 
-/// The other workloads, then those of this crate.
 static ALL: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| {
     let mut all = catalogue::compiled();
     all.extend(catalogue::of(PROGRAMS));

@@ -2,7 +2,6 @@
 
 use protocol::Metric;
 
-/// A metric with its name.
 pub(crate) fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
     let unit = unit.to_owned();
     (name.to_owned(), Metric { value, unit })

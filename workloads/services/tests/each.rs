@@ -12,5 +12,4 @@ mod common;
 use protocol::Part;
 use services::SERVICES as CATALOGUE;
 
-/// Whether the rows of `part` belong to this crate.
 const IS_OURS: fn(Part) -> bool = |part| part == Part::Services;

@@ -11,7 +11,6 @@ fn program() -> Command {
     program
 }
 
-/// A running server; killed if a test gives up on it.
 struct Server {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -45,7 +44,6 @@ impl Server {
         }
     }
 
-    /// Sends `text`, shuts the stream for writing, and returns the whole answer.
     fn talk(&self, text: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
@@ -55,7 +53,6 @@ impl Server {
         answer
     }
 
-    /// Interrupts the server, and returns its report.
     fn end(mut self) -> String {
         let id = self.child.id().to_string();
         let mut kill = Command::new("kill");
@@ -114,7 +111,7 @@ fn an_interrupted_server_reports_what_it_did() {
     assert_eq!(forum.end(), "1 connections: 1 good, 0 failed\n");
 }
 
-/// Returns the output of curl. If curl is not installed, prints that the test is skipped.
+/// If curl is not installed, prints that the test is skipped.
 fn curl(arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("curl");
     let Ok(output) = command.arg("-sS").args(arguments).output() else {

@@ -13,7 +13,6 @@ use crate::kinds::arrivals;
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// The workload that runs beside the CPU hogs.
 struct Load {
     workload: &'static str,
     /// The parameter that sets the number of calls, and the parameter's value for one round. A

@@ -61,7 +61,6 @@ fn byte(random: &mut Random) -> i8 {
     narrow(i32::try_from(random.below(1 << 16)).expect("16 bits"))
 }
 
-/// Reduces a product's entry to a byte.
 fn narrow(sum: i32) -> i8 {
     i8::from_le_bytes([sum.to_le_bytes()[1]])
 }
@@ -72,7 +71,6 @@ impl Matrix {
         Self { columns, entries }
     }
 
-    /// The entry of the product for `row`.
     fn row_times(&self, row: usize, vector: &[i8]) -> i8 {
         let entries = &self.entries[row * self.columns..][..self.columns];
         narrow(
@@ -94,7 +92,6 @@ impl Matrix {
             .collect()
     }
 
-    /// The same product as [`Self::times`], column by column.
     fn times_by_columns(&self, vector: &[i8]) -> Vec<i8> {
         let mut sums = vec![0_i32; self.rows()];
         for (column, &factor) in vector.iter().enumerate() {
@@ -105,7 +102,6 @@ impl Matrix {
         sums.into_iter().map(narrow).collect()
     }
 
-    /// The same product as [`Self::times`], as a parallel loop.
     fn times_in_parallel(&self, vector: &[i8], task_rows: usize) -> Vec<i8> {
         let mut product = vec![0; self.rows()];
         let tasks = product
@@ -130,7 +126,6 @@ struct Model {
 }
 
 impl Model {
-    /// Returns the fingerprint of the last layer's output; `times` computes a product.
     fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
         let mut vector = first.to_vec();
         for layer in 0..self.layers {
@@ -154,7 +149,6 @@ struct Decoder {
     tokens: usize,
     first: Vec<i8>,
     known: u64,
-    /// Correct tokens.
     right: usize,
     took: Latencies,
 }

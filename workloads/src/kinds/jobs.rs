@@ -26,7 +26,6 @@ impl Moments {
         self.places.resize_with(jobs, Moment::default);
     }
 
-    /// Records that job `job` runs now, as the time since `start`.
     pub(super) fn note(&self, job: usize, start: Instant) {
         let place = &self.places[job];
         place.noted_ns.store(nanoseconds(start.elapsed()), Relaxed);
@@ -40,7 +39,6 @@ impl Moments {
             .count()
     }
 
-    /// The recorded times of all jobs.
     pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
         self.places
             .iter()
@@ -48,7 +46,6 @@ impl Moments {
     }
 }
 
-/// Jobs that run together, each with the same amount of work.
 pub(super) struct Batch {
     jobs: usize,
     steps: u64,
@@ -70,7 +67,6 @@ impl Batch {
         batch
     }
 
-    /// Discards the last run.
     pub(super) fn begin_run(&mut self) {
         self.moments.begin_run(self.jobs);
         *self.sum.get_mut() = 0;

@@ -8,7 +8,6 @@ use protocol::Metric;
 
 use crate::usage::nanoseconds;
 
-/// The reported percentiles, with their names.
 const PERCENTILES: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
@@ -20,9 +19,7 @@ const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
 pub struct Latencies {
-    /// The prefix of the metrics' names.
     name: &'static str,
-    /// The latencies of the current run.
     noted: Vec<u64>,
     /// The latencies of all runs since the last [`Latencies::forget`], in ns.
     histogram: Histogram<u64>,

@@ -65,7 +65,6 @@ impl Torus {
         mem::swap(&mut self.cells, &mut self.next);
     }
 
-    /// Calls `advance` for every generation, at the beginning of its frame.
     fn generations(&mut self, advance: impl Fn(&mut Self)) -> u64 {
         let mut begin = Instant::now();
         for _ in 0..self.generations {

@@ -40,7 +40,7 @@ const INSERTION_COST: u64 = 16;
 /// 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
-/// Computes a pair. Different indices give different keys, because mixing is a bijection.
+/// Different indices give different keys, because mixing is a bijection.
 fn pair(seed: u64, index: u64) -> (u64, u64) {
     add_cost(1);
     (mix(seed ^ mix(index)), index)

@@ -137,7 +137,6 @@ fn quarters_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     array::from_fn(|_| quarters.next().expect("there are four"))
 }
 
-/// Adds `left` times `right` to `sum`.
 fn multiply(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
     if side <= TILE_SIDE {
         return multiply_tile(sum, left, right, side);
@@ -150,7 +149,6 @@ fn multiply(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
     }
 }
 
-/// Like [`multiply`], but the four quarters of `sum` are computed in parallel.
 fn multiply_with_join(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {
     if side <= TILE_SIDE {
         return multiply_tile(sum, left, right, side);

@@ -154,7 +154,6 @@ impl Cloud {
         self.steps * (self.bodies.len() as u64).pow(2)
     }
 
-    /// Runs all steps; `enter` enters the pool for each loop.
     fn run_steps(&mut self, enter: impl Fn(&mut Self, &(dyn Fn(&mut Self) -> f64 + Sync)) -> f64) {
         for _ in 0..self.steps {
             enter(self, &|cloud| {
@@ -238,7 +237,6 @@ impl Cloud {
     }
 }
 
-/// Calls `work` on each worker with the first index of its share, and the share.
 fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     // Each worker takes its own lock once. The locks only pass the mutable shares to the workers.
     let shares: Vec<Mutex<&mut [T]>> = items.chunks_mut(share).map(Mutex::new).collect();

@@ -6,18 +6,15 @@ use rayon::ThreadPool;
 
 use crate::workload::{Instance, Mismatch};
 
-/// A problem whose answer is one number.
 pub(super) trait Problem: Send + Sync {
     fn sequential(&self) -> u64;
 
     fn parallel(&self) -> u64;
 
-    /// Solves the problem on `pool`, from an external thread.
     fn entering(&self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.parallel())
     }
 
-    /// Units of work in one run.
     fn work_units(&self) -> u64 {
         1
     }

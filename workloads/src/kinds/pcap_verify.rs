@@ -30,7 +30,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 struct Verification {
     capture: Capture,
     passes: u64,
-    /// The tally of one pass.
     expected: Tally,
     /// The tally of all passes of a run together.
     found: Option<Tally>,

@@ -117,7 +117,6 @@ impl Region {
         alone.min().unwrap_or_default().mul_f64(part)
     }
 
-    /// Runs region `number` from a worker, or from an external thread which enters `pool`.
     fn run(&self, number: u64, pool: Option<&ThreadPool>) {
         let share = |worker: usize| self.run_share(worker, self.threads, number);
         match (self.shape, pool) {
@@ -148,7 +147,6 @@ impl Region {
         );
     }
 
-    /// Runs the jobs of worker `worker`, if `workers` workers share the jobs equally.
     fn run_share(&self, worker: usize, workers: usize, number: u64) {
         let begin = |worker: usize| self.jobs.len() * worker / workers;
         for seed in begin(worker)..begin(worker + 1) {
@@ -167,7 +165,6 @@ impl Region {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// The words on which workers spin.
 struct Barrier {
     /// The number of the current region or, between regions, of the previous one.
     number: Line<AtomicU64>,
@@ -201,7 +198,6 @@ impl Barrier {
         }
     }
 
-    /// Runs a worker's share of each region.
     fn follow(&self, region: &Region, worker: usize) {
         let mut last = 0;
         loop {
@@ -231,7 +227,6 @@ struct Stream {
 struct Times {
     gap_steps: u64,
     ideal: Duration,
-    /// Regions in which every job had the right result.
     right: usize,
     over_ideal: Latencies,
 }

@@ -31,17 +31,13 @@ pub(super) struct Series {
     pub(super) pace: Pace,
 }
 
-/// A kind of request.
 pub(super) trait Request: Send {
-    /// Whether the submitter is a worker of the pool.
     fn is_inside(&self) -> bool {
         false
     }
 
-    /// Prepares for a run of `requests` requests.
     fn begin_run(&mut self, requests: usize);
 
-    /// Submits each request of a run to `pool`, or does its work on the calling thread.
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>);
 
     fn check(&mut self, requests: usize) -> Result<String, Mismatch>;
@@ -56,7 +52,6 @@ pub(super) trait Request: Send {
     }
 }
 
-/// The current run of one submitter.
 pub(super) struct Run<'a> {
     series: &'a Series,
     latencies: &'a mut Latencies,
@@ -127,7 +122,6 @@ impl<R: Request> Submitter<R> {
 pub(super) struct Requests<R> {
     series: Series,
     submitters: Vec<Submitter<R>>,
-    /// Whether each submitter has its own thread. If not, the caller is the only submitter.
     has_threads: bool,
 }
 
@@ -139,7 +133,6 @@ impl<R: Request> Requests<R> {
         }
     }
 
-    /// Creates a submitter with its own thread for each of `requests`.
     pub(super) fn by_threads(series: Series, requests: impl IntoIterator<Item = R>) -> Self {
         let submitter = |request| Submitter {
             request,
@@ -274,7 +267,6 @@ pub(super) mod tests {
         }
     }
 
-    /// A series whose first request takes 20 ms.
     #[derive(Default)]
     struct Slow {
         seen: Vec<usize>,

@@ -14,7 +14,6 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Creates the expectation from the words of the input, in any order.
     pub(super) fn of(
         said: &'static str,
         words: impl Iterator<Item = u64>,
@@ -27,7 +26,6 @@ impl Sorted {
         }
     }
 
-    /// Checks the words in the order in which the sort left them.
     pub(super) fn check(
         &self,
         words: impl Iterator<Item = u64> + Clone,

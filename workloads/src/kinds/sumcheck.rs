@@ -25,7 +25,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// 2^61 - 1.
 const PRIME: u64 = (1 << 61) - 1;
 
 /// A number modulo [`PRIME`].
@@ -105,7 +104,6 @@ fn challenge(last: Field, values: Values) -> Field {
     )
 }
 
-/// The value of a polynomial of degree two at `at`, by its values at 0, 1 and 2.
 fn at(values: Values, at: Field) -> Field {
     // The inverse of 2.
     let half = Field(1 << 60);
@@ -121,7 +119,6 @@ struct Proof {
 }
 
 impl Proof {
-    /// Returns the sum that the proof proves, or `None` if the proof is wrong.
     fn proved(&self) -> Option<Field> {
         let claim = |values: &Values| values[0] + values[1];
         let mut asked = Field::ZERO;

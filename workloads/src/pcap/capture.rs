@@ -40,9 +40,7 @@ impl Link {
 }
 
 pub(crate) struct Packet {
-    /// The position of the packet's captured bytes in the file.
     bytes: Range<usize>,
-    /// Whether fewer bytes were captured than sent.
     is_cut: bool,
 }
 
@@ -58,7 +56,7 @@ impl Capture {
         Self::parse(bytes).map_err(|fault| input::refusal(path, &fault))
     }
 
-    /// Parses a capture file. An error names the position of the first faulty record.
+    /// An error names the position of the first faulty record.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
             return Err(
@@ -109,7 +107,6 @@ impl Capture {
         verify(self.link, &self.bytes[packet.bytes.clone()], packet.is_cut)
     }
 
-    /// Checks all packets sequentially, and counts the results.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for packet in &self.packets {

@@ -17,7 +17,6 @@ pub(super) fn file_header() -> Vec<u8> {
     bytes
 }
 
-/// Appends a packet to the file, but only its first `captured` bytes.
 pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
     let length = |length: usize| u32::try_from(length).expect("a packet has less than 4 GiB");
     file.extend([0; 8]);
@@ -26,7 +25,6 @@ pub(super) fn append(file: &mut Vec<u8>, packet: &[u8], captured: usize) {
     file.extend(&packet[..captured]);
 }
 
-/// The kinds of packets that [`packet`] makes.
 pub(super) const KINDS: usize = 7;
 
 /// Returns a valid packet, and the offset of its transport checksum. The packet is TCP, UDP or ICMP
@@ -73,8 +71,8 @@ pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// Creates a capture, and returns it with its tally. Some packets have a flipped bit, a checksum
-/// left to the network card, or a cut end, or are of an unknown protocol.
+/// Some packets have a flipped bit, a checksum left to the network card, or a cut end, or are of an
+/// unknown protocol.
 pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
     let mut file = file_header();

@@ -12,7 +12,6 @@ fn results(bytes: Vec<u8>) -> Vec<CheckResult> {
     packets.map(|packet| capture.check(packet)).collect()
 }
 
-/// Returns a file of one packet, cut to `captured` bytes.
 fn single(bytes: &[u8], captured: usize) -> Vec<u8> {
     let mut file = file_header();
     append(&mut file, bytes, captured);

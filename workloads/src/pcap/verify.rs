@@ -12,7 +12,6 @@ use super::Link;
 pub(crate) enum CheckResult {
     /// Every checksum that can be checked is right.
     Correct,
-    /// At least one checksum is wrong.
     Wrong,
     /// The sending host left a checksum to its network card, so the packet cannot be checked. The
     /// checksum's field holds zero, or the sum of addresses, protocol and length alone.
@@ -55,8 +54,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Numbers of the address families of IP: one for version 4, and for version 6 one for each kind of
-/// system.
 const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
 /// Checks the captured `bytes` of a packet; `is_cut` says whether more bytes were sent.
@@ -177,7 +174,6 @@ impl Sums {
                     return Err(());
                 }
                 if is_version_4 && udp.checksum() == 0 {
-                    // The sender computed no checksum.
                     return Ok(());
                 }
                 (udp.slice(), 6, UDP)

@@ -13,7 +13,6 @@ use workloads::workload::Setup;
 
 use crate::CATALOGUE;
 
-/// The number of random inputs per workload.
 const CASES: u32 = 16;
 
 /// Sizes of pools: one thread, as many threads as small hosts have CPUs, an odd number, and more
@@ -64,13 +63,11 @@ fn values(parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
     }
 }
 
-/// Whether the parameter keeps the value of size `tiny`.
 fn is_kept(description: &Description, parameter: &Parameter) -> bool {
     KEPT.iter()
         .any(|(workload, name, _)| *workload == description.name && *name == parameter.name)
 }
 
-/// Returns explicit values for all parameters.
 fn parameters(description: &Description) -> impl Strategy<Value = Vec<(String, String)>> + use<> {
     let tiny = description.parameters_of(Size::Tiny);
     description

@@ -9,5 +9,4 @@ mod common;
 use protocol::Part;
 use workloads::CATALOGUE;
 
-/// Whether the rows of `part` belong to this crate.
 const IS_OURS: fn(Part) -> bool = |part| matches!(part, Part::Study | Part::Further);

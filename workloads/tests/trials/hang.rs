@@ -78,7 +78,6 @@ fn child() {
     panic!("it did not hang: {outcome:?}");
 }
 
-/// Starts this binary again, as a process that hangs.
 fn hang() -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args(["hang::child", "--exact", "--ignored", "--nocapture"])

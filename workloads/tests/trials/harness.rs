@@ -67,7 +67,6 @@ fn the_seed_changes_the_input_of_the_workloads_with_a_random_one() {
     }
 }
 
-/// A workload for a test: a function creates its instance.
 struct Mock(fn() -> Box<dyn Instance>);
 
 static MOCK: LazyLock<Description> = LazyLock::new(|| Description {
@@ -149,7 +148,6 @@ fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
     assert_eq!(wavering.unwrap_err(), wrong(1, "1", "2"));
 }
 
-/// Panics on the pool.
 struct Panicking;
 
 impl Instance for Panicking {

@@ -10,8 +10,6 @@ use workloads::catalogue::find;
 use workloads::measure::trial;
 use workloads::observer::{Counts, Observer};
 
-/// An observer that counts its own snapshots. In each snapshot, worker 0 has 10 more pushes than in
-/// the previous one, worker 1 has 1 more, and external threads have 100 more.
 #[derive(Default)]
 struct MockRoot {
     snapshots: Cell<u64>,

@@ -107,7 +107,6 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
     }
 }
 
-/// If the process of `crowded` is killed, its CPU hogs end, too.
 #[test]
 fn a_trial_that_is_killed_leaves_no_hog_behind() {
     let arguments = ["crowded", "--size=large", "--set", "hogs-per-cpu=1"];
@@ -160,7 +159,6 @@ fn an_answer_that_cannot_be_written_is_no_success() {
         error.starts_with("error: standard output: No space left"),
         "{error}"
     );
-    // A reader that closes the pipe, as `head` does, is no error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = program().stdout(writer).output().unwrap();

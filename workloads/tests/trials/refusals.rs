@@ -78,7 +78,6 @@ fn an_input_file_for_a_workload_that_reads_none_is_refused() {
     );
 }
 
-/// A request for `tsp` with this file.
 fn tsp(input: &Path) -> Request {
     Request {
         workload: "tsp".to_owned(),

@@ -86,12 +86,10 @@ impl Layer {
     }
 }
 
-/// Scales the vector to a mean square of one.
 fn normalized(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&(x.sqr()?.mean_keepdim(D::Minus1)? + 1e-6)?.sqrt()?)
 }
 
-/// Creates a matrix of random bytes, all with one scale.
 fn weights(rows: usize, columns: usize, state: &mut u64) -> Result<QMatMul> {
     /// 2^-12 as a 16-bit float: with this scale, sums of products stay near one.
     const SCALE: [u8; 2] = 0x0c00_u16.to_le_bytes();

@@ -42,7 +42,6 @@ fn shrink(count: usize, seed: u64) -> Result<u64, Box<dyn Error>> {
     Ok(digest)
 }
 
-/// Sorts pixels by brightness, and pixels of equal brightness by position.
 fn sort(lines: usize, seed: u64) -> u64 {
     let mut pixels: Vec<(u32, u32)> = pixels(lines, seed).zip(0..).collect();
     pixels.par_sort_by_key(|(pixel, _)| pixel.to_le_bytes().map(u32::from).iter().sum::<u32>());

@@ -15,10 +15,9 @@ use crate::user_threads::Direction;
 use workloads::kinds::pacing::chain;
 use workloads::random::{Random, mix};
 
-/// The work of all tasks. Files have no names, so they disappear however the process ends.
+/// Files have no names, so they disappear however the process ends.
 pub(super) struct Area {
     tasks: Vec<Task>,
-    /// Transfers of each task.
     blocks: usize,
     bytes: usize,
     compute_steps: u64,
@@ -34,7 +33,6 @@ struct Task {
 }
 
 impl Area {
-    /// Creates a file and buffers for each task.
     pub(super) fn new(seed: u64, values: &Values) -> Result<Self, Refusal> {
         let tasks = values.count("tasks");
         let (blocks, bytes) = (values.count("operations"), values.count("bytes"));
@@ -75,7 +73,6 @@ impl Area {
         (self.tasks.len() * self.blocks) as u64
     }
 
-    /// The sum of all computations.
     pub(super) fn known_sum(&self) -> u64 {
         let sums = (0..self.transfers()).map(|word| chain(word, self.compute_steps));
         sums.fold(0, u64::wrapping_add)
@@ -97,7 +94,6 @@ impl Area {
         Ok(sum)
     }
 
-    /// Resets files and buffers for a run.
     pub(super) fn reset(&self) {
         for (number, task) in self.tasks.iter().enumerate() {
             let mut buffers = task.buffers();
@@ -141,7 +137,6 @@ impl Area {
         &self.tasks[task].file
     }
 
-    /// Replaces the buffer of a block, and returns the old buffer.
     pub(super) fn swap_buffer(&self, task: usize, block: usize, buffer: Vec<u8>) -> Vec<u8> {
         mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }

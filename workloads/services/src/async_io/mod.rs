@@ -3,7 +3,6 @@
 //!
 //! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
 //! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.
-//! `area.rs` has the files and their contents.
 
 mod area;
 #[cfg(test)]
@@ -98,7 +97,6 @@ fn on_pool(area: &Area) -> io::Result<u64> {
     total(results.lock().drain(..))
 }
 
-/// Runs one task, which blocks the calling OS thread.
 fn on_this_thread(area: &Area, task: usize) -> io::Result<u64> {
     area.run(task, |block| area.transfer(task, block), chain)
 }

@@ -74,7 +74,6 @@ impl FileServer {
         self.listener.local_addr()
     }
 
-    /// Serves until the process ends.
     pub(crate) fn run(self) -> io::Result<()> {
         let mut threads = UserThreads::new(QUANTUM, Some(self.files));
         let (listener, root) = (Rc::new(self.listener), Rc::new(self.root));
@@ -84,7 +83,7 @@ impl FileServer {
     }
 }
 
-/// Starts a thread for every connection. Without descriptors, clients wait in the kernel's queue.
+/// Without descriptors, clients wait in the kernel's queue.
 fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>) {
     loop {
         let accepted = listener.accept().and_then(|(stream, _)| {
@@ -166,8 +165,8 @@ fn find(root: &File, name: &[u8]) -> Result<(File, u64), Wrong> {
         .ok_or((Status::NOT_FOUND, "this file cannot be served\n"))
 }
 
-/// Opens a name below the root. The kernel refuses every name that leads out of the root by `..`,
-/// an absolute name or a symbolic link, even if files change meanwhile.
+/// The kernel refuses every name that leads out of the root by `..`, an absolute name or a symbolic
+/// link, even if files change meanwhile.
 fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
     // Without O_NONBLOCK, opening a pipe would wait for its other end.
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
@@ -176,7 +175,6 @@ fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
     Ok(openat2(root, OsStr::from_bytes(name), how)?.into())
 }
 
-/// Returns the head of an answer, after which the server closes the connection.
 fn head(status: Status, bytes: u64) -> String {
     let Status(number, reason) = status;
     format!("HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n")

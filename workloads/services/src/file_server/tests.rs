@@ -8,9 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A running server, which ends with the process, and the folder that contains its root.
 struct Running {
-    /// The folder, which is removed when the test ends.
     outside: TempDir,
     address: SocketAddr,
 }
@@ -19,7 +17,6 @@ struct Running {
 const HUGE: usize = 16 << 20;
 
 impl Running {
-    /// Serves `root`, next to which `secret` lies.
     fn start() -> Self {
         let outside = tempfile::tempdir().unwrap();
         let root = outside.path().join("root");
@@ -48,7 +45,6 @@ impl Running {
         connection
     }
 
-    /// Sends this request, and returns the status and the body of the answer.
     fn ask(&self, request: &str) -> (u16, Vec<u8>) {
         let mut answer = read_rest(self.connect(request));
         let mut ends = answer.windows(4);

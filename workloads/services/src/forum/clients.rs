@@ -17,7 +17,6 @@ use workloads::random::{Random, mix};
 /// harness.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
 
-/// The texts that clients send.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     topics: [Vec<u8>; 7],
@@ -60,7 +59,6 @@ pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
     pub(crate) latency: Latencies,
-    /// Each message that the client posted or read.
     seen: Vec<Seen>,
     pub(crate) complaint: Option<String>,
 }
@@ -78,7 +76,6 @@ impl ClientReport {
     }
 }
 
-/// The clients of all runs.
 pub(crate) struct Clients {
     pub(crate) seed: u64,
     pub(crate) words: Words,
@@ -169,9 +166,8 @@ impl ClientReport {
     }
 }
 
-/// Checks the board against the clients' reports, and returns a fault if it finds one. The board
-/// must have exactly the accepted messages, and each message that a client posted or read is at its
-/// index.
+/// The board must have exactly the accepted messages, and each message that a client posted or read
+/// is at its index.
 pub(crate) fn fault(board: &Board, words: &Words, clients: &[ClientReport]) -> Option<String> {
     let mut posted: [Vec<usize>; 7] = Default::default();
     for client in clients {
@@ -211,7 +207,6 @@ pub(crate) fn fault(board: &Board, words: &Words, clients: &[ClientReport]) -> O
 mod tests {
     use super::*;
 
-    /// A board and clients that posted two messages and read one of them.
     fn discussion() -> (Board, Vec<ClientReport>) {
         let (board, words) = (Board::new(), Words::new(false));
         let (mut poster, mut reader) = (

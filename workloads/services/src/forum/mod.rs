@@ -1,8 +1,5 @@
 //! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread
 //! for each connection.
-//!
-//! `protocol.rs` has the protocol, `board.rs` the topics, `clients.rs` the clients. The server's
-//! threads are in `crate::net`.
 
 mod board;
 mod clients;
@@ -24,7 +21,6 @@ use workloads::workload::{Instance, Mismatch, Setup};
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
-/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
@@ -36,8 +32,7 @@ pub(crate) fn serve(
     Ok(format!("{counts}\n"))
 }
 
-/// Returns the handlers that answer requests. With a queue, there are as many handler threads as
-/// `pool` has workers; the workers then sleep.
+/// With a queue, there are as many handler threads as `pool` has workers; the workers then sleep.
 fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
     match implementation {
         "queue" => Handlers::Threads(pool.current_num_threads(), Queue::LockFree, Unit::Requests),
@@ -62,7 +57,6 @@ pub(crate) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })))
 }
 
-/// The board and its clients.
 struct Discussion {
     clients: Clients,
     /// Measurements since the warm-up, by role.

@@ -45,7 +45,6 @@ impl Report {
     }
 }
 
-/// The clients of all runs.
 pub(crate) struct Clients {
     pub(crate) plan: Plan,
     pub(crate) values: Values,
@@ -106,18 +105,15 @@ impl Clients {
     }
 }
 
-/// One connection, whose client waits for each answer.
 struct Client {
     stream: TcpStream,
     address: SocketAddr,
     /// Holds the request, and later the answer to it.
     buffer: Vec<u8>,
-    /// The known answer.
     expected: Vec<u8>,
 }
 
 impl Client {
-    /// Sends a request and waits for the answer.
     fn ask(&mut self, plan: &Plan, session: usize, step: &Step) -> io::Result<()> {
         self.expected.clear();
         plan.answer(step, &mut self.expected);

@@ -50,7 +50,6 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     }
 }
 
-/// The last answer of a connection, to an invalid request.
 pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
     let mut answer = Vec::new();
     Response {
@@ -228,7 +227,6 @@ mod tests {
         assert_eq!(write(NO_CONTENT, None, b""), removed);
     }
 
-    /// Valid and invalid requests, and random bytes.
     fn input() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just(b"GET /a HTTP/1.1\r\n".to_vec()),
@@ -246,8 +244,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A prefix that contains the whole request gives the same result as the whole input. No
-        /// part of a request exceeds its limit.
+        /// No part of a request exceeds its limit.
         #[test]
         fn arbitrary_input_is_the_same_in_whatever_pieces_it_comes(
             input in input(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..60),

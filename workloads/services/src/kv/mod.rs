@@ -1,11 +1,5 @@
 //! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
 //! such servers.
-//!
-//! For the server, `http.rs` has the protocol, `store.rs` the documents, and `service.rs` the
-//! handling of a request. For the clients, `plan.rs` has the requests and the known answers, and
-//! `clients.rs` the clients themselves. `parts.rs` has service times in the order of requests. This
-//! file runs server and clients together, and checks the results. The server's threads are in
-//! `crate::net`.
 
 mod clients;
 mod http;
@@ -60,7 +54,6 @@ fn handlers<'a>(values: &Values, pool: &'a ThreadPool) -> Handlers<'a> {
 #[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
-/// Serves until it is stopped, and returns a report.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &crate::net::Server,
@@ -81,7 +74,6 @@ pub(crate) fn serve(
     Ok(report)
 }
 
-/// The server, its clients and the known answers.
 struct Sessions {
     clients: Clients,
     threads: usize,
@@ -124,7 +116,6 @@ impl Exchange for Sessions {
 
     const NAME: &'static str = "kv";
 
-    /// Creates a server with an empty store, which the run fills.
     fn service(&self) -> KeyValue {
         let store = Store::new(self.clients.values.word("store"));
         KeyValue::new(store, self.threads, self.clients.values.count("parts") > 0)

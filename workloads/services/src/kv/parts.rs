@@ -11,8 +11,7 @@ use workloads::usage::nanoseconds;
 /// The arrival time and the service time of a request.
 pub(super) type Noted = (Instant, Duration);
 
-/// Measurements of runs. Each run is split into parts with equally many requests, in order of
-/// arrival.
+/// Each run is split into parts with equally many requests, in order of arrival.
 pub(super) struct Parts {
     /// For each part, the sum over runs of the longest time in ns.
     longest: Vec<f64>,
@@ -27,8 +26,7 @@ impl Parts {
         }
     }
 
-    /// Adds a run. If there are fewer requests than parts, some parts have no request and count as
-    /// no time.
+    /// If there are fewer requests than parts, some parts have no request and count as no time.
     pub(super) fn add(&mut self, mut noted: Vec<Noted>) {
         noted.sort_unstable();
         self.runs += 1;

@@ -14,8 +14,7 @@ use super::store::{Store, md5};
 use crate::http::Status;
 use workloads::random::Random;
 
-/// The number of keys of a session. There are few keys, so that documents are read, replaced and
-/// deleted many times.
+/// There are few keys, so that documents are read, replaced and deleted many times.
 const KEYS: u64 = 8;
 
 const LETTERS: usize = 1 << 16;
@@ -135,7 +134,6 @@ impl Plan {
         .write(output);
     }
 
-    /// Returns whether `store` has exactly the known documents.
     pub(crate) fn is_stored_in(&self, store: &Store) -> bool {
         let stored = store.all();
         stored.len() == self.documents.len()

@@ -25,8 +25,7 @@ pub(crate) struct KeyValue {
 }
 
 impl KeyValue {
-    /// Creates a service with as many records as there are handlers. With `notes_each`, the service
-    /// records every request.
+    /// With `notes_each`, the service records every request.
     pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
         Self {
@@ -36,7 +35,6 @@ impl KeyValue {
         }
     }
 
-    /// Removes the measurements from all records, and returns their sum.
     pub(crate) fn take_measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
@@ -99,7 +97,6 @@ impl Service for KeyValue {
     }
 }
 
-/// The server's measurements of the requests that it answered.
 pub(crate) struct Measured {
     /// Times from arrival to the end of the answer, by method in the order of [`Method`].
     service: [Latencies; 3],

@@ -19,9 +19,7 @@ pub(crate) struct Document {
 type Map = HashMap<Vec<u8>, Document>;
 
 pub(crate) enum Store {
-    /// One mutex for all documents.
     Global(Mutex<Map>),
-    /// One lock for all documents that many readers hold together.
     ReaderWriter(RwLock<Map>),
 }
 

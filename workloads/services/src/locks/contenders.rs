@@ -80,7 +80,6 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
     lock.into_tally()
 }
 
-/// Each contender is a user-level thread on the calling OS thread.
 pub(super) fn on_user_threads(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report) {
     let mutex = Rc::new(Mutex::<Tally>::default());
     let mut threads = UserThreads::new(quantum, None);

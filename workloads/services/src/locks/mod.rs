@@ -2,8 +2,7 @@
 //!
 //! Each contender alternates between work outside the lock and a critical section. Contenders are
 //! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. Contenders
-//! wait in the lock's queue, or spin. `work.rs` has the work of a contender; `contenders.rs` runs
-//! the contenders.
+//! wait in the lock's queue, or spin.
 
 mod contenders;
 mod work;
@@ -37,7 +36,6 @@ struct Contention {
     on: On,
     known: Tally,
     done: Option<Tally>,
-    /// The reports of the timed runs on user-level threads.
     reports: Vec<Report>,
 }
 

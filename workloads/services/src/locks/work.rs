@@ -20,8 +20,8 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// Runs a contender. `work(word, steps)` computes `steps` steps, beginning with `word`.
-    /// `locked` runs a section under the lock.
+    /// `work(word, steps)` computes `steps` steps, beginning with `word`. `locked` runs a section
+    /// under the lock.
     pub(super) fn contend(
         &self,
         contender: u64,
@@ -55,7 +55,6 @@ impl Tally {
     }
 }
 
-/// How contenders wait for the lock: in a queue, or spinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lock {
     Mutex,

@@ -108,8 +108,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Shuts the stream for writing, and drops the rest of the client's input. If the server closed
-    /// the stream at once, a reset could destroy the answer on its way.
+    /// If the server closed the stream at once, a reset could destroy the answer on its way.
     fn linger(&self) {
         // The call fails only if the client has gone.
         let _ = self.stream.shutdown(Shutdown::Write);

@@ -2,7 +2,7 @@
 //!
 //! The thread reads a request, passes it to a handler (`server.rs`), and sends the answer
 //! (`conversation.rs`). So a slow client never occupies a worker of a pool. Beyond the limit of
-//! connections, a client waits in the kernel's queue. `run.rs` runs a server with its clients.
+//! connections, a client waits in the kernel's queue.
 
 mod conversation;
 mod queue;
@@ -36,8 +36,7 @@ pub(crate) trait Service: Sync {
     /// ends.
     fn late(&self) -> Vec<u8>;
 
-    /// Executes the request and appends the answer to `output`. Returns `false` if the connection
-    /// ends after the answer.
+    /// Returns `false` if the connection ends after the answer.
     fn answer(&self, request: &Self::Request, output: &mut Vec<u8>) -> (Self::Outcome, bool);
 
     /// A request was answered, and the kernel has the answer. Connections are numbered from 0.

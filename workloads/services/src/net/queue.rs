@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     /// A list of segments of atomic slots. A thread that finds all slots empty sleeps until a task
     /// arrives.
     LockFree,
-    /// A list of segments of atomic slots. A thread that finds all slots empty sleeps for this
-    /// duration, and then tries again. This sleep repeats a mistake of the study.
+    /// A thread that finds all slots empty sleeps for this duration, and then tries again. This
+    /// sleep repeats a mistake of the study.
     LockFreeLookingEvery(Duration),
 }
 
@@ -82,7 +82,6 @@ mod tests {
         Kind::LockFreeLookingEvery(Duration::from_micros(50)),
     ];
 
-    /// Each of several takers ends when it gets a `None`.
     #[test]
     fn many_on_both_sides_take_every_task_exactly_once_and_in_order() {
         const EACH: usize = 2_000;

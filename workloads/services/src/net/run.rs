@@ -17,7 +17,6 @@ use workloads::workload::{Instance, Mismatch};
 /// The time limit of a client for each answer. A guess: longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service, its clients, and the known answers.
 pub(crate) trait Exchange: Send + Sync {
     /// The server's side, created for each run.
     type Service: Service + Send;
@@ -34,7 +33,6 @@ pub(crate) trait Exchange: Send + Sync {
     /// Returns the number of the clients' connections, all of which should be good.
     fn connections(&self) -> usize;
 
-    /// Runs the client with this number. The run began at `begun`.
     fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Self::Seen;
 
     fn requests(seen: &Self::Seen) -> u64;
@@ -50,7 +48,6 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn forget(&mut self);
 
-    /// Returns the measurements of all runs, which together took `elapsed`.
     fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric>;
 }
 
@@ -86,7 +83,6 @@ impl<E: Exchange> Runs<E> {
         }
     }
 
-    /// Runs each client on its own thread beside the server, until the last client has ended.
     fn run(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
         let exchange = &self.exchange;
@@ -186,7 +182,7 @@ impl<E: Exchange> Instance for Runs<E> {
     }
 }
 
-/// Connects a client to `address`. If the server hangs, the client gets an error.
+/// If the server hangs, the client gets an error.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;

@@ -25,13 +25,10 @@ const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
     Connection,
-    /// Jobs of this pool answer requests.
     Pool(&'a ThreadPool, Unit),
-    /// This many threads take requests from a queue, and answer them.
     Threads(usize, Kind, Unit),
 }
 
-/// The unit that a handler takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// One request, whose connection's thread waits for the answer.
@@ -88,8 +85,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Stops accepting connections. The server answers requests that have arrived completely, and
-    /// refuses incomplete ones.
+    /// The server answers requests that have arrived completely, and refuses incomplete ones.
     pub(crate) fn stop(&self) {
         self.is_requested.store(true, Relaxed);
         // Ends the `accept` that waits for a client (Linux). The call fails if the listener was
@@ -131,7 +127,6 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped and the last request is answered.
     pub(crate) fn run<S: Service>(
         &self,
         service: &S,
@@ -179,7 +174,6 @@ impl Server {
 /// A task for a handler; `None` ends the handler.
 type Task<'a> = Option<Box<dyn FnOnce() + Send + 'a>>;
 
-/// Runs `count` handler threads on `queue` while `serve` runs.
 fn behind(queue: &Queue<Task<'_>>, count: usize, serve: impl FnOnce()) -> io::Result<()> {
     thread::scope(|scope| {
         let work = || {
@@ -259,7 +253,6 @@ impl<S: Service> Shared<'_, S> {
         }
     }
 
-    /// Starts a thread for each connection, which lets `answer` answer its requests.
     fn with_threads<A>(&self, answer: &A)
     where
         A: Fn(S::Request) -> Answered<S> + Sync,
@@ -276,8 +269,8 @@ impl<S: Service> Shared<'_, S> {
         });
     }
 
-    /// Serves a connection on this thread. The connection has waited for the thread since it was
-    /// accepted, and that wait counts for its first request.
+    /// The connection has waited for the thread since it was accepted, and that wait counts for its
+    /// first request.
     fn attend_here(&self, connection: &Connection) {
         let waited = connection.accepted.elapsed();
         self.attend(connection, waited, &|request| self.answer(request));

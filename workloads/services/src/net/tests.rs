@@ -45,8 +45,7 @@ impl Service for Echo {
     }
 }
 
-/// Runs `clients` against a server with each kind of handlers. `expected` has the numbers of good
-/// and failed connections, and of answers.
+/// `expected` has the numbers of good and failed connections, and of answers.
 fn with_each_server(
     limits: Limits,
     expected: (u64, u64, usize),

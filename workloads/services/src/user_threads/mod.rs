@@ -27,8 +27,8 @@ pub(crate) use files::{Direction, Files};
 pub(crate) use mutex::Mutex;
 pub(crate) use waits::UserSocket;
 
-/// The size of each stack. The kernel allocates only pages that are touched, so a large stack costs
-/// nothing. A stack must be large enough for the report of a panic.
+/// The kernel allocates only pages that are touched, so a large stack costs nothing. A stack must
+/// be large enough for the report of a panic.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// After this many switches, the scheduler polls sockets even if some threads can run. Otherwise
@@ -44,18 +44,14 @@ type Thread = Coroutine<(), Pause, (), DefaultStack>;
 
 type Body = Box<dyn FnOnce(&Current<'_>)>;
 
-/// The state of a thread that gave up the OS thread.
 enum Pause {
     Ready,
     Blocked,
 }
 
-/// The state that the scheduler and the running thread share.
 struct Shared {
-    /// Numbers of the ready threads, the next one first.
     ready: RefCell<VecDeque<usize>>,
     quantum: Duration,
-    /// When the quantum of the running thread ends.
     slice_ends: Cell<Instant>,
     preemptions: Cell<u64>,
     files: RefCell<Option<Files>>,
@@ -64,21 +60,17 @@ struct Shared {
     waiters: RefCell<Vec<sockets::Waiter>>,
     /// Threads that were spawned, but are not in `threads` yet.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
-    /// How often a thread was switched to.
     switches: Cell<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// How often a thread was switched to.
     pub(crate) switches: u64,
-    /// How often a safepoint ended a quantum.
     pub(crate) preemptions: u64,
 }
 
 impl UserThreads {
-    /// Creates a scheduler without threads. Each thread gets `quantum` at a time, and transfers
-    /// files with the backend `files`.
+    /// Each thread gets `quantum` at a time, and transfers files with the backend `files`.
     pub(crate) fn new(quantum: Duration, files: Option<Files>) -> Self {
         let shared = Shared {
             ready: RefCell::default(),
@@ -101,12 +93,11 @@ impl UserThreads {
         self.shared.files.take()
     }
 
-    /// Adds a thread at the end of the queue. [`UserThreads::run`] starts it.
+    /// Adds a thread at the end of the queue.
     pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         self.shared.spawn(Box::new(body))
     }
 
-    /// Runs all threads on the calling OS thread until they have ended.
     pub(crate) fn run(&mut self) -> Report {
         loop {
             for (stack, body) in self.shared.newcomers.take() {
@@ -147,7 +138,7 @@ impl UserThreads {
 }
 
 impl Shared {
-    /// Returns the next ready thread. If no thread is ready, waits for transfers and sockets.
+    /// If no thread is ready, waits for transfers and sockets.
     fn next(&self) -> Option<usize> {
         self.wake_transferred(false);
         if self.ready.borrow().is_empty() {
@@ -161,8 +152,7 @@ impl Shared {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// Wakes every thread whose transfer has ended. If `may_wait`, and transfers are in flight, waits
-    /// for one of them.
+    /// If `may_wait`, and transfers are in flight, waits for one of them.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
@@ -176,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// Wakes every thread whose socket may be ready. If no thread is ready, waits for a socket.
+    /// If no thread is ready, waits for a socket.
     fn wake_for_sockets(&self) {
         while !self.waiters.borrow().is_empty() {
             let may_wait = self.ready.borrow().is_empty();
@@ -201,7 +191,6 @@ impl Shared {
     }
 }
 
-/// The running thread, as its body sees it.
 pub(crate) struct Current<'a> {
     number: usize,
     yielder: &'a Yielder<(), Pause>,
@@ -209,12 +198,10 @@ pub(crate) struct Current<'a> {
 }
 
 impl Current<'_> {
-    /// Adds a thread at the end of the queue.
     pub(crate) fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         self.shared.spawn(Box::new(body))
     }
 
-    /// Yields: the other ready threads run before this one runs again.
     pub(crate) fn yield_now(&self) {
         self.yielder.suspend(Pause::Ready);
     }
@@ -229,7 +216,6 @@ impl Current<'_> {
         }
     }
 
-    /// Waits until another thread wakes this thread.
     fn block(&self) {
         self.yielder.suspend(Pause::Blocked);
     }
@@ -239,7 +225,6 @@ impl Current<'_> {
 /// takes some 3 % of the time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
-/// The same steps as [`chain`], with a safepoint after each group of steps.
 pub(crate) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {
     let mut word = seed;
     let mut left = steps;

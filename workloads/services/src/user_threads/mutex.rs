@@ -6,7 +6,6 @@ use std::hint::spin_loop;
 
 use super::Current;
 
-/// A value that one user thread at a time can access.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T> {
     is_held: Cell<bool>,
@@ -16,8 +15,8 @@ pub(crate) struct Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// Runs `section` under the lock. Waits for the lock in a queue, without using CPU time. The
-    /// holder hands the lock to the first thread in the queue.
+    /// Waits for the lock in a queue, without using CPU time. The holder hands the lock to the
+    /// first thread in the queue.
     pub(crate) fn lock(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
         if self.is_held.replace(true) {
             self.waiting.borrow_mut().push_back(me.number);
@@ -28,8 +27,8 @@ impl<T> Mutex<T> {
         self.hold(me, section);
     }
 
-    /// Runs `section` under the lock. Spins until the lock is free. All threads share one OS
-    /// thread. So if a thread finds the lock held, it spins for the rest of its quantum.
+    /// Spins until the lock is free. All threads share one OS thread. So if a thread finds the lock
+    /// held, it spins for the rest of its quantum.
     pub(crate) fn spin(&self, me: &Current<'_>, section: impl FnOnce(&mut T)) {
         while self.is_held.replace(true) {
             spin_loop();
@@ -47,7 +46,6 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Returns the value, when no thread needs the lock any more.
     pub(crate) fn into_inner(self) -> T {
         self.value.into_inner()
     }

@@ -11,7 +11,6 @@ use workloads::random::{Random, mix};
 /// The quantum of tests: so long that threads switch only at the yields of the test.
 pub(super) const FOREVER: Duration = Duration::from_hours(1);
 
-/// Runs each of these bodies in a user thread.
 pub(super) fn run<B: FnOnce(&Current<'_>) + 'static>(
     quantum: Duration,
     bodies: impl IntoIterator<Item = B>,

@@ -42,7 +42,6 @@ impl Current<'_> {
         outcome.expect("a thread that waits for a transfer is woken by its end")
     }
 
-    /// Waits until the socket may be ready for these events, or until `due`.
     pub(crate) fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, due: Instant) {
         self.shared.waiters.borrow_mut().push(Waiter {
             thread: self.number,
@@ -54,7 +53,6 @@ impl Current<'_> {
     }
 }
 
-/// A connection that a user thread serves.
 pub(crate) struct UserSocket<'a> {
     me: &'a Current<'a>,
     socket: Rc<TcpStream>,
@@ -62,8 +60,7 @@ pub(crate) struct UserSocket<'a> {
 }
 
 impl<'a> UserSocket<'a> {
-    /// Makes `socket` non-blocking, and wraps it. Each read and write fails with `TimedOut` after
-    /// `limit`.
+    /// Each read and write fails with `TimedOut` after `limit`.
     pub(crate) fn new(me: &'a Current<'a>, socket: TcpStream, limit: Duration) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let socket = Rc::new(socket);

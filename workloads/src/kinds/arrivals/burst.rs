@@ -10,7 +10,6 @@ use crate::workload::Mismatch;
 
 pub(super) struct Burst {
     batch: Batch,
-    /// Bursts in which every job ran once, with the right sum.
     right: usize,
     /// Times from the moment when a burst was due until its first job began.
     first_jobs: Latencies,

@@ -17,10 +17,8 @@ use crate::workload::{Instance, Mismatch};
 const TASKS: u64 = 64;
 const STEPS: u64 = 4_000;
 
-/// The requests that enter the busy pool.
 pub(super) struct Busy(pub(super) Box<dyn Instance>);
 
-/// Runs regions until `is_over` is set.
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) {
     // Relaxed: an old value costs one region more.
     while !is_over.load(Relaxed) {

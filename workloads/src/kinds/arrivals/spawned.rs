@@ -13,7 +13,6 @@ use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;
 
 pub(super) struct Spawned {
-    /// When each job had ended.
     ended: Moments,
     /// The work of each job; `None` for empty jobs.
     work: Option<Work>,

@@ -9,7 +9,6 @@ use crate::kinds::pacing::chain;
 use crate::kinds::series::{Request, Run};
 use crate::workload::{Mismatch, Setup};
 
-/// The work of every tick.
 #[derive(Clone, Copy)]
 struct Tick {
     seed: u64,
@@ -47,7 +46,6 @@ impl Tick {
 pub(super) struct Ticks {
     is_one_install: bool,
     tick: Tick,
-    /// The answer of every tick.
     known: u64,
     answers: Vec<u64>,
 }

@@ -39,7 +39,6 @@ impl Busy {
         chain(!self.seed, self.offer_steps)
     }
 
-    /// Does the work of one busy worker; `both` runs a stretch and its offered job.
     fn work(&self, both: impl Fn() -> (u64, u64)) -> u64 {
         (0..self.stretches).fold(0, |sum, _| {
             let (stretch, offer) = both();

@@ -10,11 +10,8 @@ use crate::kinds::series::{Request, Run};
 use crate::placement;
 use crate::workload::{Mismatch, Setup};
 
-/// How a call enters a pool.
 pub(super) enum Entry {
-    /// A worker of the pool makes all calls.
     Inside,
-    /// An external thread makes each call.
     Outside,
     /// For each call, an external thread builds a pool with as many workers as the trial's, and
     /// drops it.
@@ -31,8 +28,6 @@ impl Entry {
         }
     }
 
-    /// Creates an entry into `pools` pools in turn: the trial's pool, and others with as many
-    /// workers.
     pub(super) fn in_turn(pools: usize, threads: usize) -> Result<Self, Refusal> {
         let others = (1..pools).map(|_| placement::build(threads, Placement::Free));
         others.collect::<Result<_, _>>().map(Self::InTurn)
@@ -56,12 +51,10 @@ impl Entry {
     }
 }
 
-/// Calls that all have the same answer.
 pub(super) struct Calls<P> {
     problem: P,
     entry: Entry,
     known: u64,
-    /// Calls of this run that gave the known answer.
     right: usize,
     /// The longest time that a call may take from the moment when it is due.
     deadline: Option<Duration>,

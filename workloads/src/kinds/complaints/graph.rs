@@ -68,8 +68,7 @@ impl Graph {
         }
     }
 
-    /// Creates a complete tree with `children` children of each node. Nodes are numbered from the
-    /// last leaf to the root.
+    /// Nodes are numbered from the last leaf to the root.
     pub(super) fn tree(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (nodes, children) = (values.count("nodes"), values.count("children"));
@@ -81,8 +80,8 @@ impl Graph {
         Self::new(nodes, setup.seed, steps, nodes as u64, parent)
     }
 
-    /// Creates stages of `lanes` lanes. Each task needs two tasks of the previous stage: those of
-    /// its own lane and of the next lane. So the values by stage are 1, 3, 7, ….
+    /// Each task needs two tasks of the previous stage: those of its own lane and of the next lane.
+    /// So the values by stage are 1, 3, 7, ….
     pub(super) fn mixer(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (stages, lanes) = (values.count("stages"), values.count("lanes"));

@@ -13,7 +13,6 @@ use crate::workload::Setup;
 pub(super) struct Sections {
     seed: u64,
     items: usize,
-    /// How many sections an item runs, one after the other.
     per_item: u64,
     jobs: usize,
     job_steps: u64,

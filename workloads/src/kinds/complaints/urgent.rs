@@ -21,7 +21,6 @@ pub(super) struct Urgent {
     steps: u64,
     known: u64,
     sum: u64,
-    /// The number of floods of which each job ran exactly once.
     right: usize,
 }
 

@@ -21,7 +21,6 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Barrier {
     parties: u64,
-    /// How many halves have arrived, in all joins together.
     arrivals: AtomicU64,
     cold: ColdMemory,
 }
@@ -90,7 +89,6 @@ impl Request for Barrier {
 struct ColdMemory {
     words: Vec<u64>,
     random: Random,
-    /// How many words are written before each join.
     writes: usize,
     /// The first word of each page to write.
     pages: [usize; 4],
@@ -143,7 +141,6 @@ impl ColdMemory {
     }
 }
 
-/// Arrives as one half of join `number`, and waits for the other half if there are two parties.
 fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
     // Relaxed: the count orders no other data, and a thread that sees an old count reads it again.
     arrivals.fetch_add(1, Relaxed);

@@ -13,7 +13,6 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct LongTasks {
     task: Duration,
-    /// How many halves ran.
     ran: AtomicUsize,
 }
 

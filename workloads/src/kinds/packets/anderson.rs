@@ -21,7 +21,6 @@ pub(super) struct Anderson<T> {
 unsafe impl<T: Send> Sync for Anderson<T> {}
 
 impl<T> Anderson<T> {
-    /// Creates a free lock for at most `threads` threads at a time.
     pub(super) fn new(value: T, threads: usize) -> Self {
         // The number of places is a power of two, so that the order of places continues when the
         // tickets wrap around.
@@ -46,7 +45,6 @@ impl<T> Anderson<T> {
         Held::new(self, ticket).work(work)
     }
 
-    /// Works on the value only if the lock is free at once.
     pub(super) fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         // ORDERING: Acquire, like the draw in `with`.
         let ticket = self.next_ticket.load(Acquire);
@@ -165,7 +163,6 @@ mod tests {
 
     const ROUNDS: usize = if cfg!(miri) { 20 } else { 5_000 };
 
-    /// Each thread adds to both halves of a pair, and checks that they are equal.
     #[test]
     fn one_thread_at_a_time_is_inside_whether_it_waited_or_tried() {
         let threads = 6;

@@ -11,7 +11,6 @@ use super::traffic::{Packet, Tally, Traffic};
 pub(super) enum Stop {
     /// The dispatcher stops after this many packets from each source.
     AfterPackets(u64),
-    /// After this time.
     AfterTime(Duration),
 }
 
@@ -21,7 +20,6 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// The state of a strategy for one run.
 pub(super) trait HandOn: Send {
     /// Runs on the pool that the calling thread belongs to.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;

@@ -11,7 +11,7 @@ pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 /// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on its own word.
 pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
 
-/// A lock that protects a value. At most `threads` threads use the lock at a time.
+/// At most `threads` threads use the lock at a time.
 pub(super) trait Lock<T>: Send + Sync {
     fn new(value: T, threads: usize) -> Self;
 

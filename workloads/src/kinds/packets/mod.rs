@@ -38,7 +38,6 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-/// A strategy in which the dispatcher processes all packets itself.
 struct Serial;
 
 impl HandOn for Serial {
@@ -126,7 +125,6 @@ impl Firewall {
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {

@@ -19,7 +19,6 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Loom's message about a model that it must reject.
 fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| explore(model)))
         .expect_err("the model checker lets a broken lock pass");
@@ -82,7 +81,6 @@ fn a_thread_that_only_tries_gets_in_alone_or_not_at_all() {
     });
 }
 
-/// A lock around the names of the threads that entered.
 trait Entries: Send + Sync + 'static {
     fn new() -> Self;
     fn with<R>(&self, work: impl FnOnce(&mut Vec<&'static str>) -> R) -> R;

@@ -8,7 +8,6 @@ use crossbeam_utils::CachePadded;
 use super::dispatcher::{HandOn, Report, Stop, dispatch};
 use super::traffic::{Packet, Tally, Traffic};
 
-/// Counters, each on a cache line of its own.
 struct PoolCounters {
     /// For each source, the number of packets in jobs that have not started.
     waiting: Vec<CachePadded<AtomicUsize>>,
@@ -24,7 +23,6 @@ impl PoolCounters {
         }
     }
 
-    /// Runs a job.
     fn process(&self, source: usize, packets: &[Packet]) {
         // Relaxed: the count orders no other data, as the job carries its packets.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
@@ -39,7 +37,6 @@ impl PoolCounters {
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Runs jobs of the pool until fewer than `limit` packets of the source wait.
     fn wait_until_below(&self, source: usize, limit: usize) {
         // Relaxed: only the dispatcher counts up, so a stale value is too high and prolongs the
         // wait.
@@ -72,7 +69,6 @@ pub(super) struct Pooled {
 }
 
 impl Pooled {
-    /// Every packet is a job.
     pub(super) fn single(sources: usize, depth: usize, threads: usize) -> Self {
         Self {
             depth,
@@ -90,7 +86,6 @@ impl Pooled {
         }
     }
 
-    /// Runs with one packet per job, which needs no batch on the heap.
     fn run_single(&self, traffic: &Traffic, stop: Stop) -> u64 {
         let (counters, mut dispatched) = (&self.counters, 0);
         rayon::scope(|scope| {

@@ -56,7 +56,6 @@ pub(super) enum Serves {
     Any,
 }
 
-/// Queues from which workers take packets under locks of the kind `L`.
 pub(super) struct UnderLock<L> {
     producers: Vec<Producer<Packet>>,
     consumers: Vec<CachePadded<L>>,
@@ -111,7 +110,6 @@ fn workers() -> usize {
     rayon::current_num_threads() - 1
 }
 
-/// Distributes queues to at most `workers` workers in rotation.
 fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<Q>> {
     let mut shares = Vec::new();
     shares.resize_with(workers.min(queues.len()), Vec::new);
@@ -145,7 +143,6 @@ fn without_workers(
     Report { done, dispatched }
 }
 
-/// Dispatches on this thread while one worker for each of `shares` runs on other threads.
 fn with_workers<S: Send>(
     traffic: &Traffic,
     stop: Stop,

@@ -99,8 +99,6 @@ impl Traffic {
         }
     }
 
-    /// Returns the `number`th packet of a dispatcher that takes one packet from each source in
-    /// turn, with its source.
     pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
         let sources = self.sources() as u64;
         let source = usize::try_from(number % sources).expect("below the number of sources");

@@ -138,7 +138,6 @@ impl Costs {
         self.of_length(length) - SCALE
     }
 
-    /// The length of a round trip of this cost.
     pub(super) fn to_length(&self, cost: i64) -> u64 {
         let scaled = cost - self.surcharge;
         debug_assert_eq!(scaled % SCALE, 0, "a round trip's cost is exact");

@@ -31,7 +31,6 @@ impl Cities {
         Self::new((0..count).map(|_| (coordinate(), coordinate())).collect())
     }
 
-    /// The same cities, numbered in reverse order.
     pub(super) fn reversed(&self) -> Self {
         Self::new(self.points.iter().rev().copied().collect())
     }

@@ -79,7 +79,6 @@ struct RoundTrip {
     search: Search,
     known_length: u64,
     found: Option<Tour>,
-    /// Searches so far.
     runs: u64,
     /// The nodes that all searches visited together.
     nodes: u64,

@@ -3,7 +3,6 @@
 /// The most cities of an instance, because visited cities are bits of one word.
 pub(super) const MAX_CITIES: usize = 64;
 
-/// A path from the start through some of the cities.
 #[derive(Clone, Copy)]
 pub(super) struct Partial {
     visited: u64,

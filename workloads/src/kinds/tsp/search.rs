@@ -21,11 +21,9 @@ pub(super) struct Tour {
 
 pub(super) struct Found {
     pub(super) best: Tour,
-    /// How many partial tours the search visited.
     pub(super) nodes: u64,
 }
 
-/// A prepared instance.
 pub(super) struct Search {
     costs: Costs,
     start: usize,
@@ -34,8 +32,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Prepares a search. One task searches everything below a partial tour of `spawn_depth` or
-    /// more cities.
+    /// One task searches everything below a partial tour of `spawn_depth` or more cities.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
@@ -88,7 +85,6 @@ impl Search {
         }
     }
 
-    /// Searches everything below `partial`; returns how many partial tours it visited.
     fn descend(&self, best: &Best<'_>, partial: &mut Partial) -> u64 {
         if self.is_hopeless_or_done(best, partial) {
             return 1;

@@ -3,7 +3,6 @@
 
 use super::cities::Cities;
 
-/// The length of the shortest round trip through three cities or more.
 pub(super) fn shortest_length(cities: &Cities) -> u64 {
     let others = cities
         .len()

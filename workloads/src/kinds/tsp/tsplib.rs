@@ -45,7 +45,6 @@ fn quoted(text: &str) -> String {
 
 pub(super) type Point = (f64, f64);
 
-/// The cities of an instance, in the order of their numbers.
 pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
     // Some editors put an invisible byte-order mark before the first keyword.
     let mut lines = Lines {
@@ -148,7 +147,6 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
     dimension.ok_or_else(|| missing("DIMENSION"))
 }
 
-/// Reads the lines after `NODE_COORD_SECTION`.
 fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, TsplibError> {
     // A map and not an array, because a wrong, huge DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();

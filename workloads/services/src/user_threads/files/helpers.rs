@@ -18,7 +18,6 @@ pub(super) struct Helpers {
 }
 
 impl Helpers {
-    /// Starts one helper for each of the `transfers` simultaneous transfers, up to the maximum.
     pub(super) fn start(transfers: usize) -> Self {
         let (to_do, inbox) = unbounded();
         let (outbox, done) = unbounded();

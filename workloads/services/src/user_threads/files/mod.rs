@@ -18,7 +18,6 @@ use transfer::Backend;
 pub(crate) use transfer::Direction;
 pub(super) use transfer::{Outcome, Transfer};
 
-/// The backend of asynchronous transfers, with the number of transfers in flight.
 pub(crate) struct Files {
     backend: Box<dyn Backend>,
     is_uring: bool,

@@ -10,7 +10,6 @@ use super::*;
 use crate::user_threads::tests::FOREVER;
 use crate::user_threads::{Current, UserThreads};
 
-/// Runs `body` on a user thread with each backend that this kernel allows.
 fn on_each_backend(transfers: usize, body: impl Fn(&Current<'_>) + Copy + 'static) {
     for name in ["threads", "io-uring"] {
         let files = match Files::new(name, transfers) {

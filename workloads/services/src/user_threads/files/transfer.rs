@@ -12,7 +12,6 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Transfers all of `buffer`, and blocks the OS thread.
     pub(crate) fn carry_out(self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::Read => file.read_exact_at(buffer, offset),
@@ -21,7 +20,6 @@ impl Direction {
     }
 }
 
-/// One transfer between a file and all of a buffer, for a user thread.
 #[derive(Debug)]
 pub(in super::super) struct Transfer {
     pub(in super::super) thread: usize,
@@ -31,7 +29,6 @@ pub(in super::super) struct Transfer {
     pub(in super::super) offset: u64,
 }
 
-/// The buffer of a transfer that has ended, or the error.
 pub(in super::super) type Outcome = io::Result<Vec<u8>>;
 
 pub(super) trait Backend: Send {

@@ -11,7 +11,6 @@ use super::transfer::{Backend, Direction, Outcome, Transfer};
 /// The most entries of a ring: a size that every kernel with `io_uring` allows.
 const MOST_ENTRIES: usize = 4096;
 
-/// A ring, and the transfers in flight.
 pub(super) struct Ring {
     ring: IoUring,
     /// The transfers in flight, each with the number of bytes already transferred. The kernel
@@ -21,7 +20,6 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Creates a ring for this many simultaneous transfers.
     pub(super) fn new(transfers: usize) -> io::Result<Self> {
         let entries = transfers.clamp(1, MOST_ENTRIES).next_power_of_two();
         let ring = IoUring::new(u32::try_from(entries).expect("few"))?;
@@ -36,7 +34,6 @@ impl Ring {
         Err(io::Error::new(io::ErrorKind::Unsupported, message))
     }
 
-    /// Begins the rest of a transfer.
     fn begin(&mut self, mut transfer: Transfer, done: usize) -> io::Result<()> {
         let descriptor = types::Fd(transfer.file.as_raw_fd());
         let rest = &mut transfer.buffer[done..];
@@ -80,7 +77,6 @@ impl Ring {
         }
     }
 
-    /// Returns a transfer that has ended, its thread, and the number of bytes that are done.
     fn ended(&mut self) -> Option<(Transfer, io::Result<usize>)> {
         let entry = self.ring.completion().next()?;
         let number =

@@ -21,7 +21,6 @@ EOF
 anything after the end
 ";
 
-/// A good file in which `from` is replaced by `to`.
 fn with(from: &str, to: &str) -> String {
     let text = GOOD.replacen(from, to, 1);
     assert_ne!(text, GOOD, "nothing was replaced");
