@@ -88,7 +88,8 @@ impl Builder {
 
     /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
     ///
-    /// # Safety All data that `body` and its result borrow must live until `after` has been called,
+    /// # Safety
+    /// All data that `body` and its result borrow must live until `after` has been called,
     /// or until this returns an error.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,

@@ -21,7 +21,8 @@ const MAX_ITERATIONS: u64 = 100_000;
 
 /// Calls [`trial`] with the workload of `catalogue` that `request` names.
 ///
-/// # Errors If there is no such workload, and as [`trial`].
+/// # Errors
+/// If there is no such workload, and as [`trial`].
 ///
 /// # Panics
 /// If the workload panics.

@@ -164,7 +164,8 @@ const CALLS: [(&str, &[&str]); 2] = [
 /// Returns the text of a pool's source file, in which public functions that begin a job first add
 /// the cost of their own instructions. A function that calls another of them adds nothing.
 ///
-/// # Errors If the text has the name of such a function and is not Rust.
+/// # Errors
+/// If the text has the name of such a function and is not Rust.
 pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
     let mut names = CALLS.iter().flat_map(|(_, names)| *names);
     if !names.any(|name| text.contains(name)) {
@@ -287,7 +288,8 @@ fn passes_on(text: &str, tokens: &Tokens, i: usize) -> bool {
 
 /// Whether the file says `extern crate alloc`.
 ///
-/// # Errors If the text has these three words and is not Rust.
+/// # Errors
+/// If the text has these three words and is not Rust.
 pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     const WORDS: [&str; 3] = ["extern", "crate", "alloc"];
     // Searching for words is far quicker than finding tokens, and few files have all three words.

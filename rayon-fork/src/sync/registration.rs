@@ -8,7 +8,7 @@
 //! 2. [`Registration`] says that it is registered. After this step a heavy side asks the kernel.
 //! 3. A fence.
 //! 4. [`Registration`] says that light sides are free. After this step a light side is no
-//! instruction.
+//!    instruction.
 //!
 //! A heavy side first fences for itself, then reads the state. If it reads that nothing is
 //! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
@@ -28,10 +28,10 @@
 //!
 //! 1. [`Registration`] says that light sides fence again.
 //! 2. The refused thread waits for a grace period. A light side that read the old state did so
-//! before step 1, so its stores left its processor's buffer long ago. A thread that loses its CPU
-//! leaves no store behind.
+//!    before step 1, so its stores left its processor's buffer long ago. A thread that loses its CPU
+//!    leaves no store behind.
 //! 3. [`Registration`] says that the grace period is over. After this step a heavy side only
-//! fences.
+//!    fences.
 //!
 //! Each refused thread, and each thread that finds the state between steps 1 and 3, waits for its
 //! own grace period. This argument is about time, not about the memory model. The argument rests on

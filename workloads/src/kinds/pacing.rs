@@ -55,7 +55,8 @@ pub struct Gaps {
 impl Gaps {
     /// Creates gaps with uniformly random lengths from `shortest` to `longest`.
     ///
-    /// # Panics If `shortest` is longer than `longest`.
+    /// # Panics
+    /// If `shortest` is longer than `longest`.
     #[must_use]
     pub fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
         assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
