@@ -32,7 +32,8 @@ const SOLUTIONS: [u64; 18] = [
 ];
 
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let number = |name| u32::try_from(setup.values.whole(name)).expect("the row allows 18 queens at most");
+    let number =
+        |name| u32::try_from(setup.values.whole(name)).expect("the row allows 18 queens at most");
     let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
     Ok(Box::new(OneNumber::new(Board {
         queens,

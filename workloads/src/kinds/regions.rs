@@ -269,7 +269,10 @@ impl Request for Stream {
                     if worker.index() > 0 {
                         return barrier.follow(region, worker.index());
                     }
-                    let leader = leader.lock().expect("no other thread takes this lock").take();
+                    let leader = leader
+                        .lock()
+                        .expect("no other thread takes this lock")
+                        .take();
                     let (times, run) = leader.expect("there is one leader");
                     times.of_each(region, run, |number| barrier.lead(region, number));
                     // ORDERING: Release, pairs with the Acquire in `follow`.
