@@ -25,7 +25,7 @@ from sweep_analysis.stats.decisions import decisions_of
 
 SWEEPS = 24
 FALSE = 17.0
-"""Limit for the per cent of null sweeps with a false result; at a true rate of 5 %, more than 4 of 24 have a probability of 1/170."""
+"""Largest percentage of null sweeps with a false result. At a true rate of 5 %, 5 or more of 24 have one with a probability of 1/170."""
 
 
 @cache

@@ -782,7 +782,7 @@ NOT_TO_MERGE = {
     case.name for case in EFFECTS
     if any(factor > 1 for factor in [*case.effect.values(), *case.waits.values()]) or case.crash
 }  # fmt: skip
-"""Cases whose branch loses somewhere."""
+"""Cases whose branch is slower in some configuration, or crashes."""
 
 
 def _table_of_cases(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:

@@ -36,9 +36,9 @@ fn is_sleepy(word: usize) -> bool {
 enum Mistake {
     None,
     LastWakesNobody,
-    /// A thread that leaves a job trusts counters that it read before.
+    /// A thread that leaves its job to the searchers trusts counters that it read before.
     TrustsOldCounters,
-    /// A thread that leaves a job reads the counters again without a fence.
+    /// A thread that leaves its job to the searchers reads the counters again without a fence.
     NoFence,
     /// The bit is cleared when a thread becomes sleepy, not when it falls asleep.
     ClearsTooEarly,

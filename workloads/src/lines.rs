@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use protocol::{Failure, Outcome, Refusal, Request};
 
-/// Longest request that is read, in bytes; the runner's requests have some hundred bytes.
+/// Longest request that is read, in bytes; the runner's requests have a few hundred bytes.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
 pub(crate) fn read_request(input: impl BufRead) -> Result<Request, Failure> {

@@ -210,7 +210,8 @@ struct Sources {
     krate: PathBuf,
 }
 
-/// The rayon-core in the typed folder, or in the folder `rayon-core` there, with its workspace.
+/// Finds the rayon-core of `--tree`: its subfolder `rayon-core` if that is a crate, otherwise the
+/// folder itself. Also finds the workspace around the crate.
 fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
     // A typed path starts from the user's folder, not from the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;

@@ -17,7 +17,7 @@ const NAME: &str = "counted";
 
 #[derive(Default)]
 struct Done {
-    /// How often they went to sleep by themselves; to yield does not count.
+    /// Voluntary context switches of the pool's threads. A yield is not one.
     sleeps: u64,
     cpu_ns: u64,
 }

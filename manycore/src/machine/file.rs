@@ -129,7 +129,9 @@ impl Machine {
             let found = base.is_file().then(|| written(&base));
             let found = found.ok_or_else(|| refused("there is no such file"))??;
             if found.like.is_some() {
-                return Err(refused("has a `like` itself; name that machine"));
+                return Err(refused(
+                    "that machine has a `like` itself; name the machine in that `like`",
+                ));
             }
             layers.push((base, found));
         }
@@ -448,7 +450,7 @@ mod tests {
             (
                 LIKE,
                 line("like", "like = \"zen2-64\""),
-                "has a `like` itself; name that machine",
+                "that machine has a `like` itself; name the machine in that `like`",
             ),
         ] {
             let old = base.lines().find(|line| line.starts_with(&key)).unwrap();

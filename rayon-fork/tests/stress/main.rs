@@ -91,8 +91,8 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // In variants without such fences, 1 missed job in 100 000 joins would be many; this limit
-    // allows 1 in 500.
+    // Without these fences a worker may miss a job, but in fewer than 1 of 100 000 joins. Only a
+    // broken wake-up reaches this limit.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));

@@ -129,7 +129,7 @@ impl Host {
         let mut files = groups.map(|folder| format!("{folder}/cpu.stat"));
         let own = files.find(|file| self.throttled(file).is_ok());
         own.map(|file| vec![file])
-            .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
+            .ok_or_else(|| "no control group counts throttled periods in cpu.stat".to_owned())
     }
 
     pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {

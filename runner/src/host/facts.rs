@@ -275,7 +275,9 @@ impl Facts<'_> {
             quotas.into_iter().next().ok_or_else(none)
         });
         let throttled = host.throttle_files().and_then(|files| {
-            let tightest = files.first().ok_or("no control group counts it")?;
+            let tightest = files
+                .first()
+                .ok_or("no control group counts throttled periods")?;
             host.throttled(tightest)
         });
         json!({

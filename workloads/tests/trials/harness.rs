@@ -85,8 +85,8 @@ impl Workload for Mock {
     }
 }
 
-/// A workload whose answer is right until a given run. If it `wavers`, its answer differs in each
-/// run.
+/// A workload whose answers are right up to and including run `lies_from`. If it `wavers`, each
+/// answer differs.
 #[derive(Default)]
 struct Liar {
     lies_from: u32,

@@ -47,7 +47,7 @@ def draw_pictures(scale: float) -> None:
 def _with_palette(png: bytes) -> str:
     """A picture with only its most frequent colours, in base 64, which takes 10 % of the bytes.
 
-    The kept colours stay exact. With averaged colours, a line in a legend would differ from its points.
+    The kept colours stay exact. If colours were averaged, an entry of a legend could have another colour than its points in the plot.
     """
     with Image.open(io.BytesIO(png)) as picture:
         pixels = np.asarray(picture.convert("RGB")).astype(np.int64)

@@ -191,7 +191,7 @@ def _is_non_inferior() -> pl.Expr:
 def _largest_open(own: pl.DataFrame) -> list[str]:
     """The largest loss in each quantity that is not ruled out, at any thread count.
 
-    In: rows of levels `workload` and `cell` of one branch, with `panel`.
+    In: rows of one branch whose `level` is `workload` or `cell`, with the column `panel`.
     """
     rest = _counted_once(own).filter(~_is_non_inferior()).drop_nulls("ratio_high")
     order = rest.sort("ratio_high", descending=True)

@@ -5,8 +5,8 @@ ran beside other work are left out (`bursts`). The log-ratios are averaged withi
 estimate of a configuration is their mean over builds, with outliers of single trials trimmed
 (`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
 
-Rows over several thread counts pool configurations of one kind (`POOLED`). A branch pools the
-configurations that it, the baseline and the A/A control have.
+A row over several thread counts averages one kind of configuration, the first of `POOLED` that the
+sweep has, and only configurations that the branch, the baseline and the A/A control all have.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
 floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
@@ -75,9 +75,9 @@ WAITS = ("p50", "p99")
 
 ALPHA = 1 - CONFIDENCE
 SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
-"""Shares of the 5 % by level. Single configurations are many and noisy; people quote workloads."""
+"""How the error probability of 5 % is divided among levels. Single configurations are many and noisy; people quote workloads."""
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
-"""Kinds of configurations; a row over several thread counts pools the first of these kinds that the sweep has."""
+"""Kinds of configurations, in order of preference, for rows over several thread counts."""
 AIMED = 0.9
 """Power in the formula of `detectable_ratio`. It is above 0.8, because both limits in it vary from sweep to sweep.
 With this value, synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).

@@ -285,8 +285,8 @@ fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
     unsafe { Ring::copy(ring, public.0 >> TAIL_SHIFT) }
 }
 
-/// Steals as a thief that finds jobs and copies the oldest by `copied`, from a ring that is not the
-/// first.
+/// Steals the oldest shared job as `steal` does, but `copied` reads the job's words, from a ring that
+/// is not the first.
 fn steal_by(
     stealer: &Stealer<Numbered>,
     copied: fn(&Stealer<Numbered>, Public) -> [*mut (); 2],
@@ -371,7 +371,8 @@ impl Steps for FreesUnasked {
     }
 }
 
-/// Planted mistake: the first ring is in use again while jobs are left, although it has old copies of them.
+/// Planted mistake: the owner returns to the first ring before the deque is empty. That ring has stale
+/// copies of the jobs.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {

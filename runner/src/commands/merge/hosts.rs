@@ -26,7 +26,8 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);
-        let temporary = temporary.context("no folder to unpack to")?;
+        let temporary =
+            temporary.context("no temporary folder can be created to unpack the bundle")?;
         let name = path.display();
         let record = bundle::unpack(path, temporary.path())?;
         if record.is_quick && output.is_none() {

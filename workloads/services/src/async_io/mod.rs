@@ -1,5 +1,5 @@
-//! `async-io`: threads read or write files and then compute, after a student project on user-level
-//! threads.
+//! `async-io`: threads read or write files and then compute. A student project on user-level threads
+//! is the model.
 //!
 //! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
 //! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.

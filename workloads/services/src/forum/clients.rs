@@ -1,5 +1,5 @@
 //! The clients: posters and readers, which send short random requests from a fixed set, one after
-//! the other, until a given time. The file also checks their answers.
+//! the other, until a given time. This module also checks the server's answers.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::SocketAddr;
