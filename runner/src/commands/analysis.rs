@@ -11,7 +11,7 @@ use crate::options::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::python::Python;
-use crate::text::table::Format;
+use crate::text::output::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct AnalysisArgs {

@@ -25,7 +25,7 @@ use crate::plan::machines;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
-use crate::text::table::print;
+use crate::text::output::print;
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {

@@ -14,7 +14,7 @@ use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{Definition, is_free};
 use crate::stop::Exit;
-use crate::text::table::{PAGE, labelled, plain, print, wrapped};
+use crate::text::output::{PAGE, labelled, plain, print, wrapped};
 use crate::text::words::count;
 
 #[derive(Debug, Args)]

@@ -25,7 +25,7 @@ use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::python::Python;
 use crate::system::whole_file;
-use crate::text::table::print;
+use crate::text::output::print;
 use crate::text::words::{count, human, moment};
 
 pub(crate) const HELP: &str = "\

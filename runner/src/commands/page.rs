@@ -7,7 +7,7 @@ use crate::config::Source;
 use crate::config::checkout::Commit;
 use crate::plan::{SweepRequest, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
-use crate::text::table::{Format, wrapped};
+use crate::text::output::{Format, wrapped};
 use crate::text::words::count;
 
 pub(super) fn head(manifest: &Manifest, format: Format) -> String {

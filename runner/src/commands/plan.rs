@@ -10,7 +10,7 @@ use crate::options::meaning::{asked, builds};
 use crate::plan;
 use crate::plan::estimate;
 use crate::stop::Exit;
-use crate::text::table::{self, columns_of_stdout, labelled};
+use crate::text::output::{self, columns_of_stdout, labelled};
 use crate::text::words::{count, human};
 
 #[derive(Debug, Args)]
@@ -119,7 +119,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
 fn print(facts: &[Fact]) -> Result<Exit> {
     let rows = facts.iter().map(|(what, says)| (*what, says.as_str()));
     let columns = columns_of_stdout().unwrap_or(usize::MAX);
-    table::print(&labelled(rows, [12, columns], "  "))?;
+    output::print(&labelled(rows, [12, columns], "  "))?;
     Ok(Exit::Good)
 }
 

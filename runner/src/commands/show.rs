@@ -14,7 +14,7 @@ use crate::record::sweep_dir::SweepDir;
 use crate::run::progress::headline;
 use crate::stop::Exit;
 use crate::system::python::Python;
-use crate::text::table::Format;
+use crate::text::output::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

@@ -19,7 +19,7 @@ use crate::host::frequency::sysfs::BackendChoice;
 use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard, SweepRequest, machine_box};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
-use crate::text::table::{json, print};
+use crate::text::output::{json, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct Globals {

@@ -1,5 +1,5 @@
-//! Runs trials one at a time, each in a process that the runner watches and ends, and shows the
-//! progress.
+//! Builds branches side by side, runs trials, each in a process that the runner watches and ends, and
+//! shows the progress of both.
 
 pub(crate) mod builds;
 pub(crate) mod progress;

@@ -1,4 +1,4 @@
-//! Text for people: tables and messages.
+//! Text for people: output and messages.
 
-pub(crate) mod table;
+pub(crate) mod output;
 pub mod words;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use console::Term;
 
-use crate::text::table::{plain, wrapped};
+use crate::text::output::{plain, wrapped};
 
 /// Prints a message on standard error, in lines that fit the terminal. Quoted parts are printed as
 /// `plain` text.

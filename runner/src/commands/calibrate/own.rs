@@ -22,7 +22,7 @@ use crate::plan::machines;
 use crate::run::builds;
 use crate::system::interrupt;
 use crate::system::whole_file;
-use crate::text::table::print;
+use crate::text::output::print;
 
 const HEADER: &str = "\
 # Cycles of a branch's own instructions: those of a call that do not access shared memory. `cargo runner calibrate

@@ -14,7 +14,7 @@ use crate::record::summary::Summary;
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
-use crate::text::table::{plain, print};
+use crate::text::output::{plain, print};
 use crate::text::words::count;
 
 pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>) -> Result<Exit> {

@@ -19,7 +19,7 @@ use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
 use crate::stop::{Exit, Stop};
 use crate::system::digest::Id;
-use crate::text::table::print;
+use crate::text::output::print;
 use crate::text::words::{count, moment};
 
 pub(crate) const HELP: &str = "\

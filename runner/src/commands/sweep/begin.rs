@@ -20,7 +20,7 @@ use crate::record::sweep_dir::{self, SweepDir};
 use crate::run::builds;
 use crate::stop::Stop;
 use crate::system::interrupt;
-use crate::text::table::Format;
+use crate::text::output::Format;
 use crate::text::words::moment;
 
 #[derive(Clone, Debug, Args)]

@@ -26,7 +26,7 @@ use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
 use crate::system::python::Python;
-use crate::text::table::{Format, columns_of_stdout, print};
+use crate::text::output::{Format, columns_of_stdout, print};
 use crate::text::words::{count, human, moment};
 
 pub(super) fn measure(

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Fact;
-use crate::text::table::{PAGE, labelled};
+use crate::text::output::{PAGE, labelled};
 use crate::text::words::count;
 
 /// The severity of a finding for a sweep.
