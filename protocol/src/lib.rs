@@ -5,6 +5,7 @@
 //! descriptions and writes requests works even if no rayon-core compiles.
 
 mod description;
+pub mod lines;
 mod messages;
 pub mod packed;
 mod parameters;

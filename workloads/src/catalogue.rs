@@ -78,15 +78,11 @@ pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload
 }
 
 /// The descriptions of all workloads, as tools read them.
-///
-/// # Panics
-///
-/// Never: descriptions are plain data.
 #[must_use]
 pub fn as_json(catalogue: &Catalogue) -> String {
-    let descriptions: Vec<_> = catalogue
+    let descriptions: Vec<&Description> = catalogue
         .iter()
         .map(|workload| workload.description())
         .collect();
-    serde_json::to_string_pretty(&descriptions).expect("descriptions are plain data") + "\n"
+    protocol::lines::list(&descriptions)
 }

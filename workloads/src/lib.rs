@@ -11,7 +11,6 @@ mod input;
     reason = "every program has the same interface"
 )]
 pub mod kinds;
-mod lines;
 #[cfg_attr(manycore, path = "machine_simulated.rs")]
 pub mod machine;
 pub mod measure;

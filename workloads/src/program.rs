@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::catalogue::{self, Catalogue};
-use crate::lines::{answer, read_request};
 use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
+use protocol::lines::{answer, read_request};
 
 /// Exit code of a host that fails: output is lost, or a thread cannot start.
 pub const HOST_FAILED: u8 = 4;
@@ -57,7 +57,7 @@ fn respond(
             .map(|()| 0)
     } else {
         answer(
-            &read_request(io::stdin().lock()).and_then(serve),
+            &read_request(&mut io::stdin().lock()).and_then(serve),
             &mut output,
         )
     };

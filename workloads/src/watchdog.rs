@@ -108,7 +108,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
         waited_ms,
     };
     let code = failure.exit_code();
-    let is_told = crate::lines::answer(&Err(failure), &mut io::stdout());
+    let is_told = protocol::lines::answer(&Err(failure), &mut io::stdout());
     if let Err(error) = is_told.and_then(|_| io::stderr().flush()) {
         eprintln!("error: standard output: {error}; the answer is lost");
     }

@@ -159,6 +159,25 @@ impl<'a> Builder<'a> {
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
+    /// Whether nothing was built in the target folders yet.
+    pub(crate) fn is_new(&self) -> bool {
+        !self.target(0).exists()
+    }
+
+    /// Makes the other target folders, up to `at_once`, from the first. Cargo compares the times of
+    /// files, so the copies keep these times. Builds compile the dependencies again where this fails.
+    pub(crate) fn copy_first_target(&self, at_once: usize) {
+        for copy in (1..at_once).map(|number| self.target(number)) {
+            // A copy that was interrupted is not taken for a target folder.
+            let part = copy.with_extension("part");
+            let mut command = Command::new("cp");
+            command.arg("-a").arg(self.target(0).join(".")).arg(&part);
+            if command.status().is_ok_and(|status| status.success()) {
+                let _ = fs::rename(&part, &copy);
+            }
+        }
+    }
+
     pub(crate) fn built_in(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }

@@ -33,6 +33,7 @@ pub(crate) fn all(
     let waiting = branches.iter().map(prepared).collect::<Result<Vec<_>>>()?;
     let sources = builder.shared_sources(branches)?;
     let at_once = Builder::at_once(waiting.len());
+    let are_folders_new = at_once > 1 && builder.is_new();
     let bar = BuildBar::new(waiting.len(), at_once);
     let state = State {
         waiting,
@@ -44,6 +45,10 @@ pub(crate) fn all(
         builder,
         state: Mutex::new(state),
     };
+    if are_folders_new && site.build_next(0) {
+        // That build compiled the common dependencies, with all CPUs, so that no other needs to.
+        builder.copy_first_target(at_once);
+    }
     thread::scope(|scope| {
         for target in 0..at_once {
             let site = &site;
@@ -82,11 +87,18 @@ struct State<'a> {
 impl<'a> Site<'a> {
     /// Builds waiting branches in the target folder `target`, one after another.
     fn work(&self, target: usize) {
-        while let Some((branch, prepared)) = self.take(target) {
-            let started = Instant::now();
-            let result = self.builder.build(branch, prepared, target);
-            self.end(branch, result, started.elapsed());
-        }
+        while self.build_next(target) {}
+    }
+
+    /// Builds one waiting branch in the target folder `target`, and returns whether there was one.
+    fn build_next(&self, target: usize) -> bool {
+        let Some((branch, prepared)) = self.take(target) else {
+            return false;
+        };
+        let started = Instant::now();
+        let result = self.builder.build(branch, prepared, target);
+        self.end(branch, result, started.elapsed());
+        true
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a>> {

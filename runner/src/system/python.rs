@@ -79,7 +79,7 @@ impl Python {
                 step(&mut make, &lock, &remedy)?;
             }
             // The lists name all dependencies, and only imported modules are worth compiling.
-            let install = "-m pip install --no-input --no-deps --no-compile \
+            let install = "-m pip install --quiet --no-input --no-deps --no-compile \
                            --disable-pip-version-check --require-hashes --requirement";
             let mut pip = Command::new(&python.interpreter);
             pip.args(install.split(' ')).arg(&requirements);

@@ -20,6 +20,7 @@ use crate::record::sweep_dir::{self, SweepDir};
 use crate::run::builds;
 use crate::stop::Stop;
 use crate::system::interrupt;
+use crate::system::python::Python;
 use crate::text::output::Format;
 use crate::text::words::moment;
 
@@ -175,7 +176,12 @@ pub(super) fn begin(
         warn_of(&Host::default());
     }
     let builds = builds(&asked, &branches);
+    // The table needs Python's libraries, which a thread installs beside the builds. If that fails,
+    // `finish` tries again and reports the error.
+    let root = project.checkout.root().to_owned();
+    let python = std::thread::spawn(move || Python::set_up(&root));
     let built = build_all(project, &asked, &builds)?;
+    drop(python.join());
     let BuiltSet {
         branches: measured,
         binaries,

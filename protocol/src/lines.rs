@@ -1,13 +1,20 @@
-//! Requests and results, one line of JSON each.
+//! A program reads its request, and writes its answer, as one line of JSON.
+//!
+//! These functions are not generic, so that their code is compiled with this crate: once for all branches, and not once
+//! for each.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 
-use protocol::{Failure, Outcome, Refusal, Request};
+use crate::{Description, Failure, Outcome, Refusal, Request};
 
 /// Longest request that is read, in bytes; the runner's requests have a few hundred bytes.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
-pub(crate) fn read_request(input: impl BufRead) -> Result<Request, Failure> {
+/// Reads a request.
+///
+/// # Errors
+/// If the first line is no request, or has more than 1 MiB.
+pub fn read_request(input: &mut dyn BufRead) -> Result<Request, Failure> {
     let refuse = |what: String| Failure::from(Refusal::new(format!("standard input: {what}")));
     let mut line = String::new();
     input
@@ -18,8 +25,11 @@ pub(crate) fn read_request(input: impl BufRead) -> Result<Request, Failure> {
         .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))
 }
 
-/// Writes the answer as one line; returns the exit code that goes with it.
-pub(crate) fn answer(result: &Result<Outcome, Failure>, output: &mut impl Write) -> io::Result<u8> {
+/// Writes the answer, and returns the exit code that goes with it.
+///
+/// # Errors
+/// If `output` cannot be written.
+pub fn answer(result: &Result<Outcome, Failure>, output: &mut dyn Write) -> io::Result<u8> {
     let (line, code) = match result {
         Ok(outcome) => (serde_json::to_string(outcome)?, 0),
         Err(failure) => (serde_json::to_string(failure)?, failure.exit_code()),
@@ -27,6 +37,15 @@ pub(crate) fn answer(result: &Result<Outcome, Failure>, output: &mut impl Write)
     writeln!(output, "{line}")?;
     output.flush()?;
     Ok(code)
+}
+
+/// The descriptions of workloads as tools read them, on several lines.
+///
+/// # Panics
+/// Never: descriptions are plain data.
+#[must_use]
+pub fn list(descriptions: &[&Description]) -> String {
+    serde_json::to_string_pretty(descriptions).expect("descriptions are plain data") + "\n"
 }
 
 #[cfg(test)]
@@ -57,9 +76,9 @@ mod tests {
     #[test]
     fn a_request_longer_than_any_real_one_is_refused_instead_of_read() {
         for endless in [b'x', b'[', b' ', b'"'] {
-            let endless = io::BufReader::new(io::repeat(endless));
+            let mut endless = io::BufReader::new(io::repeat(endless));
             assert!(matches!(
-                read_request(endless),
+                read_request(&mut endless),
                 Err(Failure::Refused { .. })
             ));
         }
