@@ -8,6 +8,7 @@ use crate::options::Project;
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
 use crate::plan;
+use crate::plan::BOX;
 use crate::plan::estimate;
 use crate::stop::Exit;
 use crate::text::output::{self, columns_of_stdout, labelled};
@@ -136,12 +137,19 @@ fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
         let parameters: Vec<String> = load
             .parameters
             .iter()
+            .filter(|(name, _)| *name != BOX)
             .filter(|(name, _)| !is_repeated || differing.iter().any(|(it, _)| it == name))
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         format!("{}, {}: {}", load.workload, load.size, parameters.join(" "))
     };
-    asked.workloads.iter().enumerate().map(line).collect()
+    // Each workload runs on all points of a box, so the first point stands for them.
+    let is_first_point = |(_, load): &(usize, &plan::Load)| {
+        let point = load.parameters.get(BOX);
+        point.is_none_or(|it| it == "1")
+    };
+    let loads = asked.workloads.iter().enumerate().filter(is_first_point);
+    loads.map(line).collect()
 }
 
 fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
