@@ -181,8 +181,14 @@ impl Watch for Progress {
         }
         // The build already reported that a branch could not be built.
         if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
+            // The record has the whole end of standard error.
+            let said = record.stderr_tail.as_deref().unwrap_or_default();
+            let said = said.lines().rfind(|line| !line.trim().is_empty());
+            let said = said.map_or(String::new(), |line| {
+                format!("; it printed: {}", line.trim())
+            });
             self.steps.say(&format!(
-                "failed: {} {} threads={} trial={}: {}: {}",
+                "failed: {} {} threads={} trial={}: {}: {}{said}",
                 record.branch,
                 record.workload,
                 record.threads,
