@@ -159,6 +159,15 @@ def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) 
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+def test_a_warning_before_the_builds_stands_beside_the_results(tmp_path: Path) -> None:
+    truth = synthetic.Truth(branches=["master", "same"], threads=[2], trials=3)
+    folder = synthetic.write_sweep(tmp_path, truth)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["runs"] = [{}, {"warnings": ["/proc/loadavg = 5.78; other programs run"]}]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert "warning:      /proc/loadavg = 5.78; other" in conditions(read_sweep(folder))
+
+
 def test_of_a_simulated_machine_the_conditions_are_its_name_and_seeds() -> None:
     truth = synthetic.Truth(machine="zen", threads=[2], trials=4)
     text = conditions(synthetic.swept(truth))

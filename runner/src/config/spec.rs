@@ -124,7 +124,11 @@ impl Reader<'_> {
         found.cloned().ok_or_else(|| {
             let known = branches.iter().map(|branch| branch.name.as_str());
             let hint = hint(name, known);
-            let or = if hint.is_empty() { "; write" } else { " Or write" };
+            let or = if hint.is_empty() {
+                "; write"
+            } else {
+                " Or write"
+            };
             format!("no branch has this name{hint}{or} {SPECS}")
         })
     }

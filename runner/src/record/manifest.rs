@@ -145,6 +145,9 @@ pub(crate) struct Run {
     /// Time of the builds, in nanoseconds.
     #[serde(default)]
     pub builds_ns: u64,
+    /// What made times doubtful before the builds, as the runner printed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Manifest {

@@ -38,7 +38,10 @@ fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
 #[test]
 fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     for (word, message) in [
-        ("pakced", "`pakced`: no branch has this name; did you mean `packed`? Or write "),
+        (
+            "pakced",
+            "`pakced`: no branch has this name; did you mean `packed`? Or write ",
+        ),
         (
             "path:/nowhere/at/all",
             "`path:/nowhere/at/all`: the folder is not there",

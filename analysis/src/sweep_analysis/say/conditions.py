@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import polars as pl
@@ -34,6 +35,7 @@ def _of_host(sweep: Sweep, good: pl.DataFrame) -> dict[str, str]:
     settle = sweep.manifest.get("settle_ms")
     low, high = _ends(good["core_to_core_ns"])
     return {
+        "warning": _warnings(sweep),
         "builds": "1 of each branch: it includes an unknown effect of link order"
         if sweep.layouts == 1
         else f"{sweep.layouts} of each branch",
@@ -44,6 +46,14 @@ def _of_host(sweep: Sweep, good: pl.DataFrame) -> dict[str, str]:
         "CPU quota": _in_trials(good, "quota_throttled_ns", "was used up"),
         "core to core": "" if low is None else f"{low:.0f} to {high:.0f} ns for a cache line",
     }
+
+
+def _warnings(sweep: Sweep) -> str:
+    told = [
+        warning for run in sweep.manifest.get("runs", []) for warning in run.get("warnings", [])
+    ]
+    lines = [line for text in told for line in textwrap.wrap(text, 80 - _LABEL)]
+    return f"\n{'':{_LABEL}}".join(lines)
 
 
 def _frequency(good: pl.DataFrame) -> str:

@@ -94,17 +94,21 @@ pub(super) struct SweepRun {
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) inputs: Vec<Option<PathBuf>>,
     pub(super) building: Duration,
+    /// The warnings of [`warnings`].
+    pub(super) warnings: Vec<String>,
 }
 
-/// Warns about conditions of the host that make times doubtful, before the builds load it.
-pub(super) fn warn_of(host: &Host) {
-    for finding in doctor::first_look(host) {
-        tell!(
-            "warning: {}; {} (`cargo runner doctor`)",
-            finding.seen,
-            finding.why
-        );
+/// Prints the conditions of the host that make times doubtful, before the builds load it, and
+/// returns these conditions for the manifest.
+pub(super) fn warnings(host: &Host) -> Vec<String> {
+    let findings = doctor::first_look(host).into_iter();
+    let warnings: Vec<String> = findings
+        .map(|it| format!("{}; {}", it.seen, it.why))
+        .collect();
+    for warning in &warnings {
+        tell!("warning: {warning} (`cargo runner doctor`)");
     }
+    warnings
 }
 
 pub(super) struct BuiltSet {
@@ -172,9 +176,10 @@ pub(super) fn begin(
     command: &SweepCommand,
     (asked, branches, inputs): CheckedRequest,
 ) -> Result<SweepRun> {
-    if asked.machine.is_none() {
-        warn_of(&Host::default());
-    }
+    let warnings = match &asked.machine {
+        Some(_) => Vec::new(),
+        None => warnings(&Host::default()),
+    };
     let builds = builds(&asked, &branches);
     // The table needs Python's libraries, which a thread installs beside the builds. If that fails,
     // `finish` tries again and reports the error.
@@ -252,6 +257,7 @@ pub(super) fn begin(
         binaries,
         inputs,
         building,
+        warnings,
     })
 }
 

@@ -42,6 +42,7 @@ pub(super) fn measure(
         binaries,
         inputs,
         building,
+        warnings,
     } = ready;
     let mut appender = sweep.appender()?;
     tell_aside(project, &appender);
@@ -63,6 +64,7 @@ pub(super) fn measure(
         ended_at: started_at,
         end: "killed".to_owned(),
         builds_ns: nanoseconds(building),
+        warnings,
         ..Run::default()
     };
     manifest.runs.push(run.clone());

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use super::begin::{BuiltSet, SweepArgs, SweepCommand, SweepRun, build_all, warn_of};
+use super::begin::{BuiltSet, SweepArgs, SweepCommand, SweepRun, build_all, warnings};
 use crate::build::package;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};
@@ -66,16 +66,17 @@ pub(super) fn resume(
     sweep.check_writable()?;
     // Without `host.json`, no command could show the trials.
     sweep.host()?;
-    if let Some(machine) = &manifest.asked.machine {
+    let warnings = if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;
+        Vec::new()
     } else {
         let frequency = arguments.selection.frequency.setup();
         frequency.check_modes(
             &manifest.asked.modes,
             arguments.selection.allow_uncontrolled,
         )?;
-        warn_of(&Host::default());
-    }
+        warnings(&Host::default())
+    };
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
     // A branch that could not be built when the sweep began stays failed.
     let branches: Vec<Branch> = manifest
@@ -119,6 +120,7 @@ pub(super) fn resume(
         binaries,
         inputs,
         building,
+        warnings,
     })
 }
 
