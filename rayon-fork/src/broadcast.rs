@@ -118,8 +118,8 @@ pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // Each worker gets a job of its own, so that one of the shares drops the captures of `op`,
-    // where panics are caught.
+    // Each worker gets a job of its own, so that the last share drops the captures of `op` inside a
+    // job, which catches panics.
     let op = Arc::new(op);
     let ops = vec![op; registry.num_threads()];
     let share = |op: Arc<OP>| {

@@ -23,7 +23,7 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// As that function.
+    /// Returns an error as [`ThreadPoolBuilder::build`] does.
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Into::into)
     }
@@ -99,7 +99,7 @@ impl fmt::Debug for Configuration {
 ///
 /// # Errors
 ///
-/// As that function.
+/// Returns an error as [`ThreadPoolBuilder::build_global`] does.
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 #[allow(deprecated)]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {

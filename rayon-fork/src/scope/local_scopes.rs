@@ -26,7 +26,7 @@ impl Counted for CountLatch {
 
     #[inline]
     unsafe fn take_off(this: *const Self, units: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { Self::take_off(this, units) };
     }
 }
@@ -121,8 +121,8 @@ pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
-/// Call this before a job runs inside another one, when code on the worker's stack waits for it to
-/// return.
+/// Call this before a job runs inside another one, when code on the worker's stack waits for the
+/// inner job to return.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
     Place(worker.scope_units().scope())
