@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{ThreadPool, ThreadPoolBuilder};
 
-/// The former [`ThreadPoolBuilder`].
+/// The former type for the options of a pool, which [`ThreadPoolBuilder`] replaces.
 #[deprecated(note = "use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {

@@ -2,12 +2,12 @@
 //! must be woken. The thread that waits is a worker, the latch's owner. Any thread may set the
 //! latch, once.
 //!
-//! | word | state    | meaning                                                  | next word             |
-//! |------|----------|----------------------------------------------------------|-----------------------|
-//! | 0    | unset    | not set; the owner is awake, or blocked on another latch | owner → 1, setter → 3 |
-//! | 1    | sleepy   | not set; the owner is about to block                     | owner → 2, setter → 3 |
-//! | 2    | sleeping | not set; the owner has blocked, or will block            | owner → 0, setter → 3 |
-//! | 3    | set      | set for good                                             | none                  |
+//! | word | state    | meaning                                         | next word             |
+//! |------|----------|-------------------------------------------------|-----------------------|
+//! | 0    | unset    | the owner is awake, or blocked on another latch | owner → 1, setter → 3 |
+//! | 1    | sleepy   | the owner is about to block                     | owner → 2, setter → 3 |
+//! | 2    | sleeping | the owner has blocked, or will block            | owner → 0, setter → 3 |
+//! | 3    | set      | the latch is set for good                       | none                  |
 //! Every step is a read-modify-write of this word, so setter and owner agree on who came first.
 //! Section 4 of `sleep/README.md` describes the rest of the handshake.
 
@@ -60,13 +60,14 @@ impl CoreLatch {
         }
     }
 
-    /// Sets the latch. Returns `true` if the owner is blocked on it, and the caller must wake the
-    /// owner.
+    /// Sets the latch. Returns `true` if the owner is blocked on the latch, and the caller must
+    /// wake the owner.
+    ///
+    /// # Safety
     ///
     /// `this` is valid until the swap, after which the owner may free the latch. Before the swap,
     /// the caller has read what it needs to find the owner. After the swap, the caller reads
     /// nothing through `this`.
-    /// the owner.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
         // SAFETY: this reference's only use is the swap, until which the latch lives.

@@ -89,7 +89,8 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How a pool starts its threads: a bound of public functions, which users cannot name.
+/// How a pool starts its threads. Public functions have this trait as a bound, but users cannot
+/// name it.
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///

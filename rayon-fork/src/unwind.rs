@@ -24,8 +24,8 @@ pub(crate) fn resume(payload: Payload) -> ! {
 /// Drops the payload of a panic that is not reported to the caller.
 ///
 /// The payload's type is the user's, so its drop may panic, too. This function catches the second
-/// panic, because it must not replace the first panic, or end the caller's wait. The payload of the
-/// second panic is leaked, because its drop may panic in turn.
+/// panic, because that panic must not replace the first panic, or end the caller's wait. The
+/// payload of the second panic is leaked, because its drop may panic in turn.
 #[cold]
 #[inline(never)]
 pub(crate) fn discard(payload: Payload) {

@@ -18,9 +18,9 @@
 //! | pop           | owner              | –                             | is read                   |
 //! | expose        | owner              | count up, ends a claim        | set before                |
 //! | request       | thief              | is read                       | raised to the head        |
-//! | expose for the owner | thief       | begins a claim; later count up, if the claim still stands | raised in between |
+//! | expose for owner | thief | begins a claim; later count up, if the claim still stands | raised in between |
 //! | steal         | thief              | tail up, count down           | –                         |
-//! | take back     | owner              | count down; tail up for the last shared job; count up for a thief that requests jobs; ends a claim | set before |
+//! | take back     | owner              | count down; tail up (last job); count up (exposes); ends a claim | set before |
 //!
 //! No step of the owner waits for another thread. One thief at a time exposes jobs, and the other
 //! thieves do not wait for it. `models.rs` checks the arguments of the four sections below.
@@ -96,8 +96,8 @@ mod tests;
 /// thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
-/// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
-/// empty. A guess: for more jobs, a new ring costs less than the jobs in it.
+/// The owner frees a ring of more than this many slots (2 MiB) as soon as it knows that the deque
+/// is empty. A guess: for more jobs, a new ring costs less than the jobs in it.
 const LARGE: usize = 1 << 17;
 
 /// An owner that never blocks frees a larger ring after it found its deque empty this often. A
@@ -548,7 +548,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // If this is false, there was a shared job already, or no job.
+                    // If `is_news` is false, a job was shared already, or there is no job.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
                         Answer::Exposed

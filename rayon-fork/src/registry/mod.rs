@@ -183,7 +183,7 @@ impl Registry {
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        // SAFETY: the reference is not used after this returns.
+        // SAFETY: the reference is not used after this function returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
             Some(worker) => this.in_worker_of_another_pool(worker, op),
@@ -288,7 +288,7 @@ impl Registry {
 /// caller is a worker, finding the pool costs one thread-local read.
 #[inline]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
         // Building the global pool may adopt this very thread, so the registry checks again.

@@ -31,7 +31,7 @@ impl Counted for CountLatch {
     }
 }
 
-/// The scope that a worker waits for, if the worker may keep units of it.
+/// The scope that a worker waits for, if the worker may keep units of that scope.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
 
@@ -60,23 +60,23 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
 
 #[inline]
 pub(crate) fn begin_job(count: *const CountLatch) {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().begin_job(count);
 }
 
 #[inline]
 pub(crate) fn begin_other_job() {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().return_units();
 }
 
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. The scope may be freed when this returns.
+/// The scope is open, as the job is counted. The scope may be freed when this function returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 

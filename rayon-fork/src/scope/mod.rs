@@ -86,7 +86,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     in_place_scope_in(unsafe { registry::current() }, op)
 }
 
@@ -99,7 +99,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -117,7 +117,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let owner = unsafe { Worker::current() };
     let scope = ScopeFifo::new(owner, registry);
     scope.base.run(owner, || op(&scope))

@@ -28,7 +28,7 @@ pub(crate) enum Jobs {
     Private,
 }
 
-/// The steal request of a pool. It has cache lines of its own, because it seldom changes.
+/// The steal request of a pool. The request has cache lines of its own, because it seldom changes.
 pub(crate) struct StealRequest {
     /// 1 if a worker is idle or was idle lately, else 0.
     pub(super) word: AtomicUsize,
@@ -109,7 +109,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Returns whether the calling worker, in its main loop and about to block, must end this
     /// search and [register](Self::register) the process. Only one worker of a pool gets `true`,
-    /// and only when the pool is old enough; the others stay ready for jobs.
+    /// and only when the pool is old enough; the other workers stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
         let request = &self.request;
         matches!(idle.phase, Phase::Sleepy(_))

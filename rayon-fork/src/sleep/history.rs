@@ -28,16 +28,16 @@ const A_WAKE_UP: Duration = Duration::from_micros(25);
 /// wake-up the thread had hardly blocked, and in a longer one other threads had the CPU.
 const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
-/// A yield that takes longer than this gave the CPU to a thread that kept it for its time slice. On
-/// Linux with several CPUs, a time slice takes some milliseconds.
+/// A yield that takes longer than this gave the CPU to a thread that kept the CPU for its time
+/// slice. On Linux with several CPUs, a time slice takes some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
 /// Workers spin while at most this many search. The number is from simulations: if only one worker
-/// may spin, the others sleep between short fork-join regions. If all workers may spin, tiny jobs
-/// on many cores take up to twice as long.
+/// may spin, the other workers sleep between short fork-join regions. If all workers may spin, tiny
+/// jobs on many cores take up to twice as long.
 const SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at

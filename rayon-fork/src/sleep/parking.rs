@@ -1,11 +1,11 @@
 //! One slot per worker, in which the worker blocks and other threads wake it.
 //!
-//! | state  | the worker                          | counted in S | its waker                              |
-//! |--------|-------------------------------------|--------------|----------------------------------------|
-//! | awake  | runs                                | no           | leaves the worker alone                |
-//! | armed  | registered, scans the queues again  | yes          | claims the worker, which may not block |
-//! | parked | is blocked                          | yes          | claims and signals the worker          |
-//! | woken  | is about to run                     | no           | leaves the worker alone                |
+//! | state  | the worker                         | counted in S | its waker                       |
+//! |--------|------------------------------------|--------------|---------------------------------|
+//! | awake  | runs                               | no           | leaves it alone                 |
+//! | armed  | registered, scans the queues again | yes          | claims it, so it will not block |
+//! | parked | is blocked                         | yes          | claims it and signals it        |
+//! | woken  | is about to run                    | no           | leaves it alone                 |
 //!
 //! The state changes only under the slot's lock, and S changes with it. So S is exact whenever no
 //! lock is held. "Armed" exists only in variants that scan without the lock (README, section 7).

@@ -20,7 +20,7 @@ fn a_slot_that_is_locked_says_so_instead_of_waiting() {
 }
 
 /// Ends the process when a test that lost a wake-up would wait for ever.
-struct Watchdog(#[expect(dead_code, reason = "the watchdog ends when this sender is dropped")] mpsc::Sender<()>);
+struct Watchdog(#[expect(dead_code, reason = "its drop ends the watchdog")] mpsc::Sender<()>);
 
 impl Watchdog {
     fn new(test: &'static str) -> Self {
@@ -44,7 +44,7 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    /// If set, this is called while the worker scans the queues.
+    /// The worker calls this closure, if there is one, while it scans the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
 

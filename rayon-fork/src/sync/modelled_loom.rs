@@ -22,7 +22,7 @@ std::thread_local! {
 /// By default loom runs a fence in one piece with the access before it, and misses failures that
 /// need another thread in between. With `are_fences_events`, each fence touches one common word,
 /// relaxed. The common word makes loom find those failures, but adds so many schedules that loom
-/// misses others. So models run once without and once with `are_fences_events`.
+/// misses other failures. So models run once without and once with `are_fences_events`.
 #[cfg(test)]
 pub(crate) fn begin_execution(are_fences_events: bool) {
     // A thread-local value serves the whole model, because loom runs all its threads on one thread

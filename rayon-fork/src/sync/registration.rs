@@ -11,10 +11,10 @@
 //! 4. [`Registration`] says that light sides are free. After this step a light side is no
 //!    instruction.
 //!
-//! A heavy side first fences for itself, then reads the state. If it reads that the process is not
-//! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
-//! light side sees what the caller of the heavy side did before. If the heavy side reads another
-//! state, the kernel fences for every thread.
+//! A heavy side first fences for itself, then reads the state. If the heavy side reads that the
+//! process is not registered, its fence precedes that of step 3, and a free light side comes after
+//! step 3. So the light side sees what the caller of the heavy side did before. If the heavy side
+//! reads another state, the kernel fences for every thread.
 //!
 //! Several threads may take all steps at once. There is no lock, because a child of `fork` would
 //! wait for ever if a thread of its parent held the lock. A thread that finds the state between

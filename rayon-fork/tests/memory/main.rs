@@ -13,7 +13,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 /// The number of jobs in a burst. Their queue takes sixteen bytes a job.
 const JOBS: usize = 1 << 17;
 
-/// If more than this remains allocated, a queue was not freed.
+/// If more bytes than this remain allocated, a worker has not freed its queue.
 const SLACK: usize = JOBS;
 
 const TIME_LIMIT: Duration = Duration::from_secs(30);

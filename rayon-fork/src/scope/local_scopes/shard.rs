@@ -19,7 +19,8 @@ pub(crate) trait Counted {
     ///
     /// # Safety
     ///
-    /// The caller has these units, so the scope is open. The scope may be freed when this returns.
+    /// The caller has these units, so the scope is open. The scope may be freed when this function
+    /// returns.
     unsafe fn take_off(this: *const Self, units: usize);
 }
 

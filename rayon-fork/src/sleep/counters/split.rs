@@ -1,10 +1,10 @@
 //! One word per counter: workers that only search do not disturb workers that only push.
 //!
-//! | word       | field | counts                                      | written by                   |
-//! |------------|-------|---------------------------------------------|------------------------------|
-//! | `sleeping` | S     | workers asleep: blocked, or about to block  | sleepers, their wakers       |
-//! | `inactive` | I     | workers searching, sleepy or asleep         | begin and end of search      |
-//! | `events`   | J     | even: no news since a worker became sleepy  | sleepy workers, first pushes |
+//! | word       | field | counts                                     | written by                |
+//! |------------|-------|--------------------------------------------|---------------------------|
+//! | `sleeping` | S     | workers asleep: blocked, or about to block | sleepers, their wakers    |
+//! | `inactive` | I     | workers searching, sleepy or asleep        | begin and end of search   |
+//! | `events`   | J     | even: no news since a worker became sleepy | sleepy workers, producers |
 //!
 //! | placement | where                                                        |
 //! |-----------|--------------------------------------------------------------|

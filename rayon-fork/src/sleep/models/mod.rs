@@ -4,7 +4,7 @@
 //!
 //! | file           | content                                                          |
 //! |----------------|------------------------------------------------------------------|
-//! | `queues.rs`    | queues with crossbeam's orderings, because loom has none         |
+//! | `queues.rs`    | queues that loom can see into, with crossbeam's orderings        |
 //! | `on_demand.rs` | jobs that are private until a worker is idle                     |
 //! | `in_public.rs` | a FIFO pool, where no job is private                             |
 //! | `pool.rs`      | workers that search, run and wait as real workers do             |

@@ -184,9 +184,9 @@ fn push<C: SleepCounters>(make: fn() -> OnDemand) {
     push_and_wait::<C, Slot>(one_job(make));
 }
 
-/// One worker clears the request, another pushes a job and waits for it, and the third falls
-/// asleep. The third worker is the model's first thread, so that it may block before the others
-/// begin.
+/// One worker clears the request, another worker pushes a job and waits for it, and the third
+/// worker falls asleep. The third worker is the model's first thread, so that it may block before
+/// the other workers begin.
 fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({

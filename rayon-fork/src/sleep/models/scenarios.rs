@@ -210,7 +210,7 @@ pub(super) fn call_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(false);
 }
 
-/// Planted mistake: the pool takes the calling worker for one of its own.
+/// Planted mistake: the setter takes the calling worker for a worker of its own pool.
 pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(true);
 }

@@ -43,7 +43,7 @@ fn set_and_notify_without_lock(latch: &LockLatch) {
 }
 
 fn set_in_two_steps(latch: &LockLatch) {
-    // ORDERING: Acquire is enough here; the planted mistake is only that there are two steps.
+    // ORDERING: Acquire, as in `is_set`; the planted mistake is only that there are two steps.
     let is_blocked = latch.state.load(Ordering::Acquire) == BLOCKED;
     latch.state.store(SET, Ordering::Release);
     if is_blocked {
