@@ -166,7 +166,7 @@ where
         }
     }
 
-    /// Drops the panic of a job that panicked, because the caller resumes another one.
+    /// Drops the payload if the job panicked, because the caller resumes another panic.
     ///
     /// # Safety
     ///

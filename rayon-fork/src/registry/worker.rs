@@ -357,7 +357,7 @@ impl Worker {
         local_scopes::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while there are none.
+    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while no queue has a job.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {

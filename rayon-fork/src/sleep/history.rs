@@ -172,7 +172,7 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker forgets the expensive ones. A guess: on a busy
+/// After this many cheap yields in a row, a worker forgets the expensive yields. A guess: on a busy
 /// host one cheap yield proves little.
 const CHEAP_AGAIN: usize = 8;
 
@@ -223,7 +223,7 @@ pub(crate) struct SearchHistory {
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
     yielding: Yielding,
-    /// If the worker does not yield in this idle period, the number of searches that remain.
+    /// In an idle period without yields, the number of searches that remain; otherwise `None`.
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,

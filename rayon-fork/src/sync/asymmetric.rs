@@ -8,9 +8,9 @@
 //! On Linux, with the feature `demand`, a light fence only keeps the compiler from moving accesses
 //! over it. A heavy fence calls `membarrier(2)`, which makes every CPU that runs a thread of this
 //! process execute a full fence. A thread that does not run has executed a full fence when it lost
-//! its CPU. If the forced fence is before the light one, the loads after the light one see the
-//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light one,
-//! the stores before the light one are visible when `try_heavy_fence` returns.
+//! its CPU. If this forced fence is before the light fence, the loads after the light fence see the
+//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light fence,
+//! the stores before the light fence are visible when `try_heavy_fence` returns.
 //!
 //! On other systems, under Miri, and without the feature, both kinds are full fences.
 

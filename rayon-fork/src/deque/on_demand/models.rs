@@ -448,7 +448,7 @@ fn steal_several_by(
     }
 }
 
-/// Planted mistake: a thief that takes several jobs is counted only while it copies the first.
+/// Planted mistake: a thief that takes several jobs is counted only while it copies the first job.
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
@@ -782,7 +782,7 @@ fn theft_of_several_and_growth<S: Steps>() {
     tally.check();
 }
 
-/// The owner takes its jobs back, frees the larger ring, and goes on with the first one.
+/// The owner takes its jobs back, frees the larger ring, and goes on with the first ring.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
         S::answer(deque);

@@ -38,7 +38,8 @@ pub(super) struct OnDemand {
     leaves_it_at_one: bool,
     /// Planted mistake: a worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
-    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second.
+    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second
+    /// job.
     reads_early: bool,
 }
 
