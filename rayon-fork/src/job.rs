@@ -202,7 +202,8 @@ where
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
-        // SAFETY: as for `work`; the owner reads `progress` only after it has seen the latch set.
+        // SAFETY: the job is alive, and the owner reads `progress` only after it has seen the latch
+        // set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the owner waits for the latch, so it is alive. From here on the owner may free
         // the frame, and nothing is read through `this`.

@@ -1,5 +1,5 @@
-//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a freed
-//! ring.
+//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a
+//! freed ring.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -286,8 +286,8 @@ fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
     unsafe { Ring::copy(ring, public.0 >> TAIL_SHIFT) }
 }
 
-/// Steals the oldest shared job as `steal` does, but `copied` reads the job's words, from a ring that
-/// is not the first.
+/// Steals the oldest shared job as `steal` does, but `copied` reads the job's words, from a ring
+/// that is not the first ring.
 fn steal_by(
     stealer: &Stealer<Numbered>,
     copied: fn(&Stealer<Numbered>, Public) -> [*mut (); 2],
@@ -353,8 +353,8 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves read
-/// them.
+/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves
+/// read them.
 enum FreesUnasked {}
 
 impl Steps for FreesUnasked {
@@ -373,8 +373,8 @@ impl Steps for FreesUnasked {
     }
 }
 
-/// Planted mistake: the owner returns to the first ring before the deque is empty. That ring has stale
-/// copies of the jobs.
+/// Planted mistake: the owner returns to the first ring before the deque is empty. That ring has
+/// stale copies of the jobs.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
