@@ -15,7 +15,7 @@ fn main() {
         refuse(
             counter_layout,
             other,
-            "both are layouts of the counters, of which there is one",
+            "both are layouts of the counters, and a build has one layout",
         );
     }
     for row in strings(&manifest, "exclusive").chunks_exact(3) {
@@ -23,7 +23,7 @@ fn main() {
             refuse(row[0], row[1], row[2]);
         }
     }
-    // A test reads the parts of the variant's name from this variable.
+    // A test reads the parts of the variant's name from the variable `FORK_VARIANT`.
     let other: Vec<_> = strings(&manifest, "other")
         .into_iter()
         .map(variable)

@@ -64,7 +64,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     broadcast_in(op, unsafe { registry::current() })
 }
 
@@ -76,7 +76,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     spawn_broadcast_in(op, unsafe { registry::current() });
 }
 
@@ -85,7 +85,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let caller = unsafe { Worker::current() };
     let share = |_migrated| BroadcastContext::with(&op);
     let latch = CountLatch::new(registry.num_threads(), caller);
@@ -118,8 +118,8 @@ pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // Each worker gets a job of its own, so that one of the shares drops the captures of `op`,
-    // where panics are caught.
+    // Each worker gets a job of its own, so that the last share drops the captures of `op` inside a
+    // job, which catches panics.
     let op = Arc::new(op);
     let ops = vec![op; registry.num_threads()];
     let share = |op: Arc<OP>| {

@@ -138,7 +138,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // The standard library's message if a scoped thread has panicked.
+            // This is the message of the standard library for a scoped thread that has panicked.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })
@@ -185,7 +185,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             handlers: self.handlers,
         };
         let mut spawn = self.spawn;
-        // The closure owns the handler: if the handler panics when it is dropped, the pool ends.
+        // The closure owns `spawn`: if the drop of `spawn` panics, the pool ends.
         Registry::start(plan, move |thread| spawn.spawn(thread))
     }
 }

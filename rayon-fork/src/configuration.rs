@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{ThreadPool, ThreadPoolBuilder};
 
-/// The former [`ThreadPoolBuilder`].
+/// The former type for the options of a pool, which [`ThreadPoolBuilder`] replaces.
 #[deprecated(note = "use `ThreadPoolBuilder`")]
 #[derive(Default)]
 pub struct Configuration {
@@ -23,7 +23,7 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// As that function.
+    /// Returns an error as [`ThreadPoolBuilder::build`] does.
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Into::into)
     }
@@ -99,7 +99,7 @@ impl fmt::Debug for Configuration {
 ///
 /// # Errors
 ///
-/// As that function.
+/// Returns an error as [`ThreadPoolBuilder::build_global`] does.
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 #[allow(deprecated)]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {

@@ -2,12 +2,12 @@
 //! must be woken. The thread that waits is a worker, the latch's owner. Any thread may set the
 //! latch, once.
 //!
-//! | word | state    | meaning                                            | left by               |
-//! |------|----------|----------------------------------------------------|-----------------------|
-//! | 0    | unset    | not set; the owner is awake, or blocked on another | owner → 1, setter → 3 |
-//! | 1    | sleepy   | not set; the owner is about to block               | owner → 2, setter → 3 |
-//! | 2    | sleeping | not set; the owner is blocked, or bound to be      | owner → 0, setter → 3 |
-//! | 3    | set      | set, for good                                      | no thread             |
+//! | word | state    | meaning                                         | next word             |
+//! |------|----------|-------------------------------------------------|-----------------------|
+//! | 0    | unset    | the owner is awake, or blocked on another latch | owner → 1, setter → 3 |
+//! | 1    | sleepy   | the owner is about to block                     | owner → 2, setter → 3 |
+//! | 2    | sleeping | the owner has blocked, or will block            | owner → 0, setter → 3 |
+//! | 3    | set      | the latch is set for good                       | none                  |
 //! Every step is a read-modify-write of this word, so setter and owner agree on who came first.
 //! Section 4 of `sleep/README.md` describes the rest of the handshake.
 
@@ -31,11 +31,12 @@ impl CoreLatch {
         }
     }
 
-    /// If the latch is set, everything that its setter did before is visible.
+    /// Returns whether the latch is set. If so, the caller sees everything that the setter did
+    /// before.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set`: the result that the latch stands for is
-        // visible.
+        // ORDERING: Acquire, pairs with the swap in `set`: the caller sees the result that the
+        // latch stands for.
         self.state.load(Ordering::Acquire) == SET
     }
 
@@ -45,7 +46,7 @@ impl CoreLatch {
         self.try_step(UNSET, SLEEPY)
     }
 
-    /// The sleepy owner commits itself to block: from here on a setter will wake it. Returns
+    /// The sleepy owner commits itself to block: from here on a setter will wake the owner. Returns
     /// `false` only if the latch is set.
     pub(crate) fn try_fall_asleep(&self) -> bool {
         self.try_step(SLEEPY, SLEEPING)
@@ -59,14 +60,14 @@ impl CoreLatch {
         }
     }
 
-    /// Sets the latch. Returns `true` if the owner is blocked on it, and the caller must wake the
-    /// owner.
+    /// Sets the latch. Returns `true` if the owner is blocked on the latch, and the caller must
+    /// wake the owner.
     ///
     /// # Safety
     ///
-    /// `this` is valid until the swap, after which the owner may free the latch. After the swap the
-    /// caller reads nothing through `this`; before it, the caller has read what it needs to find
-    /// the owner.
+    /// `this` is valid until the swap, after which the owner may free the latch. Before the swap,
+    /// the caller has read what it needs to find the owner. After the swap, the caller reads
+    /// nothing through `this`.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
         // SAFETY: this reference's only use is the swap, until which the latch lives.
@@ -77,8 +78,8 @@ impl CoreLatch {
     }
 
     fn try_step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set; before the owner
-        // relies on that, it calls `probe`, which acquires.
+        // ORDERING: SeqCst on success, as in `set`. The step fails only if the latch was set.
+        // Before the owner relies on that, it calls `probe`, which acquires.
         self.state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()

@@ -38,7 +38,7 @@ impl Yield {
 /// });
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let worker = unsafe { Worker::current() }?;
     Some(Yield::from_executed(worker.run_one(Worker::find_any_job)))
 }
@@ -46,7 +46,7 @@ pub fn yield_now() -> Option<Yield> {
 /// Does the same as [`yield_now`], but runs only a job that waits in the calling worker's own
 /// queues.
 pub fn yield_local() -> Option<Yield> {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let worker = unsafe { Worker::current() }?;
     Some(Yield::from_executed(worker.run_one(Worker::take_local)))
 }

@@ -17,7 +17,7 @@ pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 pub(crate) use lazy::{JobDeque, JobStealer, NAME_PART, Place};
 pub(crate) use terms::{Answer, TwoWords};
 
-/// Repeats `attempt` for as long as it is contended.
+/// Repeats `attempt` as long as it returns `Steal::Retry`, because another thread interfered.
 #[inline]
 pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     loop {

@@ -1,4 +1,4 @@
-//! The hooks by which the scheduler reports what it does, one line each.
+//! The hooks by which the scheduler reports what it does. Each hook is one line.
 //!
 //! With the feature `instrument` these lines count events. Without `instrument`, functions of the
 //! same names leave no compiled code. The test `hooks_leave_no_code` deletes these lines and
@@ -21,8 +21,8 @@ macro_rules! events {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
-            // Without the feature, some events are not constructed, because hooks with their own
-            // names count them.
+            // Without the feature, no code constructs some of the events, because hooks with names
+            // of their own count them.
             allow(dead_code)
         )]
         pub(crate) enum Event {

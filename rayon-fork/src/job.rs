@@ -14,8 +14,8 @@ pub(crate) trait Job {
     ///
     /// # Safety
     ///
-    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job is alive, and
-    /// each `JobRef` leads here once. The job may be gone when this returns.
+    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job is alive, and the
+    /// caller consumes the `JobRef`. The job may be freed before this function returns.
     unsafe fn execute(this: *const ());
 }
 
@@ -97,8 +97,9 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*: it ran
-    /// through a [`JobRef`], or the caller of `run_inline` or `run_in_place` says so.
+    /// Creates a job that runs `work`. The argument of `work` says whether the job *migrated*. A
+    /// job that runs through a [`JobRef`] has migrated; otherwise the caller of `run_inline` or
+    /// `run_in_place` decides.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
         Self {
@@ -110,8 +111,8 @@ where
 
     /// # Safety
     ///
-    /// The job stays in place until its latch is set, or until the reference was found unexecuted
-    /// in its queue. Called once.
+    /// The job stays in place until its latch is set, or until a worker got the reference back from
+    /// the queue, unexecuted. The caller calls this function once.
     #[inline]
     pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: our caller keeps the job in place; closure and result are `Send`.
@@ -132,20 +133,21 @@ where
             .expect("a job taken back was not run")(migrated)
     }
 
-    /// As [`Self::run_inline`], but runs the work in its slot, without moving it out.
+    /// Does the same as [`Self::run_inline`], but runs the work in its slot, without moving it out.
     ///
     /// # Safety
     ///
-    /// As [`Self::run_inline`].
+    /// The caller has got the job's reference back from the queue, unexecuted.
     #[inline]
     pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
-        // SAFETY: as the caller has the only reference to the job, no other thread comes here.
+        // SAFETY: as the caller has the only reference to the job, no other thread accesses the
+        // work.
         let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
         hooks::count(Event::JobExecuted);
         work(migrated)
     }
 
-    /// Call this after the latch was seen set.
+    /// Call this after the latch is set.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -154,7 +156,7 @@ where
         }
     }
 
-    /// Call this after the latch was seen set.
+    /// Call this after the latch is set.
     #[inline]
     pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {
@@ -164,11 +166,11 @@ where
         }
     }
 
-    /// Drops the panic of a job that panicked, because the caller resumes another one.
+    /// Drops the payload if the job panicked, because the caller resumes another panic.
     ///
     /// # Safety
     ///
-    /// The latch was seen set.
+    /// The caller has seen the latch set.
     pub(crate) unsafe fn discard_panic(&self) {
         // SAFETY: the thread that ran the job does not touch it any more, and the caller is its
         // owner.
@@ -200,7 +202,8 @@ where
             Ok(result) => Progress::Returned(result),
             Err(payload) => Progress::Panicked(payload),
         };
-        // SAFETY: as for `work`; the owner reads `progress` only after it has seen the latch set.
+        // SAFETY: the job is alive, and the owner reads `progress` only after it has seen the latch
+        // set.
         unsafe { *(*this).progress.get() = progress };
         // SAFETY: the owner waits for the latch, so it is alive. From here on the owner may free
         // the frame, and nothing is read through `this`.

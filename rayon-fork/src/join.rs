@@ -38,8 +38,8 @@ impl FnContext {
     /// was idle.
     ///
     /// The result is true for both closures if the caller was no worker. Otherwise the result is
-    /// false for the first closure. For the second closure the result is true, unless the caller
-    /// took that closure back from its own queue before it ran.
+    /// false for the first closure. For the second closure the result is false only if the caller
+    /// took that closure back from its own queue.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -88,7 +88,8 @@ where
     join_context(|_| oper_a(), |_| oper_b())
 }
 
-/// As [`join`], but tells each closure whether it [migrated](FnContext::migrated).
+/// Runs two closures as [`join`] does, and tells each closure whether it
+/// [migrated](FnContext::migrated).
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -98,7 +99,7 @@ where
 ///
 /// # Panics
 ///
-/// As [`join`].
+/// Resumes a panic as [`join`] does.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -121,23 +122,24 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
-        // Mostly the second job is still the newest in the deque. Otherwise it was stolen, or newer
-        // jobs lie above it: those that the first closure left behind, for example in an outer
-        // scope.
+        // Mostly the second job is still the newest in the deque. Otherwise a thief stole it, or
+        // newer jobs lie above it. The first closure left those jobs behind, for example in an
+        // outer scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
                 Some(job) if job.leads_to(ptr::addr_of!(job_b)) => is_back = true,
                 Some(job) => worker.run_within(job),
                 None => {
-                    // Stolen. Help others until the thief is done.
+                    // A thief stole the second job. Run other jobs until the thief has ended it.
                     worker.wait_until(&job_b.latch, Awaited::NONE);
                     break;
                 }
             }
         }
         if is_back {
-            // SAFETY: this worker took the reference back, so no other has executed it, or will.
+            // SAFETY: this worker took the reference back, so no other worker has executed it, or
+            // will.
             let result_b = unsafe {
                 if IN_PLACE_JOIN {
                     job_b.run_in_place(injected)
@@ -151,8 +153,8 @@ where
     })
 }
 
-/// The first closure panicked, but the second job may still run and use this frame. Waits for its
-/// end, then resumes the panic.
+/// Call this if the first closure panicked. The second job may still run and use this frame, so
+/// this function waits for its end, then resumes the panic.
 #[cold]
 fn wait_before_unwinding<F, R>(
     worker: &Worker,

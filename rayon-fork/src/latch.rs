@@ -18,9 +18,9 @@ pub(crate) trait Latch {
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiting thread may free the latch as soon as it is
-    /// set. So implementations first take what they need through a raw pointer, and read nothing
-    /// afterwards.
+    /// `this` is alive when the call begins. The waiting thread may free the latch as soon as the
+    /// latch is set. So implementations first copy what they need through a raw pointer, and read
+    /// nothing through `this` afterwards.
     unsafe fn set(this: *const Self);
 }
 
@@ -29,7 +29,8 @@ pub(crate) struct SpinLatch<'r> {
     core: CoreLatch,
     registry: &'r Arc<Registry>,
     owner: usize,
-    /// The setter may be no worker of the owner's pool, and so may not keep that pool alive.
+    /// Whether the setter may be no worker of the owner's pool. Such a setter does not keep that
+    /// pool alive.
     is_cross: bool,
 }
 
@@ -66,7 +67,7 @@ impl Deref for SpinLatch<'_> {
 impl Latch for SpinLatch<'_> {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive until the core latch is set below (contract).
+        // SAFETY: the latch is alive until the core latch is set below (contract).
         let (registry, owner, is_cross) =
             unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
         // The owner may return, and its pool end, the moment the latch is set. A setter from
@@ -74,7 +75,7 @@ impl Latch for SpinLatch<'_> {
         // a worker.
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
-        // SAFETY: as above; `this` is not accessed after this call.
+        // SAFETY: the latch is alive until this call sets it; `this` is not accessed afterwards.
         if unsafe { CoreLatch::set(ptr::addr_of!((*this).core)) } {
             // SAFETY: `kept`, or the worker that runs this code, holds the registry.
             unsafe { (*registry).wake_worker(owner) };
@@ -103,17 +104,17 @@ impl Count {
     #[inline]
     pub(crate) fn add(&self, more: usize) {
         // Relaxed: the adding thread holds a unit itself, so the count cannot be zero. The queue
-        // that hands a job with its unit to another thread orders this addition before the unit is
-        // taken off.
+        // that hands a job with its unit to another thread orders this addition before that thread
+        // takes the unit off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "units are added to a latch that was set");
     }
 
-    /// Returns `true` if no unit is left.
+    /// Takes `count` units off, and returns `true` if no unit is left.
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
-        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off. Acquire
-        // makes the thread that reaches zero see the effects of all other jobs.
+        // ORDERING: AcqRel. Release publishes the effects of the jobs whose units are taken off.
+        // Acquire makes the thread that reaches zero see the effects of all other jobs.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(
             before >= count,
@@ -125,8 +126,8 @@ impl Count {
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
-        // its own units left continues as if the latch were set. So it must see the effects of the
-        // jobs that were taken off.
+        // its own units left continues as if the latch were set. So the owner must see the effects
+        // of the jobs whose units were taken off.
         self.0.load(Ordering::Acquire) == count
     }
 }
@@ -139,7 +140,8 @@ pub(crate) struct CountLatch {
 assert_size!(CountLatch: 32);
 
 impl CountLatch {
-    /// Creates a latch to be set `count` times. `owner` is the worker that will wait, if it is one.
+    /// Creates a latch to be set `count` times. `owner` is the worker that will wait, or `None` if
+    /// a thread waits that is no worker.
     pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
@@ -197,7 +199,7 @@ impl CountLatch {
     ///
     /// # Safety
     ///
-    /// As for [`Latch::set`], and `count` of the counted units are the caller's.
+    /// The contract of [`Latch::set`] holds, and `count` of the counted units are the caller's.
     #[inline]
     pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
         // SAFETY: the count is not zero yet, so the latch is alive (contract).
@@ -205,7 +207,7 @@ impl CountLatch {
             return;
         }
         // SAFETY: only the waiting thread frees the latch, and not before the latch is set below.
-        // So what is needed later is cloned before.
+        // So this function first clones what it needs afterwards.
         match unsafe { &(*this).waiter } {
             Waiter::Worker {
                 core,
@@ -213,7 +215,8 @@ impl CountLatch {
                 index,
             } => {
                 let (registry, index) = (Arc::clone(registry), *index);
-                // SAFETY: as above; the latch is not accessed after this call.
+                // SAFETY: the latch is alive until this call sets it, and is not accessed
+                // afterwards.
                 if unsafe { CoreLatch::set(core) } {
                     registry.wake_worker(index);
                 }
@@ -229,7 +232,7 @@ impl CountLatch {
 impl Latch for CountLatch {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the caller's promise; one of the counted units is the caller's.
+        // SAFETY: the caller upholds the contract; one of the counted units is the caller's.
         unsafe { Self::take_off(this, 1) };
     }
 }

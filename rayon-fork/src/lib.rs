@@ -1,10 +1,10 @@
 //! A drop-in replacement for `rayon-core`, on which the `rayon` facade runs unmodified. Cargo
-//! features choose how it counts sleeping and searching workers. The README of this package says
-//! what differs from the published crate, and how to choose a variant.
+//! features choose how the fork counts sleeping and searching workers. The README of this package
+//! says what differs from the published crate, and how to choose a variant.
 //!
 //! A pool consists of threads, its *workers*, and of the jobs that wait for them. A worker offers
-//! work that may run in parallel, and runs it itself unless an idle worker steals it. There are
-//! four ways to offer work:
+//! work that may run in parallel, and runs that work itself unless an idle worker steals it. There
+//! are four ways to offer work:
 //!
 //! | work                                     | way             | who waits            |
 //! |------------------------------------------|-----------------|----------------------|
@@ -33,7 +33,8 @@
 //! [`ThreadPool::install`] runs work in them. A worker that must wait runs other jobs meanwhile.
 //! `src/sleep/README.md` explains how a worker without work goes to sleep.
 
-// The published crate does the same, so programs compile alike on both.
+// As in the published crate, these functions have no `#[must_use]`, so programs compile alike on
+// both.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
 /// Asserts the size of a type in bytes, on 64-bit targets. Sizes matter because jobs and latches
@@ -102,8 +103,9 @@ pub use thread_pool::ThreadPool;
 
 use name::Name;
 
-/// The name of the compiled variant, for example `split+no-jec+cache-padded`. A measuring program
-/// calls this, which is not part of rayon-core, to prove which variant it measures.
+/// Returns the name of the compiled variant, for example `split+no-jec+cache-padded`. A measuring
+/// program calls this function to prove which variant it measures. The published crate has no such
+/// function.
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(

@@ -1,4 +1,4 @@
-//! A variant's name from its parts, put together by the compiler.
+//! Joins the parts of a variant's name at compile time.
 
 /// The capacity for the names of all features. A longer name does not compile.
 const CAPACITY: usize = 256;

@@ -14,12 +14,12 @@ pub(crate) struct XorShift64Star {
 assert_size!(XorShift64Star: 8);
 
 impl XorShift64Star {
-    /// Creates the n-th generator, whose state is the same in every run.
+    /// Creates the n-th generator. The state of the n-th generator is the same in every run.
     pub(crate) fn new() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let state = loop {
             let mut hasher = DefaultHasher::new();
-            // Relaxed: only the numbers must differ.
+            // Relaxed: each generator only needs a number of its own.
             hasher.write_usize(MADE.fetch_add(1, Ordering::Relaxed));
             match hasher.finish() {
                 0 => {} // the one state that xorshift never leaves

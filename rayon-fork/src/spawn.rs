@@ -8,8 +8,8 @@ use crate::registry::{self, Registry, Worker};
 /// Puts a job into the current pool and returns at once.
 ///
 /// On a worker, the newest spawned job runs first. The job may outlive the caller; use
-/// [`scope`](crate::scope()) for jobs that borrow. After its handle is dropped, a pool first runs
-/// all spawned jobs, and then ends.
+/// [`scope`](crate::scope()) for jobs that borrow. After a pool's handle is dropped, the pool first
+/// runs all spawned jobs, and then ends.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -19,21 +19,23 @@ use crate::registry::{self, Registry, Worker};
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 ///
-/// A panic of the job goes to the pool's panic handler. Without a handler it aborts the process.
+/// A panic of the job goes to the pool's panic handler. Without a handler, the panic aborts the
+/// process.
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     spawn_in(func, unsafe { registry::current() });
 }
 
-/// As [`spawn`], but of the jobs that one worker spawned this way, the oldest runs first.
+/// Does the same as [`spawn`], but of the jobs that one worker spawned with `spawn_fifo`, the
+/// oldest runs first.
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     spawn_fifo_in(func, unsafe { registry::current() });
 }
 

@@ -1,4 +1,4 @@
-//! The crate's interface to atomics, locks, fences and threads. Only the files here name the
+//! The crate's interface to atomics, locks, fences and threads. Only this file and `sync/` name the
 //! standard library's atomics, locks, condition variables, yielding and thread parking. Only
 //! `asymmetric.rs` names the kernel's fences.
 //!

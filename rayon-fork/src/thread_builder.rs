@@ -45,7 +45,7 @@ impl ThreadBuilder {
     }
 
     /// Returns the worker's name: the result of the closure of
-    /// [`thread_name`](crate::ThreadPoolBuilder::thread_name), if one was set.
+    /// [`thread_name`](crate::ThreadPoolBuilder::thread_name), if the builder has such a closure.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -89,7 +89,8 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How a pool starts its threads: a bound that users meet but cannot name.
+/// How a pool starts its threads. Public functions have this trait as a bound, but users cannot
+/// name it.
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///

@@ -5,7 +5,7 @@ use std::env;
 use crate::sleep::MAX_WORKERS;
 use crate::sync::{AtomicUsize, Ordering, thread};
 
-/// The number of workers for a builder that asked for `requested` (0: unspecified).
+/// Returns the number of workers for a builder that requested `requested` (0: unspecified).
 pub(crate) fn settle(requested: usize) -> usize {
     let workers = match requested {
         0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(cpus),
@@ -18,10 +18,10 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Returns the number of threads that could run at once when this was first called. The number is
-/// kept, because asking the system takes some file accesses. There is no lock, for which a child of
-/// `fork` could wait for ever. Several threads that call this for the first time at once all ask
-/// the system.
+/// Returns the number of threads that could run at once when this function was first called. The
+/// function keeps the number, because asking the system takes some file accesses. There is no lock,
+/// for which a child of `fork` could wait for ever. Several threads that make the first call at
+/// once all ask the system.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
@@ -55,7 +55,7 @@ mod tests {
         num_threads_from(|name| match name {
             "RAYON_NUM_THREADS" => new.map(str::to_owned),
             "RAYON_RS_NUM_CPUS" => old.map(str::to_owned),
-            other => panic!("{other} is not ours"),
+            other => panic!("{other} is no variable of the fork"),
         })
     }
 

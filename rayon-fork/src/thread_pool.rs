@@ -38,8 +38,8 @@ impl ThreadPool {
     /// Runs `op` on a worker of this pool and returns its result. Functions that use "the current
     /// pool" use this pool while `op` runs.
     ///
-    /// A worker of this pool calls `op` directly. A worker of another pool runs that pool's jobs
-    /// until `op` has ended. Any other thread blocks.
+    /// A worker of this pool calls `op` directly. A worker of another pool runs jobs of its own
+    /// pool until `op` has ended. Any other thread blocks.
     ///
     /// # Panics
     ///
@@ -56,7 +56,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`broadcast`](crate::broadcast()) does.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -88,7 +88,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`join`](crate::join()) does.
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -103,7 +103,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`scope`](crate::scope()) does.
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -116,7 +116,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`scope_fifo`](crate::scope_fifo) does.
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -129,7 +129,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`in_place_scope`](crate::in_place_scope) does.
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -141,7 +141,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As that function.
+    /// Panics as [`in_place_scope_fifo`](crate::in_place_scope_fifo) does.
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,

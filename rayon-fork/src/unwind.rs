@@ -9,23 +9,23 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 /// Runs `body`, and returns its result or the payload of its panic.
 ///
 /// The caller resumes the panic, stores the payload, or hands it to another thread. So a thread
-/// that sees state broken by the panic also sees the panic. That is why this function may assert
+/// that sees state broken by the panic also sees the panic. For this reason `capture` may assert
 /// unwind safety.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
-/// The panic hook does not run a second time.
+/// Resumes the panic of `payload`. The panic hook does not run a second time.
 pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
 /// Drops the payload of a panic that is not reported to the caller.
 ///
-/// The payload's type is the user's, so its drop may panic, too. The second panic is caught here,
-/// because it must not replace the first panic, or end the caller's wait. The payload of the second
-/// panic is leaked, because its drop may panic in turn.
+/// The payload's type is the user's, so its drop may panic, too. This function catches the second
+/// panic, because that panic must not replace the first panic, or end the caller's wait. The
+/// payload of the second panic is leaked, because its drop may panic in turn.
 #[cold]
 #[inline(never)]
 pub(crate) fn discard(payload: Payload) {
@@ -34,9 +34,9 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// Aborts the process if it is dropped by unwinding out of a place that must not unwind, because
-/// other threads hold pointers into its frames. Call [`Fatal::disarm`] where unwinding is safe
-/// again. It has no size, because jobs nest: its type says which of [`PLACES`] it guards.
+/// A guard for a place that must not unwind, because other threads hold pointers into its frames.
+/// If unwinding drops the guard, the process aborts. Call [`Fatal::disarm`] where unwinding is safe
+/// again. The guard has no size, because jobs nest: its type says which of [`PLACES`] it guards.
 pub(crate) struct Fatal<const PLACE: usize>;
 
 const PLACES: [&str; 4] = [

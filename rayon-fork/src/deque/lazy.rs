@@ -74,7 +74,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Crossbeam's deque frees its memory by itself.
+    /// Frees memory that the deque no longer needs. Crossbeam's deque frees its memory by itself.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),

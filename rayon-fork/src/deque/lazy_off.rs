@@ -1,11 +1,12 @@
-//! The counterpart of `lazy.rs` in a build whose jobs are all shared: crossbeam's deque, by the
-//! same names.
+//! The counterpart of `lazy.rs` in a build whose jobs are all shared. The types here have the same
+//! names, and wrap crossbeam's deque.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
-/// This file's part of the variant's name. The target may lack atomics of 64 bits.
+/// This file's part of the variant's name. A build with the feature `demand` uses this file if the
+/// target lacks 64-bit atomics.
 pub(crate) const NAME_PART: &str = if cfg!(feature = "demand") {
     "+demand-is-missing-here"
 } else {

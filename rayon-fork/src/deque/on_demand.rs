@@ -18,9 +18,9 @@
 //! | pop           | owner              | –                             | is read                   |
 //! | expose        | owner              | count up, ends a claim        | set before                |
 //! | request       | thief              | is read                       | raised to the head        |
-//! | expose for it | thief              | begins a claim; later count up, if the claim still stands | raised in between |
+//! | expose for owner | thief | begins a claim; later count up, if the claim still stands | raised in between |
 //! | steal         | thief              | tail up, count down           | –                         |
-//! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
+//! | take back     | owner              | count down; tail up (last job); count up (exposes); ends a claim | set before |
 //!
 //! No step of the owner waits for another thread. One thief at a time exposes jobs, and the other
 //! thieves do not wait for it. `models.rs` checks the arguments of the four sections below.
@@ -35,21 +35,21 @@
 //!
 //! **Claims.** A heavy fence is a system call, in which the thief may lose its CPU. So before the
 //! thief raises the limit, it sets a bit of `public`, the claim. The thief may expose jobs only if
-//! `public` has not changed since. An owner that takes a job back lowers the head, sets the limit,
-//! and exchanges `public` for a value without the bit. That ends every earlier claim, whose limit
-//! the owner may have overwritten. A later claim reads the value of `public` that the owner wrote.
-//! So the thief of the later claim sees the lowered head, and raises the limit that the owner set.
-//! A thief whose claim has ended may leave the limit too high, which only costs the owner time. For
-//! the same reason a thief may raise the limit to *request* jobs. The owner's next pop then reads
-//! `public`, and exposes jobs without a heavy fence.
+//! `public` has not changed since then. An owner that takes a job back lowers the head, sets the
+//! limit, and exchanges `public` for a value without the bit. This exchange ends every earlier
+//! claim, whose limit the owner may have overwritten. A later claim reads the value of `public`
+//! that the owner wrote. So the thief of the later claim sees the lowered head, and raises the
+//! limit that the owner set. A thief whose claim has ended may leave the limit too high, which only
+//! costs the owner time. So a thief may also raise the limit to *request* jobs. The owner's next
+//! pop then reads `public`, and exposes jobs without a heavy fence.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
 //! compare-exchange. The thief uses the copy only if the exchange succeeds. So while the tail
 //! stays, the slot at the tail must not change. Two rules keep this slot unchanged. First, the
 //! owner may reuse a slot only after the tail has passed it. Second, the owner takes back shared
-//! jobs by lowering the count, but the last one by stepping the tail, as a thief would. The tail
-//! has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts from one deque. A thief
-//! must not copy *after* the exchange, because the owner may reuse the slot at once.
+//! jobs by lowering the count, but steps the tail to take back the last shared job, as a thief
+//! would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts from one
+//! deque. A thief must not copy *after* the exchange, because the owner may reuse the slot at once.
 //!
 //! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
 //! The owner frees a larger ring when a still larger one replaces it. The owner also frees a larger
@@ -57,12 +57,12 @@
 //! as soon as it sees that no job is left.
 //!
 //! A thief may read the first ring at any time. A thief reads any other ring only while it is
-//! counted in `readers`: it counts itself, then reads which ring is in use. The owner puts another
-//! ring into use, then reads the count. If the thief counts itself first, the owner sees the thief
-//! in the count, and keeps the old ring until its next attempt. If the owner changes the ring
-//! first, the thief reads the new ring. A thief that takes several jobs counts itself once. For
-//! each job this thief reads which ring is in use, because jobs that became shared later are only
-//! in later rings.
+//! counted in `readers`: the thief counts itself, then reads which ring is in use. The owner puts
+//! another ring into use, then reads the count. If the thief counts itself first, the owner sees
+//! the thief in the count, and keeps the old ring until its next attempt. If the owner changes the
+//! ring first, the thief reads the new ring. A thief that takes several jobs counts itself once.
+//! For each job this thief reads which ring is in use, because jobs that became shared later are
+//! only in later rings.
 //!
 //! While the owner keeps earlier rings because of a thief, it does not put the first ring back into
 //! use. For this reason a thief without a CPU keeps the rings of one burst or two, not of all later
@@ -91,13 +91,13 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// The number of jobs for which a deque always has room; they take 4 KiB. A guess: nested joins and
+/// A deque always has room for this number of jobs, which take 4 KiB. A guess: nested joins and
 /// splitting iterators have fewer waiting jobs at a time. These jobs fit into the first ring, whose
 /// thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
-/// The owner frees a ring of more slots than this, 2 MiB, as soon as it knows that the deque is
-/// empty. A guess: for more jobs, a new ring costs less than the jobs in it.
+/// The owner frees a ring of more than this many slots (2 MiB) as soon as it knows that the deque
+/// is empty. A guess: for more jobs, a new ring costs less than the jobs in it.
 const LARGE: usize = 1 << 17;
 
 /// An owner that never blocks frees a larger ring after it found its deque empty this often. A
@@ -105,24 +105,25 @@ const LARGE: usize = 1 << 17;
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
 /// The owner counts pushes at which a request is set and no thief has come for the shared jobs.
-/// After this many, it assumes that no worker needs jobs. A guess.
+/// After this many such pushes, the owner assumes that no worker needs jobs. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
 /// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
 /// its jobs. A guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// If a thief reads the memory to be freed, an owner about to block searches again, at most this
-/// often in a row. A guess: the searches yield, so a thief that lost its CPU gets it back.
+/// If a thief reads memory that the owner wants to free, the owner searches again before it blocks,
+/// at most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
+/// back.
 const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.
 struct OwnersLine {
     /// The index of the next job. For a moment the head may be one below the split, because the
-    /// owner lowers it before it knows whether the job is its own.
+    /// owner lowers the head before it knows whether the job is its own.
     head: AtomicU64,
-    /// From this index on, the owner takes jobs without reading `public`. It is never below the
-    /// split, except while the owner sets it.
+    /// From this index on, the owner takes jobs without reading `public`. The limit is never below
+    /// the split, except while the owner sets the limit.
     limit: AtomicU64,
 }
 
@@ -136,7 +137,7 @@ struct ThievesLine {
     /// The number of thieves that read a ring other than the first.
     readers: AtomicUsize,
     exposing: Mutex<()>,
-    /// The head when a thief last exposed for the owner. A hint.
+    /// The head at the moment at which a thief last exposed jobs for the owner. Only a hint.
     exposed_at: Unmodelled,
 }
 
@@ -151,7 +152,7 @@ struct Shared<T> {
 // atomics, a lock, and rings. Rings are freed when no thread reads them. Only the owner uses the
 // parts of rings that are not atomic.
 unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: the reasons are those for `Send`.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 pub(crate) struct Deque<T> {
@@ -167,11 +168,11 @@ pub(crate) struct Deque<T> {
     full_at: Cell<u64>,
     /// The last tail that the owner saw or wrote.
     seen_tail: Cell<u64>,
-    /// The number of pushes since `seen_tail` changed at which the owner found a request set.
+    /// The number of pushes that found a request set since `seen_tail` changed.
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
-    /// The number of next responses that expose all jobs.
+    /// This many of the owner's next responses expose all jobs.
     shows_all: Cell<u32>,
     fences: Fences,
 }
@@ -189,8 +190,8 @@ impl<T: TwoWords> Deque<T> {
         Self::starting_at(1, FIRST_CAPACITY, fences)
     }
 
-    /// Creates an empty deque whose first job gets the index `start`. `start` is not 0, because the
-    /// head is one below it for a moment.
+    /// Creates an empty deque whose first job gets the index `start`. `start` is not 0, because a
+    /// pop lowers the head to one below `start` for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
         let shared = Shared {
@@ -232,7 +233,7 @@ impl<T: TwoWords> Deque<T> {
 
     #[inline]
     fn head(&self) -> u64 {
-        // Relaxed: only the owner writes it.
+        // Relaxed: only the owner writes the head.
         self.shared.owners.head.load(Ordering::Relaxed)
     }
 
@@ -245,7 +246,7 @@ impl<T: TwoWords> Deque<T> {
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
-    // The mask fits into a `usize`.
+    // The mask fits into a `usize`, so the cast of the index loses no bit that the mask keeps.
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
@@ -310,7 +311,7 @@ impl<T: TwoWords> Deque<T> {
             return self.take_back(newest);
         }
         let job = self.take(newest);
-        // The job that was taken may have been the deque's last one.
+        // This job may have been the deque's last one.
         if newest == limit {
             self.give_back_if_large();
         }
@@ -340,8 +341,8 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // A thief has raised the limit, to request jobs or to expose some. Expose the older
-                // half.
+                // A thief has raised the limit, to request jobs or to expose some. The owner
+                // exposes the older half of its jobs.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
@@ -351,8 +352,8 @@ impl<T: TwoWords> Deque<T> {
                 // "Indices that repeat").
                 public.without_oldest()
             } else {
-                // Take back half of the shared jobs, so that the next pops need not access
-                // `public`.
+                // The owner takes back half of the shared jobs, so that its next pops need not
+                // access `public`.
                 Public(public.0 - count / 2)
             };
             self.set_limit(next.split(head));
@@ -378,8 +379,8 @@ impl<T: TwoWords> Deque<T> {
         // Relaxed: thieves only raise the limit. A thief that begins a claim after the exchange has
         // acquired this store.
         if cfg!(fork_loom) {
-            // Loom lets a thief's read-modify-write miss a simultaneous store; on a real machine it
-            // cannot.
+            // Loom lets a thief's read-modify-write miss a simultaneous store; a real machine does
+            // not.
             word.swap(limit, Ordering::Relaxed);
         } else {
             word.store(limit, Ordering::Relaxed);
@@ -415,7 +416,7 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// The deque begins without one, because most workers of a wide pool may get no work.
+    /// A new deque has no ring, because most workers of a wide pool may get no work.
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
@@ -447,8 +448,9 @@ impl<T: TwoWords> Deque<T> {
         self.mask.set(ring.slots.len() - 1);
     }
 
-    /// Frees the rings that are no longer in use. If a thief may read one of them, keeps them until
-    /// the next call and returns `false`. A thief remains counted for only about ten instructions.
+    /// Frees the rings that are no longer in use. If a thief may read one of these rings, keeps all
+    /// of them until the next call and returns `false`. A thief remains counted for only about ten
+    /// instructions.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use is alive.
@@ -476,9 +478,9 @@ impl<T: TwoWords> Deque<T> {
     /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because
     /// the thief may have lost its CPU.
     pub(crate) fn give_back(&self) -> bool {
-        // Relaxed: only the owner writes it.
+        // Relaxed: only the owner writes `first`.
         let first = self.shared.thieves.first.load(Ordering::Relaxed);
-        // SAFETY: the first ring lives as long as `shared`, if there is one.
+        // SAFETY: if there is a first ring, it lives as long as `shared`.
         let Some(ring) = (unsafe { first.as_ref() }) else {
             return true;
         };
@@ -546,7 +548,7 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // If this is false, there was a shared job already, or no job.
+                    // If `is_news` is false, a job was shared already, or there is no job.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
                         Answer::Exposed
@@ -559,8 +561,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Returns whether others exposed jobs for the owner lately, because its jobs are long. Each
-    /// call of this counts as one response.
+    /// Returns whether thieves exposed jobs for the owner lately, because its jobs are long. Each
+    /// call counts as one response.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -592,7 +594,8 @@ impl<T: TwoWords> Deque<T> {
 }
 
 impl ThievesLine {
-    /// Copies the slot at `index` of the ring in use, which may be freed as soon as this returns.
+    /// Copies the slot at `index` of the ring in use. The owner may free the ring as soon as this
+    /// returns.
     #[inline]
     fn copy_counted(&self, index: u64) -> [*mut (); 2] {
         self.count_reader();
@@ -630,8 +633,8 @@ impl<T> Shared<T> {
         self.len() == 0
     }
 
-    /// Returns the number of jobs, shared and private. It is exact if no thread changes the deque
-    /// meanwhile.
+    /// Returns the number of jobs, shared and private. The number is exact if no thread changes the
+    /// deque meanwhile.
     #[allow(clippy::cast_possible_wrap)]
     fn len(&self) -> usize {
         // Relaxed: a caller that relies on the result has fenced before.
@@ -669,7 +672,7 @@ impl<T: TwoWords> Stealer<T> {
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
         self.take_oldest(|tail| {
-            // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first ring,
+            // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed is enough for `first`,
             // which has not changed since the job became shared.
             let first = thieves.first.load(Ordering::Relaxed);
             if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
@@ -716,21 +719,22 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// If all jobs of the owner are private, requests that it exposes some at its next pop.
+    /// If all jobs of the owner are private, requests that the owner expose some at its next pop.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
             return;
         }
-        // Relaxed: the owner may see the limit late. `fetch_max`, because the owner may have
-        // exposed jobs meanwhile. A limit that is too high costs the owner one read of `public`.
+        // Relaxed: the owner may see the limit late. The change is a `fetch_max`, because the owner
+        // may have exposed jobs meanwhile. A limit that is too high costs the owner one read of
+        // `public`.
         let head = owners.head.load(Ordering::Relaxed);
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 
-    /// Returns whether the owner has pushed or popped since others last exposed jobs for it. If
+    /// Returns whether the owner has pushed or popped since a thief last exposed jobs for it. If
     /// not, the owner probably runs one long job, and does not respond.
     pub(crate) fn has_stirred(&self) -> bool {
         let Shared {
@@ -767,13 +771,14 @@ impl<T: TwoWords> Stealer<T> {
                 Err(now) => public = now,
             }
         }
-        // ORDERING: Acquire, pairs with `set_head`, here and below.
+        // ORDERING: Acquire, pairs with `set_head`. The same holds for the load after the fence.
         let head = owners.head.load(Ordering::Acquire);
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the heavy fence below orders this change before the read of the head.
-            // `fetch_max`, because the owner may have ended the claim, and exposed more.
+            // Relaxed: the heavy fence below orders this change before the read of the head. The
+            // change is a `fetch_max`, because the owner may have ended the claim, and exposed more
+            // jobs.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
             // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised before
             // the fence, and the head is read after it. If the owner's read of the limit misses the
@@ -828,7 +833,7 @@ impl<T> Drop for Shared<T> {
             self.thieves.first.load(Ordering::Relaxed),
         );
         // SAFETY: the rings came from `leak`, and no other thread is left to read them. The first
-        // one is in no list of outgrown rings.
+        // ring is in no list of outgrown rings.
         unsafe {
             Ring::free(ring);
             if !ptr::eq(ring, first) {

@@ -1,7 +1,7 @@
 //! The terms by which the owner of a deque and its thieves communicate.
 
-/// A value of two words, which threads may read while others write them. The two words are a value
-/// only together, and unchanged.
+/// A value of two words. A thread may read the words while another thread writes them. Two words
+/// are a value only if one call of `into_words` returned both.
 // Only the deque of lazily shared jobs stores jobs as words.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 pub(crate) trait TwoWords {
@@ -10,7 +10,7 @@ pub(crate) trait TwoWords {
     ///
     /// # Safety
     ///
-    /// The words are from one call of [`into_words`](Self::into_words), and are given back once.
+    /// The words are from one call of [`into_words`](Self::into_words), and are passed back once.
     unsafe fn from_words(words: [*mut (); 2]) -> Self;
 }
 
@@ -19,7 +19,7 @@ pub(crate) trait TwoWords {
 pub(crate) enum Answer {
     /// There was no shared job, and now there is one.
     Exposed,
-    /// There is a shared job, or a thief has just taken it or is about to expose one.
+    /// There is a shared job, or a thief has just taken one or is about to expose one.
     HasPublic,
     /// There is a shared job, and no thief has come for one in a while.
     Unwanted,

@@ -66,7 +66,7 @@ pub(crate) fn become_sleepy() {
     });
 }
 
-/// The calling worker was woken, perhaps before it had blocked.
+/// Call this when another thread has woken the calling worker, perhaps before the worker blocked.
 #[inline]
 pub(crate) fn claimed() {
     with_record(|record| _ = record.set_woken(true));
@@ -81,8 +81,8 @@ pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
     /// Whether only one thread, a worker, writes the record.
     is_of_worker: bool,
-    /// Whether a thread woke this worker, and it has had no job since. Only the worker itself
-    /// accesses this.
+    /// Whether a thread woke this worker, and the worker has had no job since. Only the worker
+    /// itself accesses this flag.
     was_woken: AtomicBool,
 }
 
@@ -118,8 +118,8 @@ impl Records {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
-    /// Counts the calling thread's events for this pool: as those of an external thread, unless it
-    /// is one of the pool's workers.
+    /// Counts the calling thread's events for this pool. A thread that is not one of the pool's
+    /// workers counts as an external thread.
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());
@@ -158,15 +158,15 @@ impl Drop for Here<'_> {
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
     // SAFETY: the pointer is null, or a `Here` has set it. A `Here` borrows the records into which
-    // the pointer leads, and removes the pointer when it is dropped. An adopted thread leaks its
-    // `Here`, and its pool is leaked too. The reference does not leave `body`.
+    // the pointer leads, and its drop removes the pointer. An adopted thread leaks its `Here`, and
+    // its pool is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }
 }
 
 impl Record {
-    /// Relaxed, as all counts: no thread acts on them.
+    /// Adds one to a count. The accesses are relaxed, because no thread acts on counts.
     #[inline]
     fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];

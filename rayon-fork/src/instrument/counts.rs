@@ -30,7 +30,7 @@ impl EventCounts {
             .map(|(_, named)| named)
     }
 
-    /// Returns the count called `name`, or `None` if this build's variant does not have it.
+    /// Returns the count called `name`, or `None` if this build's variant does not have that count.
     pub fn get(&self, name: &str) -> Option<u64> {
         self.named()
             .find(|&(known, _)| known == name)
@@ -41,7 +41,7 @@ impl EventCounts {
     ///
     /// # Panics
     ///
-    /// Panics if `earlier` counts more.
+    /// Panics if a count of `earlier` is larger.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let difference = |kind: usize| self.kinds[kind].checked_sub(earlier.kinds[kind]);
@@ -123,8 +123,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the events of `pool` so far. This stops no thread, so while the pool works, the counts
-/// are of slightly different moments. Workers without a job still search, and then sleep.
+/// Returns the events of `pool` so far. This function stops no thread, so while the pool works, the
+/// counts are of slightly different moments. Workers without a job still search, and then sleep.
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     let counts = |record: &Record| EventCounts {

@@ -7,8 +7,8 @@ use crate::ThreadPool;
 use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
-/// Shows the counts of the variant, and how many jobs wait in each queue. It says whether each
-/// worker is awake, armed (about to block) or parked (blocked). It never blocks, so that it can
+/// Shows the counts of the variant, how many jobs wait in each queue, and whether each worker is
+/// awake, armed (about to block) or parked (blocked). Printing never blocks, so that a user can
 /// examine a pool that hangs. The printed values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

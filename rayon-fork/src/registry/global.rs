@@ -9,14 +9,14 @@ use crate::error::ThreadPoolBuildError;
 use crate::sync::OnceLock;
 use crate::unwind;
 
-/// The inner `None` says that the one attempt failed.
+/// The inner `None` says that the only attempt to build the pool failed.
 static GLOBAL: OnceLock<Option<Arc<Registry>>> = OnceLock::new();
 
 /// Returns the global pool, and builds it with default options if it does not exist.
 ///
 /// # Panics
 ///
-/// If the one attempt to build it failed.
+/// Panics if the only attempt to build the global pool failed.
 pub(crate) fn global() -> &'static Arc<Registry> {
     if let Some(Some(registry)) = GLOBAL.get() {
         return registry;
@@ -34,8 +34,8 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     }
 }
 
-/// Returns the error "already initialized" if a build was attempted before, whether or not it
-/// succeeded.
+/// Returns the error "already initialized" if a build was attempted before, even if that build
+/// failed.
 pub(crate) fn build_global(
     start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
@@ -62,7 +62,8 @@ pub(crate) fn build_global(
     }
 }
 
-/// Starts a pool with default options. Without threads, its only worker is the calling thread.
+/// Starts a pool with default options. If the target has no threads, the calling thread becomes the
+/// pool's only worker.
 fn start_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
     let outcome = ThreadPoolBuilder::new().start();
     match outcome {

@@ -33,14 +33,15 @@ pub(crate) struct Registry {
     /// lie apart from everything that is written while the pool runs.
     stealers: Box<[JobStealer<JobRef>]>,
     terminate: Box<[CachePadded<CoreLatch>]>,
-    /// The pushing ends of the workers' broadcast queues. The lock keeps broadcasts in one order.
+    /// The pushing ends of the workers' broadcast queues. The lock keeps broadcasts in the same
+    /// order in all queues.
     broadcasts: Mutex<Box<[Deque<JobRef>]>>,
     handlers: Handlers,
     all_up: CountLatch,
     injector: Injector<JobRef>,
     records: Records,
-    /// The number of reasons not to terminate: the handle, and each detached job that has not
-    /// finished. Each `spawn` writes this count twice, so it has its own cache line.
+    /// The number of reasons not to terminate: the `ThreadPool` handle, and each detached job that
+    /// has not finished. Each `spawn` writes this count twice, so it has its own cache line.
     reasons_to_live: CachePadded<AtomicUsize>,
     spin_history: SpinHistory,
 }
@@ -50,8 +51,8 @@ assert_size!(Registry: size_of::<Injector<JobRef>>()
     + (size_of::<Sleep>() + size_of::<SpinHistory>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
-    /// Builds the shared state, and starts a thread for each worker through `spawn`. If that fails,
-    /// or a closure panics, workers that were started already terminate.
+    /// Builds the shared state, and starts a thread for each worker through `spawn`. If `spawn`
+    /// fails, or a closure panics, workers that were started already terminate.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -111,10 +112,10 @@ impl Registry {
             }
         }
         // The captures of `name` and `spawn` may panic when they are dropped. The pool must end
-        // even then.
+        // even after such a panic.
         drop((name, spawn));
-        // The thread stays a worker for the rest of its life, so this comes after every step that
-        // may fail.
+        // The adopted thread stays a worker for the rest of its life, so the adoption comes after
+        // every step that may fail.
         if let Some(thread) = adopted {
             worker::adopt_current_thread(thread);
         }
@@ -175,14 +176,14 @@ impl Registry {
         self.sleep.wake_worker(index);
     }
 
-    /// Runs `op` on a worker of this pool. A worker of the pool calls it at once; any other thread
-    /// injects it. The second argument of `op` says whether `op` was injected by a thread that is
-    /// no worker of any pool.
+    /// Runs `op` on a worker of this pool. A worker of the pool calls `op` at once; any other
+    /// thread injects `op`. The second argument of `op` says whether a thread that is no worker of
+    /// any pool injected `op`.
     pub(crate) fn in_worker<R: Send>(
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
-        // SAFETY: the reference is not used after this returns.
+        // SAFETY: the reference is not used after this function returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
             Some(worker) => this.in_worker_of_another_pool(worker, op),
@@ -253,7 +254,7 @@ impl Registry {
         }
     }
 
-    /// The caller has a reason already.
+    /// Adds reasons for the pool to live. The caller holds such a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
         // Relaxed: the caller's own reason keeps the count from reaching zero. The queue that hands
         // a job with its reason to another thread orders this addition before the reason is
@@ -266,7 +267,7 @@ impl Registry {
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
-    /// When no reason is left, the workers terminate.
+    /// Removes one reason for the pool to live. When no reason is left, the workers terminate.
     pub(crate) fn drop_reason_to_live(&self) {
         // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
         // see the effects of all other jobs, before the workers run their exit handlers.
@@ -283,11 +284,11 @@ impl Registry {
     }
 }
 
-/// Runs `op` on a worker of the current pool: the caller's, or the global one. For a worker this
-/// costs one thread-local read.
+/// Runs `op` on a worker of the current pool, which is the caller's pool or the global pool. If the
+/// caller is a worker, finding the pool costs one thread-local read.
 #[inline]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
         // Building the global pool may adopt this very thread, so the registry checks again.
@@ -303,7 +304,7 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
 /// The reference is not used after the caller's function has returned.
 #[inline]
 pub(crate) unsafe fn current<'a>() -> &'a Arc<Registry> {
-    // SAFETY: the caller's promise; the worker holds its registry.
+    // SAFETY: the caller upholds the contract; the worker holds its registry.
     match unsafe { Worker::current() } {
         Some(worker) => worker.registry(),
         None => global(),

@@ -84,12 +84,12 @@ impl Worker {
         body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], for callers that run user code. Jobs nest, and a closure around
-    /// a job would take stack on every level.
+    /// Returns the calling thread's worker. Use this function instead of [`Worker::with_current`]
+    /// in code that runs user code. Jobs nest, and a closure around a job would take stack on every
+    /// level.
     ///
     /// # Safety
     ///
-    /// The reference is not used after the caller's function has returned.
     /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
@@ -103,10 +103,10 @@ impl Worker {
     ///
     /// # Safety
     ///
-    /// As there.
+    /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn running<'a>() -> &'a Worker {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { Self::current() }.expect("jobs run on workers")
     }
 
@@ -179,8 +179,8 @@ impl Worker {
         }
     }
 
-    /// Takes a job back without reading it, if it is the newest of the worker's own deque and no
-    /// thief may take it. The caller knows that this worker has not run the job.
+    /// Takes a job back without reading it, if the job is the newest of the worker's own deque and
+    /// no thief may take it. The caller knows that this worker has not run the job.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         self.deque.try_take_back(place)
@@ -196,7 +196,7 @@ impl Worker {
         settle(|| self.broadcasts.steal())
     }
 
-    /// Not inlined: the job runs in the caller's frame, and jobs nest.
+    /// This function is not inlined, because the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
         self.take_local()
@@ -236,7 +236,8 @@ impl Worker {
     }
 
     pub(super) fn steal(&self) -> Option<JobRef> {
-        // If the sleep counters are not padded, this read accesses their cache line.
+        // If the sleep counters are not padded, reading `num_threads` accesses the counters' cache
+        // line.
         if self.registry.num_threads() <= 1 {
             return None;
         }
@@ -266,9 +267,9 @@ impl Worker {
         stolen
     }
 
-    /// Call this after the worker found a job, when it is no longer counted as idle. If its last
-    /// victim has many shared jobs, takes some of them too. Without this, an owner that pushes
-    /// small jobs outruns its thieves, and the jobs fill the memory.
+    /// Call this after the worker found a job, when the worker is no longer counted as idle. If the
+    /// worker's last victim has many shared jobs, takes some of them too. Otherwise an owner that
+    /// pushes small jobs would outrun its thieves, and the jobs would fill the memory.
     #[inline]
     fn steal_more(&self) {
         let victim = &self.registry.stealers[self.victim.get()];
@@ -310,7 +311,7 @@ impl Worker {
             0
         };
         // A victim first gets a moment in which it may expose jobs by itself. The victim gets a
-        // second moment, unless that costs a time slice or the victim has not pushed or popped.
+        // second moment, unless the wait costs a time slice or the victim has not pushed or popped.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
@@ -345,8 +346,9 @@ impl Worker {
         true
     }
 
-    /// Runs a job inside another one, whose code waits for its return. Always inlined, also in
-    /// debug builds: jobs nest, and a frame of its own would add one to each level.
+    /// Runs a job inside another one, whose code waits for the inner job to return. Always inlined,
+    /// also in debug builds: jobs nest, and a frame for this function would take stack on each
+    /// level.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn run_within(&self, job: JobRef) {
@@ -355,7 +357,7 @@ impl Worker {
         local_scopes::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while there are none.
+    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while no queue has a job.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
@@ -367,8 +369,8 @@ impl Worker {
     fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
         let fatal = Fatal::<A_WAIT>::unless_done();
         while !scope.is_over(self) && !latch.probe() {
-            // Take local jobs first: they need no search, at whose end the worker may have to wake
-            // others.
+            // Take local jobs first: they need no search, and a worker that ends a search may have
+            // to wake other workers.
             let mut job = self.take_local();
             if job.is_none() {
                 if local_scopes::return_units(self) {
@@ -404,15 +406,16 @@ impl Worker {
             if let Some(job) = self.scan_private_jobs(&idle) {
                 break Some(job);
             }
-            // The worker's stack holds no unfinished job, so this call may take long.
+            // In the main loop, the worker's stack holds no unfinished job, so registering may take
+            // long.
             if self.is_in_main_loop(latch) && sleep.try_begin_registering(&idle) {
                 registers = true;
                 break None;
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // This also applies if the latch ended the search: a producer may have relied on this
-        // worker to find its job (sleep/README.md, "Coverage").
+        // The search also ends here if the latch was set: a producer may have relied on this worker
+        // to find the producer's job (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
             self.steal_more();
@@ -464,7 +467,7 @@ impl Queues for Worker {
 ///
 /// # Panics
 ///
-/// If the thread is a worker already.
+/// Panics if the thread is a worker already.
 pub(crate) fn run_worker(thread: ThreadBuilder) {
     let worker = Worker::new(thread);
     let registry = Arc::clone(&worker.registry);
@@ -472,7 +475,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     // SAFETY: `all_up` is in the registry, to which this function holds a reference.
     unsafe { CountLatch::set(ptr::addr_of!(registry.all_up)) };
 
-    // Jobs of this pool hold pointers to this frame, so it must not be unwound.
+    // Jobs of this pool hold pointers to this frame, so no panic may unwind the frame.
     let fatal = Fatal::<THE_MAIN_LOOP>::unless_done();
     if let Some(handler) = &registry.handlers.start {
         registry.run_detached(|| handler(worker.index));

@@ -50,10 +50,11 @@ impl<'scope> ScopeBase<'scope> {
             }
         };
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
-        // No history of spinning: the wait for a scope is assumed to be long.
+        // The wait for a scope is assumed to be long, so there is no history of spinning.
         self.unfinished.wait(owner, awaited, None);
         local_scopes::assert_ended(&self.unfinished);
-        // If there is a result, the unwinding drops it, as in the published crate.
+        // If a job panicked, the unwinding drops the result of the closure, as in the published
+        // crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
     }
@@ -69,7 +70,7 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     /// `this` is a pointer, because the owner may free the scope while this function is still
-    /// returning. A reference would have to be valid until it has returned.
+    /// returning. A reference would have to be valid until this function has returned.
     ///
     /// # Safety
     ///
@@ -86,8 +87,8 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Must not unwind, because jobs of the scope still run. Not inlined: scopes and their jobs
-    /// nest, and their frames should hold nothing of a panic.
+    /// This function must not unwind, because jobs of the scope still run. It is not inlined:
+    /// scopes and their jobs nest, and their frames should have no room for a panic's payload.
     #[cold]
     #[inline(never)]
     fn keep_if_first(&self, payload: Payload) {
@@ -143,9 +144,9 @@ impl<'scope> ScopeBase<'scope> {
     ) {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
-        // Each worker gets a job of the scope, which drops its part of `body` before the scope
-        // stops waiting for it. The captures of `body` may refer, also in their destructors, to
-        // data that lives no longer than the scope. The last share catches a panic of such a
+        // Each worker gets a job of the scope. The job drops its part of `body` before the scope
+        // stops waiting for the job. The captures of `body` may refer, also in their destructors,
+        // to data that lives no longer than the scope. The last share catches a panic of such a
         // destructor.
         let body = Arc::new(body);
         let bodies = vec![body; registry.num_threads()];
@@ -167,13 +168,13 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-/// A job's pointer to its scope. It is no reference, because the scope may be freed while the job
-/// that ended it is still returning.
+/// A job's pointer to its scope. This is no reference, because the scope may be freed while the job
+/// that ended the scope is still returning.
 struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.
 unsafe impl<T: Sync> Send for ScopeRef<T> {}
-// SAFETY: as above; a shared `ScopeRef` gives only shared access.
+// SAFETY: scopes are `Sync`, and a shared `ScopeRef` gives only shared access.
 unsafe impl<T: Sync> Sync for ScopeRef<T> {}
 
 impl<T> ScopeRef<T> {
@@ -185,14 +186,14 @@ impl<T> ScopeRef<T> {
     ///
     /// The scope has not ended.
     unsafe fn get<'a>(&self) -> &'a T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { &*self.0 }
     }
 }
 
 impl fmt::Debug for ScopeBase<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: only shown.
+        // Relaxed: the value is only printed.
         let has_panicked = !self.panic.load(Ordering::Relaxed).is_null();
         f.debug_struct("ScopeBase")
             .field("pool", &self.registry.id())

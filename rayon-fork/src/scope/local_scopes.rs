@@ -26,12 +26,12 @@ impl Counted for CountLatch {
 
     #[inline]
     unsafe fn take_off(this: *const Self, units: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { Self::take_off(this, units) };
     }
 }
 
-/// The scope that a worker waits for, if the worker may keep units of it.
+/// The scope that a worker waits for, if the worker may keep units of that scope.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
 
@@ -60,23 +60,23 @@ pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
 
 #[inline]
 pub(crate) fn begin_job(count: *const CountLatch) {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().begin_job(count);
 }
 
 #[inline]
 pub(crate) fn begin_other_job() {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().return_units();
 }
 
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. The scope may be freed when this returns.
+/// The scope is open, as the job is counted. The scope may be freed when this function returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     unsafe { Worker::running() }.scope_units().end_job(count);
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
-/// Call this before a job runs inside another one, when code on the worker's stack waits for it to
-/// return.
+/// Call this before a job runs inside another one, when code on the worker's stack waits for the
+/// inner job to return.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
     Place(worker.scope_units().scope())

@@ -50,10 +50,10 @@ pub(crate) fn begin_other_job() {}
 ///
 /// # Safety
 ///
-/// The scope is open, as the job is counted. The scope may be freed when this returns.
+/// The scope is open, as the job is counted. The scope may be freed when this function returns.
 #[inline]
 pub(crate) unsafe fn end_job(count: *const CountLatch) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of this function.
     unsafe { CountLatch::set(count) };
 }
 

@@ -18,15 +18,15 @@ pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
-/// As [`Scope`], but its jobs run oldest first; [`scope_fifo`] creates it.
+/// A scope like [`Scope`], whose jobs run oldest first; [`scope_fifo`] creates it.
 pub struct ScopeFifo<'scope> {
     base: ScopeBase<'scope>,
     /// One FIFO queue for each worker of the scope's pool.
     fifos: Box<[JobFifo]>,
 }
 
-/// Runs `op` in the current pool. Returns when `op` has ended, and all jobs that it spawned,
-/// directly or not.
+/// Runs `op` in the current pool. Returns when `op` and all jobs that it spawned, directly or not,
+/// have ended.
 ///
 /// ```
 /// let mut counts = [0; 8];
@@ -57,11 +57,11 @@ where
     })
 }
 
-/// As [`scope()`], but of the jobs that one worker spawned, the oldest runs first.
+/// Does the same as [`scope()`], but of the jobs that one worker spawned, the oldest runs first.
 ///
 /// # Panics
 ///
-/// As [`scope()`].
+/// Panics as [`scope()`] does.
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -73,33 +73,33 @@ where
     })
 }
 
-/// As [`scope()`], but `op` runs on the calling thread, which may be any thread. So `op` need not
-/// be `Send`.
+/// Does the same as [`scope()`], but `op` runs on the calling thread, which may be any thread. So
+/// `op` need not be `Send`.
 ///
 /// The jobs run in the current pool. When `op` has ended, a caller that is a worker runs other jobs
 /// until the scope's jobs have ended; any other caller blocks.
 ///
 /// # Panics
 ///
-/// As [`scope()`].
+/// Panics as [`scope()`] does.
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     in_place_scope_in(unsafe { registry::current() }, op)
 }
 
-/// As [`in_place_scope`], with jobs that run in the order of [`scope_fifo`].
+/// Does the same as [`in_place_scope`], but jobs run in the order of [`scope_fifo`].
 ///
 /// # Panics
 ///
-/// As [`scope()`].
+/// Panics as [`scope()`] does.
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -117,7 +117,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    // SAFETY: the reference is not used after this returns.
+    // SAFETY: the reference is not used after this function returns.
     let owner = unsafe { Worker::current() };
     let scope = ScopeFifo::new(owner, registry);
     scope.base.run(owner, || op(&scope))
@@ -125,14 +125,14 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
 
 impl<'scope> HasBase<'scope> for Scope<'scope> {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { ptr::addr_of!((*this).base) }
     }
 }
 
 impl<'scope> HasBase<'scope> for ScopeFifo<'scope> {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { ptr::addr_of!((*this).base) }
     }
 }
@@ -178,8 +178,8 @@ impl<'scope> ScopeFifo<'scope> {
         }
     }
 
-    /// Puts a job into the scope, as [`Scope::spawn`]. Of the jobs that one worker put into one
-    /// scope, the oldest runs first.
+    /// Puts a job into the scope, as [`Scope::spawn`] does. Of the jobs that one worker put into
+    /// one scope, the oldest runs first.
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,

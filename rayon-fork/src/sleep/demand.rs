@@ -28,18 +28,19 @@ pub(crate) enum Jobs {
     Private,
 }
 
-/// The steal request of a pool. It has cache lines of its own, because it seldom changes.
+/// The steal request of a pool. The request has cache lines of its own, because it seldom changes.
 pub(crate) struct StealRequest {
     /// 1 if a worker is idle or was idle lately, else 0.
     pub(super) word: AtomicUsize,
     pub(super) fences: Fences,
     jobs: Jobs,
     /// 1 when a worker has gone to register the process. This flag belongs to a pool, not to the
-    /// process: a child of `fork` has none of its parent's workers, and builds its own pools.
+    /// process, because a child of `fork` has none of its parent's workers, and builds its own
+    /// pools.
     registrar: UnmodelledUsize,
     /// When the pool was built, if the kernel had not registered the process by then.
     pub(super) built: Option<Instant>,
-    /// A mutant's step instead of [`before_scan`](Sleep::before_scan).
+    /// The step of a mutant, which replaces [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
     pub(super) before_scan: Option<fn(&Self)>,
 }
@@ -64,8 +65,8 @@ impl StealRequest {
             fences,
             jobs,
             registrar: UnmodelledUsize::new(0),
-            // In a browser `Instant` panics, but this call is not reached there, because no thread
-            // registers.
+            // In a browser `Instant` panics, but no thread registers there, so a browser never
+            // makes this call.
             built: fences.is_register_called_for().then(Instant::now),
             #[cfg(all(test, fork_loom))]
             before_scan: None,
@@ -108,7 +109,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Returns whether the calling worker, in its main loop and about to block, must end this
     /// search and [register](Self::register) the process. Only one worker of a pool gets `true`,
-    /// and only when the pool is old enough; the others stay ready for jobs.
+    /// and only when the pool is old enough; the other workers stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
         let request = &self.request;
         matches!(idle.phase, Phase::Sleepy(_))
@@ -206,7 +207,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn answer(&self, answer: Answer) {
         let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {
-            // No thief has taken a shared job for a while, so searching workers may have no CPU.
+            // If the job is unwanted, no thief has taken a shared job for a while. Searching
+            // workers may have no CPU, so this call wakes a sleeper even if a worker searches.
             self.job_offered(!is_unwanted);
         }
         if is_unwanted && !self.somebody_is_idle() {
@@ -234,18 +236,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The light fence of the caller's push precedes this read.
+    /// Returns whether any worker sleeps. The light fence of the caller's push precedes this read.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
         // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`. A
         // sleeper that this read misses counts itself later, and finds the job before it blocks. A
-        // sleeper that left out the heavy fence saw every worker as idle, this one too. So this
-        // worker's fence in `after_search` came later, and this read does not miss that sleeper.
+        // sleeper that left out the heavy fence saw every worker as idle, this worker included. So
+        // this worker's fence in `after_search` came later, and this read does not miss that
+        // sleeper.
         self.counters.sleeping() > 0
     }
 
-    /// The caller has pushed a job, a request is set, and a worker may sleep. Wakes a worker,
-    /// unless `is_news` and a worker searches already.
+    /// Call this when the caller has pushed a job, a request is set, and a worker may sleep. Wakes
+    /// a worker, unless `is_news` and a worker searches already.
     fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the fences that
         // the README names for split counters. The job is stored before the fence, and the
@@ -254,7 +257,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // might be left to a worker that took another shared job.
         fence(Ordering::SeqCst);
         // `is_news` stands for an empty queue even if jobs were shared before, because thieves may
-        // have taken them.
+        // have taken those jobs.
         self.notify_job(is_news);
     }
 

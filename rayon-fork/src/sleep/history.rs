@@ -20,29 +20,29 @@ use super::counters::{PropagationOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// The assumed cost of waking a thread, until the worker has measured it: the value from a virtual
-/// machine of two CPUs.
+/// The assumed cost of waking a thread, until the worker has measured that cost. The value is from
+/// a virtual machine of two CPUs.
 const A_WAKE_UP: Duration = Duration::from_micros(25);
 
-/// A measured wake-up outside these bounds is limited to them. A guess: after a shorter wake-up the
-/// thread had hardly blocked, and in a longer one other threads had the CPU.
+/// A measured wake-up outside these bounds counts as the nearer bound. A guess: after a shorter
+/// wake-up the thread had hardly blocked, and in a longer one other threads had the CPU.
 const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
-/// A yield that takes longer than this gave the CPU to a thread that kept it for its time slice. On
-/// Linux with several CPUs, a time slice takes some milliseconds.
+/// A yield that takes longer than this gave the CPU to a thread that kept the CPU for its time
+/// slice. On Linux with several CPUs, a time slice takes some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
 /// Workers spin while at most this many search. The number is from simulations: if only one worker
-/// may spin, the others sleep between short fork-join regions. If all workers may spin, tiny jobs
-/// on many cores take up to twice as long.
+/// may spin, the other workers sleep between short fork-join regions. If all workers may spin, tiny
+/// jobs on many cores take up to twice as long.
 const SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at
 /// random cost more CPU time and start no sooner. If this number were 0, attempts would end if only
-/// one in two succeeds.
+/// one attempt in two succeeds.
 const A_SUCCESS: usize = 2;
 
 /// The most credit that a worker can have, in failed attempts.
@@ -110,7 +110,7 @@ fn nanoseconds(time: Duration) -> usize {
 struct LeftOut(AtomicUsize);
 
 impl LeftOut {
-    /// Returns whether no attempt is left to skip. If one is left, this call uses it up.
+    /// Returns whether no attempt is left to skip. If an attempt is left, this call skips it.
     // Relaxed, here and below: the number only steers a heuristic.
     fn are_over(&self) -> bool {
         let left = self.0.load(Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker forgets the expensive ones. A guess: on a busy
+/// After this many cheap yields in a row, a worker forgets the expensive yields. A guess: on a busy
 /// host one cheap yield proves little.
 const CHEAP_AGAIN: usize = 8;
 
@@ -223,12 +223,12 @@ pub(crate) struct SearchHistory {
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
     yielding: Yielding,
-    /// If the worker does not yield in this idle period, the number of searches that remain.
+    /// In an idle period without yields, the number of searches that remain; otherwise `None`.
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
     wake_up: WakeUpCost,
-    /// While it has credit, the worker spins for this many times the cost of a wake-up.
+    /// A worker with credit spins for this many times the cost of a wake-up.
     spins_for: u32,
 }
 
@@ -358,7 +358,7 @@ impl SearchHistory {
     }
 
     /// Call this when the search ended while the worker was spinning. Records a success if a
-    /// wake-up would have cost more.
+    /// wake-up would have cost more than the spinning.
     pub(super) fn was_worth_it(&self) {
         if self.has_spun_less_than(self.wake_up.get()) {
             self.spinning.was_worth_it();

@@ -128,8 +128,8 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
     + size_of::<CachePadded<StealRequest>>());
 
 impl Sleep {
-    /// Creates the state of a pool of `workers` active workers. If `is_fifo`, they take their
-    /// oldest job first.
+    /// Creates the state of a pool of `workers` active workers. If `is_fifo`, the workers take
+    /// their oldest job first.
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         // Reads the number of CPUs once for all workers; otherwise each worker would read it when
         // it starts.
@@ -198,7 +198,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Call this when the worker found work, or its latch was set. Wakes sleepers that search in
     /// its place, because producers may have relied on the worker's search (README, section 6).
     #[inline]
-    // Takes `idle` by value, because it must not be used again.
+    // Takes `idle` by value, because the caller must not use it again.
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
@@ -218,8 +218,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Returns how many sleepers should help the workers that still search, at most two. Returns 0
-    /// if jobs are short, because they end before a woken worker runs. If jobs are long, workers
-    /// that are woken one after the other would run late.
+    /// if jobs are short, because short jobs end before a woken worker runs. If jobs are long,
+    /// workers that are woken one after the other would run late.
     #[inline]
     fn wanted_beside_searchers(&self, history: &SearchHistory, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !history.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -374,8 +374,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// For fences without a scan: blocks if no producer has notified since the last search began,
-    /// and no job was injected.
+    /// Puts the worker to sleep in variants without a scan: blocks if no producer has notified
+    /// since the last search began, and no job was injected.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -398,9 +398,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         })
     }
 
-    /// For fences with a scan: registers unless a producer has notified, scans every queue, then
-    /// blocks. The scan takes long in a wide pool, and a waker must not wait for it. So the worker
-    /// does not hold the lock, and the slot is armed meanwhile (README, section 7).
+    /// Puts the worker to sleep in variants with a scan: registers unless a producer has notified,
+    /// scans every queue, then blocks. The scan takes long in a wide pool, and a waker must not
+    /// wait for it. So the worker does not hold the lock, and the slot is armed meanwhile (README,
+    /// section 7).
     fn scan_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -455,11 +456,11 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
 
 /// Call this when the calling worker has stopped searching, and is no longer counted. Returns how
 /// many queues have work for other workers, at most `at_most`.
-// Not inlined: the found job runs in its caller's frame, and jobs nest.
+// Not inlined: the found job runs in the caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // The same fence as a sleeper's before its scan. It pairs with a producer that relied on this
-    // worker and fenced before reading the counters.
+    // A sleeper executes the same fence before its scan. The fence pairs with that of a producer
+    // that relied on this worker and fenced before reading the counters.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

@@ -1,11 +1,11 @@
 //! One slot per worker, in which the worker blocks and other threads wake it.
 //!
-//! | state  | the worker                            | counted in S | a waker that finds it       |
-//! |--------|---------------------------------------|--------------|-----------------------------|
-//! | awake  | runs                                  | no           | leaves it alone             |
-//! | armed  | registered, scans the queues again   | yes          | claims it: it may not block |
-//! | parked | is blocked                            | yes          | claims it and signals it   |
-//! | woken  | is about to run                       | no           | leaves it alone             |
+//! | state  | the worker                         | counted in S | its waker                       |
+//! |--------|------------------------------------|--------------|---------------------------------|
+//! | awake  | runs                               | no           | leaves it alone                 |
+//! | armed  | registered, scans the queues again | yes          | claims it, so it will not block |
+//! | parked | is blocked                         | yes          | claims it and signals it        |
+//! | woken  | is about to run                    | no           | leaves it alone                 |
 //!
 //! The state changes only under the slot's lock, and S changes with it. So S is exact whenever no
 //! lock is held. "Armed" exists only in variants that scan without the lock (README, section 7).
@@ -26,30 +26,30 @@ pub(crate) enum State {
     Woken(Instant),
 }
 
-/// How a worker blocks and is woken. It is a trait because the models also run slots with a planted
-/// mistake.
+/// How a worker blocks and is woken. This is a trait, because the models also run slots with a
+/// planted mistake.
 pub(crate) trait ParkingSlot: Send + Sync {
     fn new() -> Self;
 
-    /// Under the lock: runs `commit`, and if that returns `true`, blocks the worker until it is
-    /// woken. `commit` registers the worker as a sleeper, or returns `false`. Returns how long the
-    /// wake-up took, if that is measured.
+    /// Under the lock, runs `commit`. If `commit` returns `true`, blocks the worker until a waker
+    /// claims it. `commit` registers the worker as a sleeper, or returns `false`. Returns how long
+    /// the wake-up took, if the slot measures this time.
     fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration>;
 
-    /// Under the lock: runs `commit`, as [`park_if`](Self::park_if), and if that returns `true`,
-    /// arms the slot.
+    /// Under the lock, runs `commit`, as [`park_if`](Self::park_if) does. If `commit` returns
+    /// `true`, arms the slot.
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
     /// Ends a successful [`try_arm`](Self::try_arm): blocks, unless a waker claimed the worker.
     /// Returns the same value as [`park_if`](Self::park_if).
     fn park_unless_claimed(&self) -> Option<Duration>;
 
-    /// Ends a successful [`try_arm`](Self::try_arm) without blocking. Under the lock: runs
+    /// Ends a successful [`try_arm`](Self::try_arm) without blocking. Under the lock, runs
     /// `unregister`, unless a waker did so already.
     fn disarm(&self, unregister: impl FnOnce());
 
-    /// If the worker is armed or parked, lets it continue, runs `unregister` for it under the lock,
-    /// and returns `true`.
+    /// If the worker is armed or parked, lets the worker continue, runs `unregister` under the
+    /// lock, and returns `true`.
     fn wake(&self, unregister: impl FnOnce()) -> bool;
 }
 
@@ -141,7 +141,7 @@ impl ParkingSlot for Slot {
     }
 }
 
-/// Shows the state, or `Locked` if another thread holds the lock, so it never blocks.
+/// Shows the state, or `Locked` if another thread holds the lock. So printing never blocks.
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state.try_lock() {

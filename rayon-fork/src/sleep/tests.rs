@@ -20,7 +20,7 @@ fn a_slot_that_is_locked_says_so_instead_of_waiting() {
 }
 
 /// Ends the process when a test that lost a wake-up would wait for ever.
-struct Watchdog(#[expect(dead_code, reason = "dropping it is its use")] mpsc::Sender<()>);
+struct Watchdog(#[expect(dead_code, reason = "its drop ends the watchdog")] mpsc::Sender<()>);
 
 impl Watchdog {
     fn new(test: &'static str) -> Self {
@@ -35,7 +35,7 @@ impl Watchdog {
     }
 }
 
-/// How long another thread may take for what should take microseconds.
+/// How long another thread may take for a step that should take microseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ struct Scripted<'a> {
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    /// If set, this is called while the worker scans the queues.
+    /// The worker calls this closure, if there is one, while it scans the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
 
@@ -130,8 +130,8 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
     }
 }
 
-/// Waits until the first `workers` workers are blocked. It is not enough that they count as asleep:
-/// a split layout counts a worker first, and lets it back out if a producer notifies.
+/// Waits until the first `workers` workers are blocked. A worker that counts as asleep may not be
+/// blocked yet: a split layout counts a worker first, and lets it back out if a producer notifies.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -234,13 +234,13 @@ fn with_scans_first_the_last_three_searchers_spin() {
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
     assert!(
         matches!(idle.phase, Phase::Sleepy(_)),
-        "three others search"
+        "three other workers search"
     );
     sleep.end_search(idle, &queues);
     let idle = would_get_sleepy(&sleep, &history);
     assert!(
         matches!(idle.phase, Phase::Sleepy(_)),
-        "three others search"
+        "three other workers search"
     );
     sleep.end_search(idle, &queues);
     for other in others {
@@ -400,6 +400,6 @@ fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_ol
     assert!(sleep.try_begin_registering(&sleepy(0)));
     assert!(
         !sleep.try_begin_registering(&sleepy(1)),
-        "another worker has gone"
+        "another worker has gone to register"
     );
 }

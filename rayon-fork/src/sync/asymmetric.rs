@@ -1,16 +1,16 @@
 //! Asymmetric fences: a pair of fences of which one side is free, as in the C++ proposal P1202.
 //!
 //! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
-//! calls comes first. All stores that its thread made before this first call are visible to the
-//! other thread after the second call, as between two `SeqCst` fences. Two light fences do not
+//! calls comes first. All stores that the thread of the first call made before it are visible to
+//! the other thread after the second call, as between two `SeqCst` fences. Two light fences do not
 //! order each other.
 //!
 //! On Linux, with the feature `demand`, a light fence only keeps the compiler from moving accesses
 //! over it. A heavy fence calls `membarrier(2)`, which makes every CPU that runs a thread of this
 //! process execute a full fence. A thread that does not run has executed a full fence when it lost
-//! its CPU. If the forced fence is before the light one, the loads after the light one see the
-//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light one,
-//! the stores before the light one are visible when `try_heavy_fence` returns.
+//! its CPU. If this forced fence is before the light fence, the loads after the light fence see the
+//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light fence,
+//! the stores before the light fence are visible when `try_heavy_fence` returns.
 //!
 //! On other systems, under Miri, and without the feature, both kinds are full fences.
 
@@ -19,7 +19,7 @@ mod fences {
     use std::io;
     use std::sync::atomic::{Ordering, fence};
 
-    // The version that calls the kernel may fail.
+    // The version for Linux may fail, so this version returns a `Result` too.
     #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
         Ok(())
@@ -36,7 +36,8 @@ mod fences {
     }
 
     pub(crate) fn try_heavy_fence() -> bool {
-        // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
+        // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other SeqCst
+        // fence.
         fence(Ordering::SeqCst);
         true
     }
@@ -53,14 +54,14 @@ mod fences {
     ///
     /// # Errors
     ///
-    /// If the kernel has no `membarrier`, or the process may not call it.
+    /// Returns an error if the kernel has no `membarrier`, or the process may not call it.
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
         Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
     /// Returns whether [`prepare_heavy_fences`] returns within microseconds. In a process with
-    /// several threads it takes milliseconds: the kernel waits until every CPU has passed through
-    /// it.
+    /// several threads that call takes milliseconds: the kernel waits until every CPU has passed
+    /// through the kernel.
     pub(crate) fn registers_at_once() -> bool {
         // The folder has one subfolder for each thread; its number of links is the number of
         // subfolders plus two.
@@ -70,7 +71,7 @@ mod fences {
     /// The side of a pair that threads execute often. Compiles to no instruction.
     #[inline]
     pub(crate) fn light_fence() {
-        // ORDERING: SeqCst for the compiler alone; the processor's part is done by `try_heavy_fence`.
+        // ORDERING: SeqCst for the compiler alone; `try_heavy_fence` makes the processor fence.
         compiler_fence(Ordering::SeqCst);
     }
 
@@ -78,7 +79,7 @@ mod fences {
     /// this process runs. Returns `false` if the kernel refuses, as it does without
     /// [`prepare_heavy_fences`]. If the kernel refuses, only the calling thread has fenced.
     pub(crate) fn try_heavy_fence() -> bool {
-        // ORDERING: SeqCst fence, pairs with every other fence as usual.
+        // ORDERING: SeqCst fence, pairs with every other SeqCst fence.
         fence(Ordering::SeqCst);
         membarrier(MembarrierCommand::PrivateExpedited).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Pairs of asymmetric fences that also work where the kernel refuses.
+//! Pairs of asymmetric fences that also work where the kernel refuses `membarrier`.
 
 use super::machine::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
 use super::registration::Registration;
@@ -13,7 +13,7 @@ static ROUNDS: Rounds = Rounds::new();
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
 /// A pair of fences. Both sides are full fences until the kernel has registered the process, and
-/// where it refuses.
+/// where the kernel refuses to register it.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     registration: &'static Registration,
@@ -43,7 +43,7 @@ impl Fences {
     }
 
     /// Returns the pair for the deque of a pool's only worker. Its light side is free and orders
-    /// nothing, because no other thread takes its jobs, or executes the heavy side.
+    /// nothing, because no other thread takes that worker's jobs, or executes the heavy side.
     pub(crate) fn alone() -> Self {
         static ALONE: Registration = Registration::unneeded();
         Self {

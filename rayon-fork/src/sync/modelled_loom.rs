@@ -1,5 +1,4 @@
-//! The primitives of the sleep protocol in a model: loom's, with the same names as in
-//! `modelled.rs`.
+//! The primitives of the sleep protocol in a model: those of loom, with the names in `modelled.rs`.
 
 #[cfg(test)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
@@ -23,7 +22,7 @@ std::thread_local! {
 /// By default loom runs a fence in one piece with the access before it, and misses failures that
 /// need another thread in between. With `are_fences_events`, each fence touches one common word,
 /// relaxed. The common word makes loom find those failures, but adds so many schedules that loom
-/// misses others. So models run once without and once with `are_fences_events`.
+/// misses other failures. So models run once without and once with `are_fences_events`.
 #[cfg(test)]
 pub(crate) fn begin_execution(are_fences_events: bool) {
     // A thread-local value serves the whole model, because loom runs all its threads on one thread
@@ -50,7 +49,7 @@ pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
 }
 
 /// One side of an ordered pair: a step on a word that only such pairs use. Unlike a real light
-/// fence, it also orders other light fences.
+/// fence, this light fence also orders other light fences.
 pub(crate) fn light_fence() {
     // ORDERING: AcqRel. One of two steps is first, and the thread of the second step sees what came
     // before the first, as `sync/asymmetric.rs` promises.
@@ -110,7 +109,7 @@ impl Fences {
         "modelled"
     }
 
-    /// Planted mistake: no thread fences for others.
+    /// Planted mistake: the heavy side is only a local fence.
     pub(crate) fn without_heavy_ones() -> Self {
         Self {
             is_heavy: false,
@@ -133,8 +132,8 @@ impl Fences {
 
 /// Stands in for a `SeqCst` access, which loom treats as acquire and release.
 pub(crate) fn fence_for_loom() {
-    // ORDERING: SeqCst fence. On a real machine the first access is a locked one, or both accesses
-    // are loads. So on a real machine this fence would add no order.
+    // ORDERING: SeqCst fence. On a real machine the first access is a locked instruction, or both
+    // accesses are loads. So on a real machine this fence would add no order.
     fence(Ordering::SeqCst);
 }
 

@@ -5,20 +5,22 @@
 //! fences to asymmetric ones is safe at any moment, and no other thread waits for it:
 //!
 //! 1. The kernel registers the process.
-//! 2. [`Registration`] says that it is registered. After this step a heavy side asks the kernel.
-//! 3. A fence.
+//! 2. [`Registration`] says that the process is registered. After this step a heavy side calls the
+//!    kernel.
+//! 3. The registering thread fences.
 //! 4. [`Registration`] says that light sides are free. After this step a light side is no
 //!    instruction.
 //!
-//! A heavy side first fences for itself, then reads the state. If it reads that nothing is
-//! registered, its fence precedes that of step 3, and a free light side comes after step 3. So the
-//! light side sees what the caller of the heavy side did before. If the heavy side reads anything
-//! else, the kernel fences for every thread.
+//! A heavy side first fences for itself, then reads the state. If the heavy side reads that the
+//! process is not registered, its fence precedes that of step 3, and a free light side comes after
+//! step 3. So the light side sees what the caller of the heavy side did before. If the heavy side
+//! reads another state, the kernel fences for every thread.
 //!
 //! Several threads may take all steps at once. There is no lock, because a child of `fork` would
-//! wait for ever for a thread that it does not have. A thread that finds the state between steps 2
-//! and 4 (also one copied from a parent process) makes its own fence, and takes step 4. The fence
-//! of this thread is enough, because a heavy side that reads an earlier state has fenced before.
+//! wait for ever if a thread of its parent held the lock. A thread that finds the state between
+//! steps 2 and 4 (also a state copied from a parent process) makes its own fence, and takes step 4.
+//! The fence of this thread is enough, because a heavy side that reads an earlier state has fenced
+//! before.
 //!
 //! A child of `fork` inherits the state and the kernel's registration. If the child was copied
 //! while another thread registered, it may read that light sides are free, although the kernel has
@@ -44,9 +46,9 @@ use super::modelled::{
 
 /// Both sides are full fences.
 const NONE: usize = 0;
-/// The kernel serves heavy sides; light ones are still full fences.
+/// The kernel serves heavy sides; light sides are still full fences.
 const BY_KERNEL: usize = 1;
-/// The kernel serves heavy sides; light ones are no instruction.
+/// The kernel serves heavy sides; light sides are no instruction.
 const FREE: usize = 2;
 /// The kernel refuses, and some light sides may not have fenced yet.
 const REFUSING: usize = 3;
@@ -88,8 +90,8 @@ impl Registration {
         }
     }
 
-    /// Returns whether the kernel must still be asked to register the process. Relaxed: a thread
-    /// that reads an older state asks once more than needed.
+    /// Returns whether a thread must still ask the kernel to register the process. Relaxed: a
+    /// thread that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }
@@ -104,8 +106,8 @@ impl Registration {
 
     /// Call this when the kernel has registered the process. Several threads may call this.
     pub(crate) fn complete(&self) {
-        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that asks the kernel does
-        // so after it registered the process.
+        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that calls the kernel for
+        // a heavy fence does so after the kernel registered the process.
         let begun =
             self.state
                 .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed);
@@ -140,10 +142,11 @@ impl Registration {
         self.heavy_by(try_heavy_fence);
     }
 
-    /// As [`heavy`](Self::heavy). The argument returns whether the kernel has fenced.
+    /// Does the same as [`heavy`](Self::heavy), but calls `try_heavy_fence`, which returns whether
+    /// the kernel has fenced.
     pub(super) fn heavy_by(&self, try_heavy_fence: impl FnOnce() -> bool) {
-        // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any
-        // other.
+        // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any other
+        // SeqCst fence.
         fence(Ordering::SeqCst);
         // ORDERING: Acquire, pairs with the stores in `complete` and in `refuse`.
         let is_served = match self.state.load(Ordering::Acquire) {
@@ -163,8 +166,8 @@ impl Registration {
         // that it must fence.
         fence(Ordering::SeqCst);
         wait_for_grace_period();
-        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that reads this comes
-        // after the grace period.
+        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that reads this state
+        // comes after the grace period.
         self.state.store(REFUSED, Ordering::Release);
     }
 }

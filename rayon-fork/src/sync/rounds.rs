@@ -1,16 +1,16 @@
 //! Heavy fences in rounds, which many threads may share.
 //!
-//! The kernel serves one heavy fence at a time for the whole system, and each interrupts every CPU
-//! of the process. When a wide pool falls asleep, all of its workers fence, and the last worker
-//! would wait for all other fences. But one fence is enough for all threads that came before the
-//! fence began.
+//! The kernel serves one heavy fence at a time for the whole system, and each such fence interrupts
+//! every CPU of the process. When a wide pool falls asleep, all of its workers fence, and the last
+//! worker would wait for all other fences. But one fence is enough for all threads that came before
+//! the fence began.
 
 use std::time::Duration;
 
 use super::machine::{Instant, hint};
 use super::modelled::{AtomicUsize, Ordering};
 
-/// How long a thread waits for another thread's round before it fences by itself, because that
+/// How long a thread waits for another thread's round before it fences by itself, because the other
 /// thread may have lost its CPU. A guess: about the cost of blocking and being woken.
 const PATIENCE: Duration = Duration::from_micros(50);
 
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_micros(50);
 const LOOKS: u32 = 2;
 
 pub(crate) struct Rounds {
-    /// Twice the number of rounds that have ended; odd while one runs.
+    /// Twice the number of rounds that have ended; odd while a round runs.
     pub(super) number: AtomicUsize,
 }
 
@@ -41,9 +41,9 @@ impl Rounds {
     /// Returns `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
         // ORDERING: AcqRel, and a read-modify-write, although the number does not change. The
-        // thread that begins a later round acquires it, and so fences for what the caller did
-        // before. If the caller only loaded the number, the thread that begins a later round would
-        // have nothing to acquire.
+        // thread that begins a later round acquires this step, and so fences for what the caller
+        // did before. If the caller only loaded the number, the thread that begins a later round
+        // would have nothing to acquire.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }
@@ -53,8 +53,8 @@ impl Rounds {
         let (mut begun, mut looks) = (None, 0);
         loop {
             // ORDERING: Acquire, pairs with the end of a round: the caller next reads what the
-            // round's fence has made visible. If the caller ends this round, it also pairs with
-            // `join`.
+            // round's fence has made visible. If the caller ends this round, the load also pairs
+            // with `join`.
             let number = self.number.load(Ordering::Acquire);
             if number.wrapping_sub(wanted) <= usize::MAX / 2 {
                 return true;
@@ -71,9 +71,9 @@ impl Rounds {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                // This thread's fence began after the round did, so it may end the round. Perhaps
-                // no other thread would end it: a child of `fork` has the number, but not the
-                // thread that began the round.
+                // This thread's fence began after the round did, so this thread may end the round.
+                // Perhaps no other thread would end it: a child of `fork` has the number, but not
+                // the thread that began the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
                     self.end(number, is_served);
@@ -86,8 +86,9 @@ impl Rounds {
 
     fn try_begin(&self, number: usize) -> bool {
         let next = number.wrapping_add(1);
-        // ORDERING: AcqRel. Acquire pairs with `join`: the next fence is for its callers. Release:
-        // every change is a read-modify-write, and passes on what came before earlier changes.
+        // ORDERING: AcqRel. Acquire pairs with `join`: the next fence is for the callers of `join`.
+        // Release: every change is a read-modify-write, and passes on what came before earlier
+        // changes.
         self.number
             .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()

@@ -100,7 +100,7 @@ fn a_join_whose_second_half_was_stolen_runs_other_jobs_meanwhile() {
             },
             || {
                 started.add_one();
-                // This worker blocks here, so only the worker that waits for it can run the
+                // This worker blocks here, so only the worker that waits in the join can run the
                 // closure.
                 thread::scope(|threads| {
                     let install = || pool.install(|| thread::current().id());

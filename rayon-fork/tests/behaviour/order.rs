@@ -67,7 +67,7 @@ fn thieves_take_the_oldest_job() {
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
     in_time(|| {
-        // The option also holds if a spawn handler is set after it.
+        // The option also holds if a spawn handler is set after the option.
         let pool = rayon_core::ThreadPoolBuilder::new()
             .num_threads(1)
             .breadth_first()

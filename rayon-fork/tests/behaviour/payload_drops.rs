@@ -47,7 +47,7 @@ fn wait_until(happened: impl Fn() -> bool) {
 }
 
 /// Returns a job that ends some time after the bomb was dropped. The job owns all its data, so a
-/// scope that does not wait for it only fails the test.
+/// scope that does not wait for the job only fails the test.
 fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
     let (is_dropped, has_ended) = (
         Arc::clone(&bomb.is_dropped),
@@ -252,7 +252,7 @@ fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in
     });
 }
 
-/// A capture of the closures of a builder. Its drop panics.
+/// A capture of a builder's closures, whose drop panics.
 struct Captured;
 
 impl Drop for Captured {

@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::common::{Count, UNTIL_ASLEEP, in_time, pool};
 
-/// Its drop waits for a while, and then counts that it has ended.
+/// A value whose drop waits for a while, and then counts the end of the drop.
 struct SlowEnd<'a>(&'a Count);
 
 impl SlowEnd<'_> {

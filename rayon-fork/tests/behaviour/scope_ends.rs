@@ -9,13 +9,13 @@ use rayon_core::{Scope, ThreadPool, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, in_time, pool};
 
-/// Returns two tallies: one to count to when a scope has ended, one to wait for.
+/// Returns two handles of one tally: the test counts the end of a scope, and a job waits for it.
 fn end() -> (Tally, Tally) {
     let ended = Tally::new();
     (ended.clone(), ended)
 }
 
-/// `submit` submits a job that is no job of the scope, from a job of the scope.
+/// Calls `submit` in a job of a scope. `submit` submits a job that does not belong to the scope.
 fn scope_ends_beside(submit: impl Fn(&ThreadPool, Tally) + Sync) {
     in_time(|| {
         let pool = pool(1);
@@ -107,13 +107,13 @@ struct Lent(*const Scope<'static>);
 
 // SAFETY: scopes are `Sync`.
 unsafe impl Send for Lent {}
-// SAFETY: as above.
+// SAFETY: scopes are `Sync`.
 unsafe impl Sync for Lent {}
 
 impl Lent {
     fn spawn_leaf(&self) {
-        // SAFETY: `lend` says when. A reference exists only inside this function, because the
-        // borrower continues after the scope's end.
+        // SAFETY: `lend` says how long the scope lives. A reference exists only inside this
+        // function, because the borrower continues after the scope's end.
         unsafe { &*self.0 }.spawn(|_| ());
     }
 }
@@ -128,7 +128,8 @@ fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let (gives_back, is_back) = mpsc::channel();
     pool.spawn(move || {
         let lent = lent.recv().unwrap();
-        // The closure of the scope waits for the message, so the scope is there until then.
+        // The closure of the scope waits for this message, so the scope lives until the message is
+        // sent.
         let spawn_and_give_back = || {
             lent.spawn_leaf();
             gives_back.send(()).unwrap();

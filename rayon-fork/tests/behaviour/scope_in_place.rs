@@ -1,5 +1,5 @@
-//! `in_place_scope` and its FIFO form: the closure runs on the calling thread, the jobs go to the
-//! pool.
+//! `in_place_scope` and `in_place_scope_fifo`: the closure runs on the calling thread, the jobs go
+//! to the pool.
 
 use rayon_core::{in_place_scope, in_place_scope_fifo};
 

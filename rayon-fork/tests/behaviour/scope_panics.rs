@@ -1,4 +1,4 @@
-//! Panics in scopes: one reaches the caller, and all jobs still run.
+//! Panics in scopes: one panic reaches the caller, and all jobs still run.
 
 use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
 

@@ -17,7 +17,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// variant with an events counter may notice an internal job late.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
-/// Waits until `child` ends, or ends it after [`TIME_LIMIT`] and returns nothing.
+/// Waits until `child` ends. After [`TIME_LIMIT`], ends the child and returns `None`.
 pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
@@ -39,7 +39,7 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body`. If it takes longer than `limit`, the process ends with a message that names the
+/// Runs `body`. If `body` takes longer than `limit`, the process ends with a message that names the
 /// step and has the result of `state`. A hung thread cannot be ended without ending the process.
 pub(crate) fn within_or<R>(
     limit: Duration,
@@ -56,12 +56,12 @@ pub(crate) fn within_or<R>(
                     "\nhung: `{what}` has not ended for {seconds} s. {}\n",
                     state()
                 );
-                // Not `eprintln!`, whose text the test harness would keep.
+                // `eprintln!` would not do, because the test harness keeps its text.
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
             }
         });
-        // The watchdog ends when this is dropped: when `body` returns or panics.
+        // The watchdog ends when `_ends_watchdog` is dropped: when `body` returns or panics.
         let _ends_watchdog = done;
         body()
     })
@@ -200,7 +200,7 @@ impl Occupation {
         let (report_busy, is_busy) = mpsc::channel();
         pool.spawn(move || {
             report_busy.send(()).unwrap();
-            // Ends with an error when the sender is dropped.
+            // The call returns an error when the sender is dropped.
             let _ = is_released.recv();
         });
         is_busy.recv().unwrap();

@@ -87,7 +87,7 @@ fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
     let output = scratch.cargo("rustc", &arguments);
     assert!(
         output.status.success(),
-        "without its hooks the crate does not compile; is each a line of its own?\n{}",
+        "without its hooks the crate does not compile; is each hook a line of its own?\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
     fs::read_to_string(assembly).unwrap()

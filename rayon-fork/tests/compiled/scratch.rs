@@ -14,7 +14,7 @@ pub(crate) enum Source {
 
 pub(crate) struct Scratch {
     folder: PathBuf,
-    /// Locked, because test runs may overlap.
+    /// The file is locked, because test runs may overlap.
     _lock: File,
 }
 

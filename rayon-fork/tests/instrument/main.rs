@@ -147,8 +147,8 @@ fn snapshots_in_the_wrong_order_or_of_two_pools_are_refused() {
 fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     let pool = pool(2);
     rest(&pool);
-    // The injection wakes one worker, which wakes the other to search for more, unless it scans
-    // first.
+    // The injection wakes one worker. That worker wakes the other one to search for more jobs,
+    // unless it scans the queues first.
     let spurious_wakes = u64::from(!variant_has("wake-where-work-is"));
     let counts = during(&pool, || {
         pool.install(|| ());

@@ -1,6 +1,6 @@
 //! The memory that a pool holds after a burst of jobs. This test is a separate program, because it
 //! counts every allocation of its process.
-#![cfg(not(miri))] // Bursts, of which Miri would take minutes.
+#![cfg(not(miri))] // Under Miri, a burst would take minutes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 /// The number of jobs in a burst. Their queue takes sixteen bytes a job.
 const JOBS: usize = 1 << 17;
 
-/// If more than this remains allocated, a queue was not freed.
+/// If more bytes than this remain allocated, a worker has not freed its queue.
 const SLACK: usize = JOBS;
 
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -29,19 +29,19 @@ static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         unsafe { System.dealloc(start, layout) }
     }
 }

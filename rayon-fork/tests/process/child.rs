@@ -104,7 +104,7 @@ impl OutputFiles {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "the file exists as long as this does")]
+    #[expect(clippy::unused_self, reason = "the files exist as long as `self`")]
     fn read(&self, path: &PathBuf) -> String {
         String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
     }

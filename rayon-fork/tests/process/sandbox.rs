@@ -24,7 +24,7 @@ fn say_fences(pool: &ThreadPool) -> bool {
 /// pool that is at least a second old.
 pub(crate) fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
-        // Not `install`: the caller may be a worker of the pool.
+        // `install` would not do, because the caller may be a worker of the pool.
         pool.spawn(|| ());
         sleep(Duration::from_millis(1));
     }
@@ -83,7 +83,7 @@ fn a_fork_may_build_pools_of_its_own() {
 /// Runs `action`, which uses its own pools, in a copy of this process.
 pub(crate) fn fork_and_wait(action: impl FnOnce()) {
     // SAFETY: the copy builds pools, uses them and exits. The copy needs no lock that another
-    // thread may hold, except the allocator's, and the C library resets that one.
+    // thread may hold, except the allocator's, and the C library resets the allocator's lock.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
         let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(action)).is_ok();

@@ -120,7 +120,8 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
         let calls = std::env::var("CALLS").unwrap().parse().unwrap();
         bystander();
         let handler: extern "C" fn(libc::c_int) = hold;
-        // SAFETY: the handler makes one call that is safe there, and touches atomics.
+        // SAFETY: the handler makes one call that is safe in a signal handler, and accesses
+        // atomics.
         unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
         // A trapped call of `statx` fills in nothing, so files seem to have no length, and folders
         // no subfolders.

@@ -1,4 +1,4 @@
-//! The watchdog of all other tests: a hang must end the process and say what hung.
+//! A test of the watchdog that all other tests use: a hang must end the process and say what hung.
 
 use std::os::unix::process::ExitStatusExt;
 use std::thread;

@@ -85,7 +85,7 @@ fn every_job_is_counted_by_the_core_that_ran_it() {
     let of =
         |name| counts.workers.iter().map(|worker| worker.get(name).unwrap()).collect::<Vec<u64>>();
     let sum = |name| of(name).iter().sum::<u64>();
-    // The jobs are one join for each number above 1, and the injected job.
+    // Each call of `fib` with a number above 1 pushes one job. The injected job adds one.
     assert_eq!(sum("jobs_executed"), 1_596 + 1);
     assert!(sum("steals_won") <= sum("pushes"));
     assert!(of("jobs_executed").iter().all(|jobs| *jobs > 0), "{counts:?}");

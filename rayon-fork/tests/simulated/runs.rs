@@ -9,7 +9,7 @@ use manycore::{FrequencyMode, Machine};
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
 
-/// More cores than any test has threads.
+/// A machine that has more cores than any test has threads.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
 
 /// The number of runs of each test. Each seed gives another order of events.

@@ -2,7 +2,7 @@
 //! lost, run twice or hang.
 //!
 //! `FORK_STRESS_SECONDS` sets the time of the random test, and `FORK_STRESS_FACTOR` multiplies the
-//! rounds of the others. `FORK_STRESS_SEED` repeats the random choices of a run, but not its
+//! rounds of the other tests. `FORK_STRESS_SEED` repeats the random choices of a run, but not its
 //! schedule.
 
 #[path = "../common/mod.rs"]
@@ -91,8 +91,8 @@ fn covers_internal_jobs() -> bool {
 fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
     let mut rng = Rng::with_seed(seed());
     let rounds = repeated(2000, 5);
-    // Without these fences a worker may miss a job, but in fewer than 1 of 100 000 joins. Only a
-    // broken wake-up reaches this limit.
+    // In a variant that does not cover internal jobs a worker may miss a job, but in fewer than 1
+    // of 100 000 joins. Only a broken wake-up reaches this limit.
     let most_missed = (rounds / 500).max(1);
     let done = AtomicUsize::new(0);
     let state = || format!("After {} of {rounds} rounds", done.load(Ordering::Relaxed));

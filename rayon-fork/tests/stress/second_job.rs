@@ -1,5 +1,6 @@
 //! Two jobs of which the first waits for the second. One worker sleeps, and another is about to
-//! stop searching. The second worker takes the first job, and must wake the sleeper for the second.
+//! stop searching. The searching worker takes the first job, and must wake the sleeper for the
+//! second job.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};

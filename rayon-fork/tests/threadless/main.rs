@@ -1,6 +1,6 @@
 //! On a platform without threads, the global pool is the thread that first needs it, and explicitly
 //! built pools fail. In this program `pthread_create` always fails. For each case this program
-//! starts itself again. It has no test harness, because a harness would need threads.
+//! starts itself again. This program has no test harness, because a harness would need threads.
 
 #[cfg(any(miri, not(target_os = "linux")))]
 fn main() {
@@ -48,7 +48,7 @@ mod linux {
         ENOSYS
     }
 
-    /// The calls that may be the first use of the global pool. Each must do its work on this
+    /// The calls that may be the first use of the global pool. Each call must do its work on this
     /// thread.
     const FIRST_USES: [(&str, fn()); 8] = [
         ("join", || assert_eq!(rayon_core::join(|| 1, || 2), (1, 2))),
@@ -98,7 +98,7 @@ mod linux {
         );
         assert!(
             ThreadPoolBuilder::new().build_global().is_err(),
-            "there was one attempt"
+            "a second attempt to build the global pool was made"
         );
     }
 
@@ -118,7 +118,7 @@ mod linux {
         is_unsupported(ThreadPoolBuilder::new().build().map(drop));
         is_unsupported(ThreadPoolBuilder::new().num_threads(1).build_global());
         assert_eq!(current_thread_index(), None);
-        std::panic::set_hook(Box::new(|_| ())); // the panic that follows is no news
+        std::panic::set_hook(Box::new(|_| ())); // the next panic is expected
         let implicit_use = std::panic::catch_unwind(current_num_threads);
         assert!(implicit_use.is_err(), "a second attempt was made");
     }

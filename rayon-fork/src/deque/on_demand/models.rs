@@ -1,5 +1,5 @@
-//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a freed
-//! ring.
+//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a
+//! freed ring.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Steps for ShowsMoreAboveTheLimit {
     }
 }
 
-/// Planted mistake: a thief that exposes fences for itself alone.
+/// Planted mistake: a thief that exposes jobs executes only a local fence, not a heavy one.
 enum NoHeavyFence {}
 
 impl Steps for NoHeavyFence {
@@ -145,7 +145,7 @@ impl Steps for NoHeavyFence {
     }
 }
 
-/// A thief about to expose for the owner: it found `public`, and has the lock.
+/// The state of a thief that is about to expose jobs for the owner. The thief holds the lock.
 struct Exposing<'a> {
     stealer: &'a Stealer<Numbered>,
     public: Public,
@@ -154,7 +154,8 @@ struct Exposing<'a> {
 }
 
 impl Exposing<'_> {
-    /// Takes the first steps of the real `expose_for_owner`, with or without a claim, then `steps`.
+    /// Takes the first steps of the real `expose_for_owner`, with or without a claim, then calls
+    /// `steps`.
     fn expose(stealer: &Stealer<Numbered>, claims: bool, steps: fn(&Exposing<'_>) -> bool) -> bool {
         let shared = &*stealer.shared;
         let Some(_lock) = shared.thieves.exposing.try_lock() else {
@@ -197,7 +198,7 @@ impl Exposing<'_> {
     }
 }
 
-/// Planted mistake: the jobs are shared before the limit says so.
+/// Planted mistake: a thief makes the jobs shared before it raises the limit.
 enum MovesTheSplitBeforeTheLimit {}
 
 impl Steps for MovesTheSplitBeforeTheLimit {
@@ -211,7 +212,7 @@ impl Steps for MovesTheSplitBeforeTheLimit {
     }
 }
 
-/// Planted mistake: a thief assumes that the owner took nothing back meanwhile.
+/// Planted mistake: a thief without a claim assumes that the owner took no job back meanwhile.
 enum ClaimsNothing {}
 
 impl Steps for ClaimsNothing {
@@ -285,8 +286,8 @@ fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
     unsafe { Ring::copy(ring, public.0 >> TAIL_SHIFT) }
 }
 
-/// Steals the oldest shared job as `steal` does, but `copied` reads the job's words, from a ring that
-/// is not the first.
+/// Steals the oldest shared job as `steal` does, but `copied` reads the job's words, from a ring
+/// that is not the first ring.
 fn steal_by(
     stealer: &Stealer<Numbered>,
     copied: fn(&Stealer<Numbered>, Public) -> [*mut (); 2],
@@ -303,7 +304,7 @@ fn steal_by(
     }
 }
 
-/// Planted mistake: a thief finds the ring before it is counted.
+/// Planted mistake: a thief reads which ring is in use before it counts itself.
 enum CountsItselfLate {}
 
 impl Steps for CountsItselfLate {
@@ -319,7 +320,7 @@ impl Steps for CountsItselfLate {
     }
 }
 
-/// Planted mistake: the count and the ring may be read in either order.
+/// Planted mistake: a thief counts itself and reads which ring is in use, in either order.
 enum CountsItselfWithoutAFence {}
 
 impl Steps for CountsItselfWithoutAFence {
@@ -335,7 +336,7 @@ impl Steps for CountsItselfWithoutAFence {
     }
 }
 
-/// Planted mistake: the reads of a thief are not ordered before it leaves the count.
+/// Planted mistake: a thief's reads of the ring may come after the thief uncounts itself.
 enum LeavesRelaxed {}
 
 impl Steps for LeavesRelaxed {
@@ -352,8 +353,8 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves read
-/// them.
+/// Planted mistake: an owner that is about to block frees its rings without reading whether thieves
+/// read them.
 enum FreesUnasked {}
 
 impl Steps for FreesUnasked {
@@ -366,13 +367,14 @@ impl Steps for FreesUnasked {
         let first = thieves.first.load(Ordering::Relaxed);
         deque.use_ring(first);
         deque.full_at.set(deque.head() + 1);
-        // SAFETY: the mistake is that others may read the rings; in models they stay in memory.
+        // SAFETY: the mistake is that thieves may read the rings; in models freed rings stay in
+        // memory.
         unsafe { Ring::free((*first).outgrown.replace(std::ptr::null_mut())) };
     }
 }
 
-/// Planted mistake: the owner returns to the first ring before the deque is empty. That ring has stale
-/// copies of the jobs.
+/// Planted mistake: the owner returns to the first ring before the deque is empty. That ring has
+/// stale copies of the jobs.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
@@ -407,7 +409,7 @@ impl Steps for CopiesAfterTheExchange {
     }
 }
 
-/// Planted mistake: a thief reads first which ring is in use.
+/// Planted mistake: a thief reads which ring is in use before it reads `public`.
 enum FindsTheRingFirst {}
 
 impl Steps for FindsTheRingFirst {
@@ -420,7 +422,7 @@ impl Steps for FindsTheRingFirst {
         }
         let words = copy(ring, public);
         match stealer.shared.exchange(public, public.without_oldest()) {
-            // SAFETY: as above.
+            // SAFETY: as in `CopiesAfterTheExchange`, the slot need not hold this job.
             Ok(()) => Steal::Success(unsafe { Numbered::from_words(words) }),
             Err(_) => Steal::Retry,
         }
@@ -446,7 +448,7 @@ fn steal_several_by(
     }
 }
 
-/// Planted mistake: a thief that takes several jobs is counted only while it copies the first.
+/// Planted mistake: a thief that takes several jobs is counted only while it copies the first job.
 enum CountsItselfOnce {}
 
 impl Steps for CountsItselfOnce {
@@ -533,7 +535,7 @@ impl Tally {
     }
 }
 
-/// Runs the owner of two jobs here, and each of `thieves` in a thread of its own.
+/// Runs `owner`, with two jobs in its deque, on this thread, and each thief in a thread of its own.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -681,7 +683,7 @@ fn thief_exposes_what_has_a_place<S: Steps>() {
     tally.check();
 }
 
-/// A thief exposes jobs twice: the owner may have ended its first claim before the second one.
+/// A thief exposes jobs twice: the owner may end the thief's first claim before the second claim.
 fn claims_follow_each_other<S: Steps>() {
     let thief = |stealer: &Stealer<Numbered>| {
         S::expose_for_owner(stealer);
@@ -745,7 +747,7 @@ fn growth_and_reuse<S: Steps>() {
     });
 }
 
-/// The ring is not the first, and a larger one takes its place while a thief steals.
+/// A larger ring replaces the ring in use, which is not the first ring, while a thief steals.
 fn growth_of_a_larger_ring<S: Steps>() {
     play::<S>(3, 1, &[steal::<S>], |push, _, answer| {
         answer();
@@ -780,7 +782,7 @@ fn theft_of_several_and_growth<S: Steps>() {
     tally.check();
 }
 
-/// The owner takes its jobs back, frees the larger ring, and goes on with the first one.
+/// The owner takes its jobs back, frees the larger ring, and goes on with the first ring.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
         S::answer(deque);

@@ -11,7 +11,8 @@ pub(super) const TAIL_SHIFT: u32 = 24;
 /// The most jobs that can be shared at a time: their number is in the lowest bits of `public`.
 pub(super) const MOST_PUBLIC: u64 = CLAIM - 1;
 
-/// The bit between the number and the tail: a thief is about to expose jobs.
+/// The claim: the bit between the number of shared jobs and the tail. A thief sets this bit before
+/// it exposes jobs.
 const CLAIM: u64 = 1 << (TAIL_SHIFT - 1);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,8 @@ impl Public {
         self.0 & MOST_PUBLIC
     }
 
-    /// The tail, as an index near `near`: the word has only its lower bits.
+    /// Returns the tail as an index near `near`, because `public` has only the lower bits of the
+    /// tail.
     #[allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)]
     pub(super) fn tail(self, near: u64) -> u64 {
         let above = near.wrapping_sub(self.0 >> TAIL_SHIFT);
@@ -35,12 +37,12 @@ impl Public {
         self.tail(near).wrapping_add(self.count())
     }
 
-    /// The value after a thief took the oldest shared job, which must exist.
+    /// Returns the value after a thief took the oldest shared job, which must exist.
     pub(super) fn without_oldest(self) -> Self {
         Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
     }
 
-    /// The value with a claim. The caller has seen that no job is shared.
+    /// Returns the value with a claim. The caller has seen that no job is shared.
     pub(super) fn claimed(self) -> Self {
         Self(self.0 | CLAIM)
     }
@@ -50,7 +52,7 @@ impl Public {
     }
 }
 
-/// One job, or the words of an earlier one.
+/// The words of one job, or of an earlier job that a thread has taken.
 pub(super) struct Slot([AtomicPtr<()>; 2]);
 
 pub(super) struct Ring {
@@ -76,10 +78,10 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// They came from [`leak`](Self::leak), and no thread reads them any more.
+    /// The rings came from [`leak`](Self::leak), and no thread reads them any more.
     pub(super) unsafe fn free(mut ring: *mut Self) {
         while !ring.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the contract of this function.
             let freed = unsafe { Box::from_raw(ring) };
             ring = freed.outgrown.get();
             // A model keeps the ring in memory, so that it can report a thread that still reads the
@@ -89,21 +91,21 @@ impl Ring {
         }
     }
 
-    /// Copies the slot at `index`: the job of that index, or of another one.
+    /// Copies the slot at `index`, which may hold the job of that index, or of another one.
     ///
     /// # Safety
     ///
     /// The ring has not been freed.
     #[inline]
     pub(super) unsafe fn copy(ring: *const Self, index: u64) -> [*mut (); 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of this function.
         let ring = unsafe { &*ring };
         #[cfg(all(test, fork_loom))]
         ring.life.touch();
         ring.slot(index).read()
     }
 
-    // The mask fits into a `usize`.
+    // The mask fits into a `usize`, so the cast of the index loses no bit that the mask keeps.
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     pub(super) fn slot(&self, index: u64) -> &Slot {
@@ -111,8 +113,8 @@ impl Ring {
     }
 }
 
-/// Creates empty slots. The system's zeroed memory is not written, so only slots that have held
-/// jobs take pages.
+/// Creates empty slots in zeroed memory from the system. No code writes a slot before its first
+/// job, so only slots that have held jobs take pages.
 #[cfg(not(fork_loom))]
 fn empty(capacity: usize) -> Box<[Slot]> {
     const {

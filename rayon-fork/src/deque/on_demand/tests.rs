@@ -71,12 +71,12 @@ fn an_owner_that_was_helped_exposes_all_jobs_for_a_while() {
 fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let deque = small(Fences::cheapest());
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
-    assert!(!deque.try_take_back(first), "another is newer");
+    assert!(!deque.try_take_back(first), "another job is newer");
     assert!(deque.try_take_back(second));
     assert_eq!(deque.answer(), Answer::Exposed);
-    assert!(!deque.try_take_back(first), "it is shared");
+    assert!(!deque.try_take_back(first), "the job is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
-    assert!(!deque.try_take_back(first), "it is gone");
+    assert!(!deque.try_take_back(first), "a thief took the job");
     assert_eq!(deque.push(Numbered(2)), second);
     assert!(deque.try_take_back(second) && deque.is_empty());
 }
@@ -94,7 +94,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
         (1..1000).find(|_| match push() {
             Answer::HasPublic => false,
             Answer::Unwanted => true,
-            Answer::Exposed => panic!("one was shared"),
+            Answer::Exposed => panic!("a job was shared already"),
         })
     };
     assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
@@ -105,7 +105,7 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
     assert_eq!(
         answers_until_unwanted(),
         Some(PUSHES_UNTIL_UNWANTED),
-        "counted from the theft"
+        "pushes are counted from the theft on"
     );
 }
 

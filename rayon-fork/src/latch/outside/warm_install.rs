@@ -1,6 +1,6 @@
-//! A waiting thread spins before it blocks. Often the pool finishes the job sooner than a blocked
-//! thread would run again. If the thread still spins, the setter of the latch need not call the
-//! kernel either.
+//! A waiting external thread spins before it blocks. Often the pool finishes the job sooner than a
+//! blocked thread would run again. If the thread still spins, the setter of the latch need not call
+//! the kernel either.
 //!
 //! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
 //! spins twice as long if the pool leaves a CPU free. It spins less often if jobs are long, or if
@@ -24,7 +24,7 @@ pub(crate) struct SpinHistory {
     /// 1 while a thread spins. A second spinning thread would take a CPU from the workers.
     is_spinning: AtomicUsize,
     wake_up: WakeUpCost,
-    /// A thread spins this many times the cost of a wake-up.
+    /// A thread spins for this many times the cost of a wake-up.
     wake_ups: u32,
 }
 
@@ -112,7 +112,7 @@ impl LockLatch {
                 pause();
             }
             let is_set = self.is_set();
-            // A model has no time; one check covers every case there.
+            // A model has no time, so one check of the latch covers every case there.
             if cfg!(fork_loom) || start.elapsed() >= limit {
                 spins.was_unsuccessful();
                 return is_set;
@@ -125,16 +125,16 @@ impl LockLatch {
     }
 
     fn is_set(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: what the setter did before is
-        // visible.
+        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: the caller sees what the
+        // setter did before.
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// If the setter woke this thread, returns the time at which it set the latch.
+    /// If the setter woke this thread, returns the time at which the setter set the latch.
     fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
-        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If the
-        // exchange succeeds, only the setter reads the value.
+        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires what the setter
+        // did. If the exchange succeeds, only the setter reads the value.
         let _ = self
             .state
             .compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The counterpart of `warm_install.rs` in a build without that feature: the waiting thread blocks
-//! at once.
+//! The counterpart of `warm_install.rs` in a build without the feature `warm-install`: the waiting
+//! thread blocks at once.
 
 use std::sync::Arc;
 

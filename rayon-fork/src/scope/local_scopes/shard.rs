@@ -19,14 +19,16 @@ pub(crate) trait Counted {
     ///
     /// # Safety
     ///
-    /// The caller has these units, so the scope is open. The scope may be freed when this returns.
+    /// The caller has these units, so the scope is open. The scope may be freed when this function
+    /// returns.
     unsafe fn take_off(this: *const Self, units: usize);
 }
 
 /// The units of one scope that one worker keeps.
 pub(crate) struct Shard<C> {
-    /// The scope of the job that the worker runs or just ran, or that it waits for. Null for none.
-    /// A worker without units must not follow this pointer.
+    /// The worker's current scope, or null. This is the scope of the job that the worker runs or
+    /// just ran, or the scope for which the worker waits. A worker without units must not follow
+    /// this pointer.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
@@ -41,10 +43,10 @@ impl<C: Counted> Shard<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit that the worker does not use must not delay the end of the scope. This holds in jobs
-    /// of the scope, after which the worker returns its units, and for the scope's owner, which
-    /// subtracts its own units. In any other job it would not hold, so a spawn there adds one to
-    /// the count.
+    /// A unit that the worker does not use must not delay the end of the scope. After a job of the
+    /// scope, the worker returns such units, and the scope's owner subtracts its own units. In any
+    /// other job, unused units could delay the end of the scope, so a spawn there adds one to the
+    /// count.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -71,7 +73,7 @@ impl<C: Counted> Shard<C> {
 
     #[inline]
     pub(crate) fn end_job(&self, scope: *const C) {
-        // Jobs that ran within this one may have made the worker return its units.
+        // Jobs that ran within this job may have made the worker return its units.
         self.begin_job(scope);
         self.units.set(self.units.get() + 1);
     }
@@ -120,7 +122,7 @@ impl<C: Counted> Shard<C> {
         if units == 0 {
             return false;
         }
-        // SAFETY: the count includes these units, and they are no longer here.
+        // SAFETY: the count includes these units, and this shard no longer holds them.
         unsafe { give_back(scope, units) };
         true
     }
@@ -136,6 +138,6 @@ impl<C: Counted> Shard<C> {
 /// Not inlined: jobs nest, and the caller's frame need not hold the code that ends a scope.
 #[inline(never)]
 unsafe fn give_back<C: Counted>(scope: *const C, units: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of this function.
     unsafe { C::take_off(scope, units) };
 }

@@ -213,7 +213,7 @@ fn no_two_variants_share_a_name_and_one_of_them_was_built() {
 
 #[test]
 fn the_built_variant_is_the_one_that_the_features_say() {
-    // Set by `build.rs`.
+    // `build.rs` sets this variable.
     let asked: BTreeSet<_> = env!("FORK_VARIANT").split_whitespace().collect();
     assert_eq!(
         crate::rayon_fork_variant()

@@ -129,13 +129,13 @@ pub(crate) trait Fence: Send + Sync + 'static {
     #[inline]
     fn after_registering() {
         // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and with the one in
-        // `after_push` if the worker scans. Without it, both sides could miss each other, and the
-        // job would be stranded (README, section 5).
+        // `after_push` if the worker scans. Without this fence, producer and sleeper could miss
+        // each other, and the job would be stranded (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
 
-/// Pushes do not fence. The hole of the README's section 9 is open.
+/// Pushes do not fence, so a sleeper may miss an internal job (README, section 9).
 pub(crate) enum NoFence {}
 
 /// Pushes fence, and so does a worker that becomes sleepy, so its last search misses no job.
@@ -167,8 +167,8 @@ impl Fence for PushFence {
     #[inline]
     fn after_becoming_sleepy() {
         // ORDERING: SeqCst fence, pairs with the one in `after_push`. The events are read or
-        // stepped before the fence, and the search comes after it. A producer whose job that search
-        // misses must find those events even (README, section 9).
+        // stepped before the fence, and the search comes after it. If that search misses a
+        // producer's job, the producer must find those events even (README, section 9).
         fence(Ordering::SeqCst);
     }
 }
@@ -181,8 +181,8 @@ impl Fence for ScanFence {
     #[inline]
     fn after_push() {
         // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored
-        // before the fence, and the sleepers are read after it. The scan of a sleeper that this
-        // read misses must find the job (README, section 5).
+        // before the fence, and the sleepers are read after it. If this read misses a sleeper, the
+        // sleeper's scan must find the job (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
@@ -202,14 +202,15 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     ) -> usize;
 }
 
-/// The rule of rayon-core: a job that finds its queue empty is left to a searching worker.
+/// The rule of rayon-core: if a job finds its queue empty and a worker searches, no sleeper is
+/// woken.
 pub(crate) enum IdleFirst<const READS_BOTH: bool = false> {}
 
 // Compilers before 1.85 do not see that `for_every_variant` uses this type.
 #[allow(dead_code)]
 pub(crate) type ReadsBoth = IdleFirst<true>;
 
-/// A job wakes a sleeper whenever there is one, even if others search.
+/// A job wakes a sleeper whenever some worker sleeps, even if other workers search.
 pub(crate) enum SleepersOnly {}
 
 impl<const READS_BOTH: bool> WakeRule for IdleFirst<READS_BOTH> {
@@ -224,7 +225,7 @@ impl<const READS_BOTH: bool> WakeRule for IdleFirst<READS_BOTH> {
         searching: impl FnOnce() -> usize,
     ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // If the queue was not empty, the searching workers do not keep up with it.
+        // If the queue was not empty, the searching workers do not keep up with that queue.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }
@@ -277,7 +278,7 @@ impl Propagation for WakeTwo {
 impl Propagation for WakeWhereWorkIs {
     const NAME_PART: &'static str = "+wake-where-work-is";
     const SCANS_FIRST: bool = true;
-    // No spinning in a model, where one more round changes nothing, nor in a browser, where
+    // Workers do not spin in a model, where one more round changes nothing, nor in a browser, where
     // `Instant` panics.
     const SPINS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 

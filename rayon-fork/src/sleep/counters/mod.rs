@@ -1,6 +1,6 @@
 //! How a pool counts its searching and its sleeping workers: the interface, and its variants.
-//! `words.rs` has the steps that layouts share, `dimensions.rs` the other choices. The crate's
-//! README says how to add a variant.
+//! `words.rs` has the steps that layouts share. `dimensions.rs` has the choices apart from the
+//! layout. The crate's README says how to add a variant.
 
 pub(crate) mod dimensions;
 mod packed;
@@ -60,8 +60,9 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// Returns how many sleepers to wake. Must be cheap, because every push calls it.
     fn notify_job(&self, queue_was_empty: bool) -> usize;
 
-    /// This call and [`inactive`](Self::inactive) order nothing: a caller that relies on the result
-    /// has fenced before.
+    /// Returns the number of sleeping workers. Neither this load nor that of
+    /// [`inactive`](Self::inactive) orders anything, so a caller that relies on the result has
+    /// fenced before.
     fn sleeping(&self) -> usize;
 
     /// Returns the number of workers that search, are sleepy or sleep, or 0 if they are not
@@ -78,7 +79,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     #[inline]
     fn searching(&self) -> usize {
         if Self::COUNTS_SEARCHERS {
-            // The two words are read at different moments, so S may exceed I.
+            // In the split layout, I and S are read at different moments, so S may exceed I.
             self.inactive().saturating_sub(self.sleeping())
         } else {
             usize::MAX

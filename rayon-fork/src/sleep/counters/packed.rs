@@ -3,13 +3,13 @@
 //!
 //! | bits (64-bit) | bits (32-bit) | field | counts                                               |
 //! |---------------|---------------|-------|------------------------------------------------------|
-//! | 0..16         | 0..8          | S     | workers asleep: blocked, or about to                 |
+//! | 0..16         | 0..8          | S     | workers asleep: blocked, or about to block           |
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since a worker became sleepy      |
 //!
 //! J is on top, so that its overflow leaves the word. In variants without an events counter, the
-//! bits of J stay 0. With `sleepers-only` nothing reads I, but it is kept, so that only the rule
-//! differs from `packed`.
+//! bits of J stay 0. With `sleepers-only` nothing reads I, but workers still count themselves
+//! there, so that only the wake rule differs from `packed`.
 
 use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};
 use super::words::{self, CountedWord};
@@ -89,9 +89,9 @@ impl<A: Dimensions> Packed<A> {
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter while `is_due` says so, and returns a value for which it does not.
-    /// A producer's step and a sleeper's registration change one word, so one of them comes first,
-    /// and the other sees it.
+    /// Steps the events counter while `is_due` returns true for the word. Returns a word for which
+    /// `is_due` returns false. A producer's step and a sleeper's registration change one word, so
+    /// one of the two changes comes first, and the other thread sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
             is_due(Word(word))
@@ -137,7 +137,7 @@ impl<A: Dimensions> SleepCounters for Packed<A> {
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
         // ORDERING: SeqCst, as all accesses to counters. A producer that relied on this worker read
-        // the word before this. So this value shows the sleepers that the producer left asleep.
+        // the word before this step. So `before` shows the sleepers that the producer left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),

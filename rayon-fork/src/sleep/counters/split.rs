@@ -1,10 +1,10 @@
 //! One word per counter: workers that only search do not disturb workers that only push.
 //!
-//! | word       | field | counts                                | written by               |
-//! |------------|-------|---------------------------------------|--------------------------|
-//! | `sleeping` | S     | workers asleep: blocked, or about to  | sleepers, their wakers   |
-//! | `inactive` | I     | workers searching, sleepy or asleep   | begin and end of search  |
-//! | `events`   | J     | even: no news since one became sleepy | the sleepy, first pushes |
+//! | word       | field | counts                                     | written by                |
+//! |------------|-------|--------------------------------------------|---------------------------|
+//! | `sleeping` | S     | workers asleep: blocked, or about to block | sleepers, their wakers    |
+//! | `inactive` | I     | workers searching, sleepy or asleep        | begin and end of search   |
+//! | `events`   | J     | even: no news since a worker became sleepy | sleepy workers, producers |
 //!
 //! | placement | where                                                        |
 //! |-----------|--------------------------------------------------------------|
@@ -117,8 +117,9 @@ impl<A: Dimensions> SleepCounters for Split<A> {
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst, as all accesses to counters, and before the load of the events. A
-        // producer steps J, then reads S, so either the producer sees the sleeper, or the sleeper
-        // sees the step. If J were read first, both could miss each other (README, section 8).
+        // producer steps J, then reads S. So either the producer sees the sleeper, or the sleeper
+        // sees the step. If the sleeper read J first, producer and sleeper could miss each other
+        // (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(
             before < MAX_WORKERS,
@@ -128,7 +129,7 @@ impl<A: Dimensions> SleepCounters for Split<A> {
             return true;
         }
         fence_for_loom();
-        // ORDERING: SeqCst, as above.
+        // ORDERING: SeqCst, as all accesses to counters, and after the change of S.
         let has_changed = self.events.load(Ordering::SeqCst) != ticket.0;
         if has_changed {
             self.end_sleep(worker);
@@ -148,15 +149,17 @@ impl<A: Dimensions> SleepCounters for Split<A> {
     #[inline]
     fn notify_job(&self, queue_was_empty: bool) -> usize {
         if A::Events::COUNTED {
-            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
-            // is read, also if S is 0: J informs the sleepy workers, which S does not count yet.
+            // ORDERING: SeqCst here and below, as all accesses to counters. The producer makes J
+            // odd before it reads S, also if S is 0: J informs the sleepy workers, which S does not
+            // count yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_notification();
             }
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
         if A::WakeRule::READS_BOTH {
-            // In every push, the same two loads in the same order as in `notify_sleepers`.
+            // Every push makes the same two loads, in the same order, as `notify_sleepers` does
+            // otherwise.
             let searching = words::searching(&self.inactive, sleeping);
             return if sleeping == 0 {
                 0

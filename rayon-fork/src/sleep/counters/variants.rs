@@ -1,4 +1,4 @@
-//! All variants, and the one that the features choose. Every build compiles all of them. This is
+//! All variants, and the one that the features choose. Every build compiles all variants. This is
 //! the only file that names a counter feature.
 
 use super::dimensions::{

@@ -49,6 +49,6 @@ fn the_walk_through_in_the_readme_counts_what_it_says() {
     assert_eq!(
         seen,
         rows(),
-        "counted on the left, in the README on the right"
+        "left: what the counters say; right: the README's table"
     );
 }

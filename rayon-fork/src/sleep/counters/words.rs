@@ -125,14 +125,15 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
 }
 
 /// Call this when a worker ends its search, before reading S. Returns how many workers are still
-/// inactive, if they are counted.
+/// inactive, or 0 if inactive workers are not counted.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S. A
-        // producer that relied on this worker read I before this. So the caller's load shows the
-        // sleepers that the producer left asleep. If S were read first, a worker could fall asleep
-        // between the two accesses, and no thread would wake it (README, section 8).
+        // producer that relied on this worker read I before this step. So the caller's load shows
+        // the sleepers that the producer left asleep. If the worker read S first, another worker
+        // could fall asleep between the two accesses, and no thread would wake it (README, section
+        // 8).
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
@@ -142,12 +143,12 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// The calling producer has read the number of sleeping workers before.
+/// Returns the number of searching workers. The calling producer has read `sleeping` before.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
-    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves I after this load then
-    // reads the sleepers, and wakes them for this producer.
+    // ORDERING: SeqCst, as all accesses to counters. A worker that lowers I after this load then
+    // reads S, and wakes sleepers for this producer.
     let inactive = inactive.load(Ordering::SeqCst);
     inactive.saturating_sub(sleeping)
 }

@@ -22,7 +22,7 @@ fn one_job() -> Setup {
     }
 }
 
-/// The first job waits for the second, while two workers search or sleep.
+/// The first job waits for the second job, while two workers search or sleep.
 fn two_jobs() -> Setup {
     Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],

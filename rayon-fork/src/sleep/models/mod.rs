@@ -2,17 +2,18 @@
 //! of `branches.toml`. Loom runs all schedules, with all stale values that the memory model allows,
 //! within a bound on preemptions.
 //!
-//! | file           | holds                                                            |
+//! | file           | content                                                          |
 //! |----------------|------------------------------------------------------------------|
-//! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
+//! | `queues.rs`    | queues that loom can see into, with crossbeam's orderings        |
 //! | `on_demand.rs` | jobs that are private until a worker is idle                     |
 //! | `in_public.rs` | a FIFO pool, where no job is private                             |
-//! | `pool.rs`      | workers that search, run and wait as the real ones do            |
+//! | `pool.rs`      | workers that search, run and wait as real workers do             |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
 //! | `mutants.rs`   | the same code with one mistake planted                           |
 //! | `outcomes.rs`  | which scenario each variant must pass, and each mutant must fail |
 //!
-//! The README, section 11, says how to run them. Padding is placement, which loom does not have.
+//! The README, section 11, says how to run the models. No model has padding, because loom has no
+//! cache lines.
 
 mod in_public;
 mod mutants;
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A variable that is set in a child process, in which the model is expected to fail.
 const CHILD: &str = "FORK_LOOM_CHILD";
-/// Begins the line in which a child says how many executions it needed.
+/// The text that begins the line in which a child says how many executions it needed.
 const FAILED_IN: &str = "failed in execution";
 /// The variable that selects the larger preemption bounds.
 const DEEP: &str = "FORK_LOOM_DEEP";
@@ -80,7 +81,7 @@ const TRIO_WITH_STEPS: Bounds = Bounds {
     deep: Some(2),
 };
 
-/// A test for each row: the scenario must hold in every execution within its bounds.
+/// Creates a test for each row: the scenario must hold in every execution within its bounds.
 macro_rules! holds {
     ($($name:ident: $bounds:expr, $play:expr;)*) => {
         $(#[test]
@@ -90,8 +91,8 @@ macro_rules! holds {
     };
 }
 
-/// A test for each row: the scenario must fail in some execution, with a message that contains
-/// `$symptom`.
+/// Creates a test for each row: the scenario must fail in some execution, with a message that
+/// contains `$symptom`.
 macro_rules! is_caught {
     ($($name:ident: $bounds:expr, $symptom:expr, $play:expr;)*) => {
         $(#[test]
@@ -105,7 +106,8 @@ pub(crate) use {holds, is_caught};
 
 fn report(bounds: Bounds, executions: usize, result: &str) {
     let bound = bounds.chosen();
-    // Begins with a line break, because the test harness has printed the test's name without one.
+    // The line begins with a line break, because the test harness has printed the test's name
+    // without one.
     println!(
         "\n{}: bound {bound:?}, {executions} executions, {result}",
         this_test()
@@ -155,8 +157,8 @@ pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + '
     report(bounds, executions, "holds");
 }
 
-/// Some execution must fail, with a message that contains `symptom`. The model runs in a child
-/// process, because a deadlock under loom ends its process.
+/// Panics unless some execution fails with a message that contains `symptom`. The model runs in a
+/// child process, because a deadlock under loom ends its process.
 pub(crate) fn must_fail(
     bounds: Bounds,
     symptom: &str,

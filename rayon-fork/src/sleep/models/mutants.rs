@@ -101,12 +101,12 @@ impl<C: SleepCounters> Change<C> for NoPropagation {
     }
 }
 
-/// Planted mistake: a worker that stops searching reads the sleepers, then leaves the count.
+/// Planted mistake: a worker that stops searching reads S before it lowers I.
 pub(super) enum ReadsBeforeLeaving {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeLeaving {
     fn end_search(real: &Split<A>, _worker: usize) -> usize {
-        // ORDERING: as in the original; only the order of the two accesses is wrong.
+        // ORDERING: as in the real `end_search`; only the order of the two accesses is wrong.
         let sleeping = real.sleeping.load(Ordering::SeqCst);
         fence_for_loom();
         real.inactive.fetch_sub(1, Ordering::SeqCst);
@@ -119,7 +119,7 @@ pub(super) enum ReadsBeforeRegistering {}
 
 impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     fn try_begin_sleep(real: &Split<A>, _worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: as in the original; only the order of the two accesses is wrong.
+        // ORDERING: as in the real `try_begin_sleep`; only the order of the two accesses is wrong.
         let has_changed = real.events.load(Ordering::SeqCst) != ticket.0;
         if !has_changed {
             fence_for_loom();
@@ -129,8 +129,8 @@ impl<A: Dimensions> Change<Split<A>> for ReadsBeforeRegistering {
     }
 }
 
-/// Not a mistake: the events counter has only one bit, so a worker takes two notifications for
-/// none. A wider counter that wraps around is never less exact.
+/// Not a mistake: the events counter has only one bit, so a worker does not notice two
+/// notifications. A wider counter that wraps around is never less exact.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
@@ -231,7 +231,7 @@ trait Handover {
 }
 
 slot_twin! {
-    /// Planted mistake: blocks even if a waker claimed the worker while it scanned.
+    /// Planted mistake: a worker blocks even if a waker claimed it while it scanned.
     BlocksThoughClaimed,
     fn park(&self) -> Option<Duration> {
         self.0.block(self.0.state.lock())
@@ -270,7 +270,8 @@ slot_twin! {
 }
 
 slot_twin! {
-    /// Planted mistake: backs out although a waker has claimed the worker during its scan.
+    /// Planted mistake: a worker unregisters itself although a waker has claimed it during its
+    /// scan.
     UnregistersThoughClaimed,
     fn back_out(&self, unregister: impl FnOnce()) {
         let mut state = self.0.state.lock();

@@ -30,15 +30,16 @@ pub(super) struct OnDemand {
     fences: Fences,
     /// The request is set at the start, by a worker that is no longer idle.
     is_request_old: bool,
-    /// The number of pushed jobs. It is no loom atomic, because only one thread pushes.
+    /// The number of pushed jobs. This number is no loom atomic, because only one thread pushes.
     pushed: AtomicUsize,
-    /// Planted mistake: a worker about to block takes this step instead of the right one.
+    /// Planted mistake: a worker about to block takes this step instead of `Sleep::before_scan`.
     before_scan: Option<fn(&StealRequest)>,
     /// Planted mistake: a worker that pushes wakes no sleeper if a job is shared already.
     leaves_it_at_one: bool,
     /// Planted mistake: a worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
-    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second.
+    /// Planted mistake: a worker that adds two jobs reads the request before it adds the second
+    /// job.
     reads_early: bool,
 }
 
@@ -82,11 +83,11 @@ impl OnDemand {
         }
     }
 
-    /// Planted mistake: a sleeper assumes that every worker is idle.
+    /// Planted mistake: a sleeper leaves out the heavy fence, because it assumes every worker idle.
     fn that_fences_locally() -> Self {
         Self {
             before_scan: Some(|request| {
-                // ORDERING: SeqCst fence, as in the original.
+                // ORDERING: SeqCst fence, as in the real `before_scan`.
                 modelled::fence(modelled::Ordering::SeqCst);
                 request.word.swap(1, modelled::Ordering::Relaxed);
             }),
@@ -113,7 +114,7 @@ impl OnDemand {
         self.respond(sleep);
     }
 
-    /// As `Worker::move_jobs`, which adds jobs that the worker has stolen.
+    /// Adds two jobs as `Worker::move_jobs` does, which adds jobs that the worker has stolen.
     fn push_two<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.add();
         if self.reads_early {
@@ -184,9 +185,9 @@ fn push<C: SleepCounters>(make: fn() -> OnDemand) {
     push_and_wait::<C, Slot>(one_job(make));
 }
 
-/// One worker clears the request, another pushes a job and waits for it, and the third falls
-/// asleep. The third worker is the model's first thread, so that it may block before the others
-/// begin.
+/// One worker clears the request, another worker pushes a job and waits for it, and the third
+/// worker falls asleep. The third worker is the model's first thread, so that it may block before
+/// the other workers begin.
 fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
@@ -212,7 +213,7 @@ fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)
 fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
     let request = &sleep.request;
     request.word.swap(0, modelled::Ordering::Relaxed);
-    // ORDERING: SeqCst fence, as in the original.
+    // ORDERING: SeqCst fence, as in the real `clear_request`.
     modelled::fence(modelled::Ordering::SeqCst);
     if sleep.somebody_is_idle() {
         request.word.swap(1, modelled::Ordering::Relaxed);
@@ -259,7 +260,7 @@ fn push_two<C: SleepCounters>(make: fn() -> OnDemand) {
     });
 }
 
-/// The failure if a job is left when two threads have ended and the third sleeps.
+/// The message if two threads have ended and the third sleeps, but a job is left.
 const LEFT: &str = "a job is left to a sleeper that no thread wakes";
 
 /// A pool in which worker 0 is asleep, and worker 1 stops searching or scans private jobs.
@@ -396,8 +397,8 @@ is_caught! {
     reading_the_request_before_the_last_job_is_caught: PAIR, LOST, || push_two::<PackedJec>(|| OnDemand { reads_early: true, ..OnDemand::right() });
     a_sleeper_that_does_not_scan_private_jobs_is_caught: PAIR, LOST, || push_and_wait::<PackedJec, Slot>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
     a_sleeper_that_fences_locally_is_caught: PAIR, LOST, || push::<PackedJec>(OnDemand::that_fences_locally);
-    // Only variants that do not count searching workers can fail: in the others, a worker that
-    // clears the request sees the searching ones.
+    // Only variants that do not count searching workers can fail. In other variants, a worker that
+    // clears the request sees the searching workers.
     a_sleeper_that_does_not_request_jobs_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<SplitNoJec>(OnDemand::that_requests_no_more, Sleep::clear_request);
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, || clear_by::<PackedJec>(OnDemand::with_old_request, clear_and_forget_the_others);
     // These mistakes matter only in variants in which a worker that stops searching scans the

@@ -117,7 +117,7 @@ is_caught! {
     reading_sleepers_before_leaving_is_caught: TRIO, LOST, play::inject_what_a_job_awaits::<With<ReadsBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
     leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoPropagation, PackedJec>, Slot>;
     scanning_without_the_deques_is_caught: PAIR, LOST, play::push_unseen::<SplitNoJec, Slot>;
-    // In variants with an events counter the mistake does no harm, because a notification also
+    // In variants with an events counter this mistake does no harm, because a notification also
     // keeps the sleeper awake.
     sleeping_without_a_scan_of_the_injector_is_caught: PAIR, LOST, play::inject_unseen::<SplitNoJec, Slot>;
     pushing_without_a_fence_for_a_scan_is_caught: PAIR, LOST, play::push::<SplitUnfenced, Slot>;

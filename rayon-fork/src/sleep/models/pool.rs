@@ -1,4 +1,4 @@
-//! Workers that search, run and wait as the real ones do, around the real [`Sleep`].
+//! Workers that search, run and wait as real workers do, around the real [`Sleep`].
 
 use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
@@ -11,14 +11,14 @@ use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The jobs of a model. When its last job ends, all its workers end.
+/// The jobs of a model. When the last job ends, all workers of the model end.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
     Tick,
     /// Blocks its worker in user code until the gate opens.
     AwaitGate,
     OpenGate,
-    /// Pushes the next job, then waits as `AwaitGate`.
+    /// Pushes the next job, then waits as `AwaitGate` does.
     PushAndAwait,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Caller<C, S> {
     pub(super) is_mistaken_for_own: bool,
 }
 
-/// A pool of which one worker may be busy with user code.
+/// A pool in which one worker may be busy with user code.
 pub(super) struct Pool<C, S> {
     pub(super) sleep: Sleep<C, S>,
     latches: Vec<CoreLatch>,
@@ -97,8 +97,8 @@ pub(super) struct Pool<C, S> {
     scans_before_leaving: bool,
     is_owned: bool,
     caller: Option<Caller<C, S>>,
-    /// The number of all jobs, and of those that have ended. The count is no loom atomic, so it
-    /// adds no schedules.
+    /// The number of jobs. `ended` counts the jobs that have ended. `ended` is no loom atomic, so
+    /// it adds no schedules.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -168,7 +168,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         self.sleep.job_injected(queue_was_empty);
     }
 
-    /// Pushes a share for worker 0, and wakes that worker in any case.
+    /// Pushes a share for worker 0, and wakes that worker if it is asleep.
     pub(super) fn broadcast(&self) {
         self.shares.push();
         self.sleep.wake_worker(0);

@@ -19,7 +19,7 @@ impl<J: Copy> Deque<J> {
         }
     }
 
-    /// Returns whether no job ever comes here. Searching an unused deque would only add states.
+    /// Returns whether no job is ever pushed. Searching an unused deque would only add states.
     pub(super) fn is_unused(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -37,7 +37,7 @@ impl<J: Copy> Deque<J> {
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
         // ORDERING: as crossbeam-deque does. Nothing orders the store before the owner's next
-        // loads; the models examine what follows from that.
+        // loads. The models examine what follows from this missing order.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);

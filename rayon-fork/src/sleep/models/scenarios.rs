@@ -6,8 +6,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 
-/// Runs each worker, except the owner if there is one, in its own thread, and `meanwhile` in this
-/// thread.
+/// Runs each worker, except the owner if there is one, in a thread of its own. Runs `meanwhile` in
+/// the calling thread.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -114,8 +114,8 @@ fn inject_awaited_setup() -> Setup {
     }
 }
 
-/// One of two workers finds a job that waits for another, which is injected meanwhile. A worker
-/// that stops searching must not leave the second job to a sleeper that no thread wakes.
+/// One of two workers finds a job that waits for a second job, which is injected meanwhile. A
+/// worker that stops searching must not leave the second job to a sleeper that no thread wakes.
 pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(inject_awaited_setup());
 }
@@ -210,13 +210,13 @@ pub(super) fn call_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(false);
 }
 
-/// Planted mistake: the pool takes the calling worker for one of its own.
+/// Planted mistake: the setter takes the calling worker for a worker of its own pool.
 pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(true);
 }
 
-/// A broadcast and an injected job come at the same time: one wakes the worker while it backs out
-/// of sleep for the other.
+/// A broadcast and an injected job come at the same time. One of the two wakes the worker while the
+/// worker backs out of sleep for the other.
 pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         shares: vec![Job::Tick],
@@ -231,8 +231,8 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
 }
 
 /// Worker 0 built the pool and has no main loop. Worker 0 pushes a job and waits for it as a scope
-/// does. An external thread injects a second job, for which the first one waits. The other worker
-/// must take the second job, even if it is asleep.
+/// does. An external thread injects a second job, for which the first job waits. The other worker
+/// must take the second job, even if that worker is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],

@@ -44,7 +44,7 @@ enum Right {}
 
 impl Steps for Right {}
 
-/// Planted mistake: light sides become free without a fence before that.
+/// Planted mistake: light sides become free without an earlier fence.
 enum RegistersWithoutAFence {}
 
 impl Steps for RegistersWithoutAFence {
@@ -54,7 +54,7 @@ impl Steps for RegistersWithoutAFence {
     }
 }
 
-/// Planted mistake: light sides are free as soon as heavy ones ask the kernel.
+/// Planted mistake: light sides are free as soon as heavy sides call the kernel.
 enum FreesAtOnce {}
 
 impl Steps for FreesAtOnce {
@@ -64,7 +64,7 @@ impl Steps for FreesAtOnce {
     }
 }
 
-/// Planted mistake: a heavy side that fences for itself alone reads the state too early.
+/// Planted mistake: a heavy side reads the state before it fences for itself.
 enum ReadsTheStateBeforeTheFence {}
 
 impl Steps for ReadsTheStateBeforeTheFence {
@@ -90,7 +90,7 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// Planted mistake: a thread that finds another one registering frees the light sides without a
+/// Planted mistake: a thread that finds another thread registering frees the light sides without a
 /// fence.
 enum LeavesTheFenceToTheFirst {}
 
@@ -200,7 +200,7 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// Runs a light side and two heavy ones. In each pair at least one side must see what the other
+/// Runs a light side and two heavy sides. In each pair at least one side must see what the other
 /// side did before. A heavy side calls its argument to make the change that the light side must
 /// see.
 pub(crate) fn of_each_pair_one_sees(
@@ -238,8 +238,8 @@ fn pairs_while_the_kernel_refuses<S: Refused>() {
     registration.complete();
     let [of_light, of_first] = [(); 2].map(|()| Arc::clone(&registration));
     let light = move || {
-        // Models that a grace period orders this thread's stores even before the thread reads the
-        // state.
+        // This fence models that a grace period orders this thread's stores even before the thread
+        // reads the state.
         light_fence();
         of_light.light();
     };

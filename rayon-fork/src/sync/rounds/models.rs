@@ -48,7 +48,7 @@ impl Steps for TakesTheRoundThatRuns {
 }
 
 /// Planted mistake: a thread that joins only loads the number, so the thread that begins the round
-/// does not see what was done before.
+/// does not see what the joining thread did before.
 enum OnlyLooks {}
 
 impl Steps for OnlyLooks {
@@ -58,7 +58,7 @@ impl Steps for OnlyLooks {
     }
 }
 
-/// Planted mistake: a refused round counts as one.
+/// Planted mistake: a refused fence counts as a round.
 enum CountsARefusedRound {}
 
 impl Steps for CountsARefusedRound {
@@ -67,7 +67,7 @@ impl Steps for CountsARefusedRound {
     }
 }
 
-/// Planted mistake: the side that ends an abandoned round ends it before its fence.
+/// Planted mistake: a heavy side ends an abandoned round before its own fence.
 enum EndsFirst {}
 
 impl Steps for EndsFirst {
@@ -79,8 +79,8 @@ impl Steps for EndsFirst {
     }
 }
 
-/// Two heavy sides. One heavy side waits for a round whose thread is missing after a `fork`, or has
-/// no CPU.
+/// Runs two heavy sides. One of them waits for a round whose thread is missing after a `fork`, or
+/// has no CPU.
 fn pairs_beside_an_abandoned_round<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());
@@ -104,7 +104,7 @@ fn pairs<S: Steps>() {
     let rounds = Arc::new(Rounds::new());
     let of_first = Arc::clone(&rounds);
     let first = move |demand: &dyn Fn()| {
-        // A thread that comes in the middle of the first round may rely on the second.
+        // A thread that comes in the middle of the first round may rely on the second round.
         Right::join(&of_first);
         demand();
         Right::join(&of_first);

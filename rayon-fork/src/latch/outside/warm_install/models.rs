@@ -25,7 +25,7 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
         })
     };
     latch.wait(Some(&SpinHistory::new(1)));
-    // SAFETY: as above.
+    // SAFETY: loom fails if another thread may access the cell at the same time.
     assert_eq!(result.with(|result| unsafe { *result }), 7);
     setter.join().expect("a failed thread has failed the model");
 }
@@ -43,7 +43,7 @@ fn set_and_notify_without_lock(latch: &LockLatch) {
 }
 
 fn set_in_two_steps(latch: &LockLatch) {
-    // ORDERING: Acquire as in the original; the planted mistake is only that there are two steps.
+    // ORDERING: Acquire, as in `is_set`; the planted mistake is only that there are two steps.
     let is_blocked = latch.state.load(Ordering::Acquire) == BLOCKED;
     latch.state.store(SET, Ordering::Release);
     if is_blocked {

@@ -37,20 +37,20 @@ impl Steps for KeepsUnits {
     const RETURNS_UNITS_FOR_OTHER_JOBS: bool = false;
 }
 
-/// Planted mistake: a job of no scope waits and runs a job of the scope meanwhile, whose units it
-/// keeps afterwards.
+/// Planted mistake: a worker in a job of no scope waits, runs a job of the scope meanwhile, and
+/// keeps the units of that job afterwards.
 enum GoesOn {}
 impl Steps for GoesOn {
     const RETURNS_UNITS_AFTER_WAITING: bool = false;
 }
 
-/// Planted mistake: a job of no scope fetches units for the jobs that it spawns.
+/// Planted mistake: a worker in a job of no scope fetches units for the jobs that it spawns.
 enum Fetches {}
 impl Steps for Fetches {
     const OTHER_JOBS_COUNT_DIRECTLY: bool = false;
 }
 
-/// Planted mistake: the count is read and written in two steps.
+/// Planted mistake: a worker reads and writes the count in two steps.
 enum TwoSteps {}
 impl Steps for TwoSteps {
     fn take_off(count: &Count, units: usize) -> bool {
@@ -60,7 +60,7 @@ impl Steps for TwoSteps {
     }
 }
 
-/// Planted mistake: the count is read without order.
+/// Planted mistake: the owner reads the count without acquire.
 enum ReadsRelaxed {}
 impl Steps for ReadsRelaxed {
     fn is(count: &Count, units: usize) -> bool {
@@ -68,7 +68,7 @@ impl Steps for ReadsRelaxed {
     }
 }
 
-/// Planted mistake: units are taken off without order.
+/// Planted mistake: a worker takes units off without release and acquire.
 enum TakesOffRelaxed {}
 impl Steps for TakesOffRelaxed {
     fn take_off(count: &Count, units: usize) -> bool {
@@ -76,7 +76,7 @@ impl Steps for TakesOffRelaxed {
     }
 }
 
-/// Planted mistake: the count is compared with one unit more than the right number.
+/// Planted mistake: the owner compares the count with one unit more than the right number.
 enum CountsLess {}
 impl Steps for CountsLess {
     fn is(count: &Count, units: usize) -> bool {

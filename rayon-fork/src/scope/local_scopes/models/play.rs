@@ -80,7 +80,7 @@ impl<T: Steps> Counted for Scope<T> {
         this.assert_alive();
         if T::take_off(&this.count, units) {
             this.assert_alive();
-            // SAFETY: as above.
+            // SAFETY: the latch is in the scope, whose memory a model does not free.
             unsafe { CoreLatch::set(&raw const this.latch) };
             drop(this.queues.lock());
             this.changed.notify_all();
@@ -120,7 +120,7 @@ impl<T: Steps> Scope<T> {
     }
 
     fn assert_alive(&self) {
-        // SAFETY: loom fails if another thread may write here.
+        // SAFETY: loom fails if another thread may write the cell at the same time.
         let is_freed = self.is_freed.with(|is_freed| unsafe { *is_freed });
         assert!(!is_freed, "a scope is used after its end");
     }
@@ -133,6 +133,7 @@ impl<T: Steps> Scope<T> {
 
     fn record_run(&self, job: usize) {
         self.has_run[job].with_mut(|has_run| {
+            // SAFETY: loom fails if another thread may access the cell at the same time.
             let had_run = unsafe { has_run.replace(true) };
             assert!(!had_run, "a job was run twice");
         });
@@ -229,8 +230,8 @@ impl<T: Steps> Scope<T> {
     }
 }
 
-/// The jobs `other` are queued from the start. If one of the jobs `other` spawns or waits, it
-/// begins before the closure spawns.
+/// The jobs `other` are queued from the start. If one of these jobs spawns or waits, it begins
+/// before the scope's closure spawns.
 fn play<T: Steps>(workers: usize, job_count: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(job_count, other));
