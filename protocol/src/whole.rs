@@ -60,7 +60,7 @@ pub struct WholeBuilds {
     /// The user's program (`compare --program`), which no file lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<WholeProgram>,
-    /// The programs' paths, by the name of the branch's build and then by the program's name.
+    /// The programs' paths, by the name of the branch's binary and then by the program's name.
     pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 

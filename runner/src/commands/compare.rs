@@ -69,7 +69,7 @@ const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
-        // The manifest of a resumed sweep has its branches.
+        // A resumed sweep takes the branches from its manifest.
         [] => None,
         words => Some(project.named(words)?),
     };

@@ -1,5 +1,5 @@
 //! The text that `compare` prints around the table: title, host, versions, and the command that
-//! repeats it. It has all that another reader needs to trust the result.
+//! repeats the sweep. This text has all that another reader needs to trust the result.
 
 use serde_json::Value;
 

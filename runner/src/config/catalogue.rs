@@ -21,14 +21,15 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
 
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
-/// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
-/// return it, too.
+/// Lists a program of the user; a process may list at most one. [`find`], [`whole`] and [`known`]
+/// then return this program, too.
 pub(crate) fn list_user(program: WholeProgram) {
     let description = program.description();
     drop(USER.set((program, description)));
 }
 
-/// The programs with which a branch is built. A build with fewer programs takes less time.
+/// The programs with which a branch is built. A build with fewer programs takes less time, so a
+/// sweep builds only the programs that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
     /// Only the programs of the 2022 study, which most sweeps run.
@@ -82,7 +83,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
     protocol::workloads().iter().cloned().chain(whole).collect()
 });
 
-/// Every workload of the files, in the order in which it is listed.
+/// Every workload of the files, in the order of the files.
 ///
 /// # Panics
 /// If a file of workloads has an invalid row.

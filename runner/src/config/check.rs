@@ -17,10 +17,10 @@ use super::{
 use crate::config::catalogue;
 use crate::config::pick::{hint, listed, pick};
 
-/// Names with a meaning of their own in selections and records.
+/// Names that no branch may have, because they mean something else in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
-/// The longest branch name that tables can still show; a guess. The longest of the 2022 study has
-/// 48 characters.
+/// The longest branch name that tables can still show; a guess. The longest name of the 2022 study
+/// has 48 characters.
 const LONGEST_NAME: usize = 64;
 /// The versions of rayon-core that the programs' rayon accepts.
 const ACCEPTED: &str = "^1.13.0";

@@ -29,7 +29,7 @@ impl Checkout {
     /// `branches.toml`.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if there is none.
+    /// [`Stop::BadInput`] if there is no checkout.
     pub fn find(explicit: Option<&Path>) -> Result<Self> {
         let start = match explicit {
             Some(root) => root.to_owned(),
@@ -74,7 +74,8 @@ impl Checkout {
             .to_string()
     }
 
-    /// [`Self::shown`] for paths anywhere: outside the checkout, only the file's name remains.
+    /// Returns a path as [`Self::shown`] does, but only the file's name of a path outside the
+    /// checkout.
     pub(crate) fn shown_without_folders(&self, path: &Path) -> String {
         let name = || path.file_name().map_or(path, Path::new);
         path.strip_prefix(&self.root)
@@ -118,10 +119,11 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// Removes the checkout's path from a text, and shortens every other absolute path to its last two
-    /// parts, since messages of compilers name users' folders. Paths that many systems have stay.
+    /// Removes the checkout's path from a text, and shortens every other absolute path to its last
+    /// two parts, since messages of compilers name users' folders. Paths in folders that many
+    /// systems have stay whole.
     pub(crate) fn without_folders(&self, text: &str) -> String {
-        // `//` is here for addresses, which have it after their scheme.
+        // `//` is in this list for addresses such as `https://…`.
         const COMMON: [&str; 9] = [
             "//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/",
         ];

@@ -1,4 +1,4 @@
-//! The options of `sweep`, and a new sweep until its first trial.
+//! The options of `sweep`, and the steps of a new sweep before its first trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,9 +62,10 @@ impl SweepArgs {
 pub(crate) struct SweepCommand {
     pub(crate) command: &'static str,
     pub(crate) config: Option<Config>,
-    /// Whether the table is printed as a text for a pull request, and not as `show` does.
+    /// Whether the table is printed as a text for a pull request, and not in the way of `show`.
     pub(crate) has_page: bool,
-    /// Whether the same command line continues after an interruption, without `--resume`.
+    /// Whether the same command line, without `--resume`, continues the sweep after an
+    /// interruption.
     pub(crate) goes_on: bool,
     pub(crate) program: Option<TypedProgram>,
 }
@@ -75,7 +76,8 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// A command that prints tables as `show` does, and finds the sweep to continue by itself.
+    /// Describes a command that prints tables as `show` does, and that finds the sweep to continue
+    /// by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,
@@ -255,8 +257,9 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. Thus its failure is reported
-/// before any measurement, and the files that the program reads are in memory.
+/// Runs a program of the user once, and returns how long the run took. A failure of the program is
+/// thus reported before any measurement. The run also brings the files that the program reads into
+/// memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
@@ -286,8 +289,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes a build read the instance files, so that an error in one is reported before any measurement,
-/// and not by every trial.
+/// Makes a build read the instance files, so that an error in a file is reported before any
+/// measurement, and not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,
