@@ -213,7 +213,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only faults are looked at")]
+    #[expect(dead_code, reason = "the test looks at faults only")]
     struct File {
         number: f64,
         whole: Option<u32>,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "only faults are looked at")]
+    #[expect(dead_code, reason = "the test looks at faults only")]
     struct Table {
         key: u32,
     }

@@ -415,15 +415,15 @@ fn one() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
 const MOST_TRIALS: usize = 10_000_000;
 
-/// The largest seed of a sweep on a simulated machine. Each replicate has its own seed, which is
-/// computed from the sweep's seed and must fit its type.
+/// The largest seed of a sweep on a simulated machine. The seed of each replicate is a multiple of
+/// the sweep's seed, plus a small number.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
 const MOST_NAMES: usize = 1 << 12;

@@ -286,8 +286,8 @@ fn needs_sudo() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Makes a command that prints nothing and that keyboard signals do not reach: a second Ctrl-C must
-/// not end the tool during a restore.
+/// Gives a command no input and a process group of its own. Keyboard signals then do not reach the
+/// command: a second Ctrl-C must not end the tool during a restore.
 fn quiet(command: &mut Command) -> &mut Command {
     let command = command.stdin(Stdio::null()).process_group(0);
     command.env("LC_ALL", "C")
