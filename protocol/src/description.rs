@@ -33,7 +33,7 @@ pub struct Description {
     pub stresses: String,
     /// The unit of work, plural.
     pub work_unit: String,
-    /// The contents of the instance file, for workloads that read one.
+    /// The contents of the instance file, for workloads that read an instance file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// The unit of work that the workload's leaves report to a simulated machine: a name in
@@ -168,8 +168,7 @@ impl Description {
         is_so.then(|| Duration::from_millis(values.whole(parameter)))
     }
 
-    /// Whether the workload uses the pool under test. If it does not, every branch runs the same
-    /// program.
+    /// Whether the workload uses the pool under test. If not, every branch runs the same program.
     #[must_use]
     pub fn uses_pool(&self, values: &Values) -> bool {
         self.parameters.iter().all(|parameter| {
@@ -198,7 +197,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
 /// another file.
 ///
 /// # Panics
-/// If the file has an invalid row. Tests check that it has none.
+/// If the file has an invalid row. Tests check that the file has no invalid row.
 #[must_use]
 pub fn workloads() -> &'static [Description] {
     &ALL

@@ -41,7 +41,7 @@ pub fn answer(result: &Result<Outcome, Failure>, output: &mut dyn Write) -> io::
     Ok(code)
 }
 
-/// The descriptions of workloads as tools read them, on several lines.
+/// Returns the descriptions of workloads in the form that tools read: JSON on several lines.
 ///
 /// # Panics
 /// Never: descriptions are plain data.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of this protocol and of the trial record built from it.
+/// Version of this protocol, and of the trial records that the runner makes from outcomes.
 pub const SCHEMA: u32 = 1;
 
 /// Which of a workload's two programs runs.
@@ -77,7 +77,7 @@ pub struct Request {
     pub input: Option<PathBuf>,
     /// Which of the workload's two programs runs.
     pub program: Program,
-    /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
+    /// Threads of the pool (at least 1). For [`Program::Sequential`], the number must be 1.
     pub threads: usize,
     /// Where the workers run; left out if the kernel places them. The sequential program has no
     /// workers.
@@ -85,9 +85,10 @@ pub struct Request {
     pub placement: Placement,
     /// Seed of everything random in the workload's input. The same seed gives the same input.
     pub seed: u64,
-    /// Untimed iterations before the timed ones; reported separately.
+    /// Number of untimed iterations before the timed iterations. The outcome reports the two kinds
+    /// separately.
     pub warmup_iterations: u32,
-    /// Timed iterations (at least 1).
+    /// Number of timed iterations (at least 1).
     pub iterations: u32,
     /// A timed region that takes longer than this, in milliseconds, counts as hung. The process
     /// then reports its threads and its pool on standard error, and ends with [`Failure::Hang`].
@@ -98,8 +99,8 @@ pub struct Request {
     /// a request reports an unusable instance file before a sweep measures anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
-    /// The simulated machine to run on. A build for simulated machines requires it, and no other
-    /// build accepts it.
+    /// The simulated machine to run on. A build for simulated machines requires this field, and no
+    /// other build accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRequest>,
 }
@@ -159,8 +160,8 @@ pub struct Iteration {
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
     /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
-    /// Fixed-work programs report the same number each time; timed ones report the units that they
-    /// managed.
+    /// Fixed-work programs report the same number each time; programs that run for a given time
+    /// report the units that they completed.
     pub work_units: u64,
 }
 
@@ -172,7 +173,7 @@ pub struct Usage {
     pub max_rss_bytes: u64,
     /// Context switches that the process requested (by blocking).
     pub voluntary_switches: u64,
-    /// Context switches forced on it.
+    /// Context switches that the kernel forced on the process.
     pub involuntary_switches: u64,
     /// Page faults served without I/O.
     pub minor_faults: u64,
@@ -184,9 +185,9 @@ pub struct Usage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// The value.
+    /// The quantity's value.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: String,
 }
 
@@ -219,16 +220,16 @@ pub struct Simulated {
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source at which threads waited: for a line of memory that another line of source, or
-/// the same one, had written; or for the system.
+/// A line of source at which threads waited. They waited for a line of memory that another line of
+/// source, or the same line, had written; or for the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
     /// Where the access is: `file:line:column`.
     pub at: String,
     /// Where the last write before the access is, in the same form. Left out if there was no write.
-    /// The text is `(a lock)` if the access blocked on a lock, and `(waking others)` if it was a
-    /// wake-up call.
+    /// The text is `(a lock)` if the access blocked on a lock, and `(waking others)` if the access
+    /// was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
     /// How often a line of memory came from another core, the access blocked, or the access was a
@@ -263,7 +264,7 @@ pub struct Outcome {
     /// The workload's further quantities, by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
-    /// The events inside the scheduler. Only an instrumented build reports them.
+    /// The events inside the scheduler. Only an instrumented build reports events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Where the simulated time went. Only a trial on a simulated machine reports this.

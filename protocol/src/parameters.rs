@@ -18,10 +18,11 @@ pub struct Parameter {
     pub summary: String,
     /// The values that the parameter accepts.
     pub accepts: Accepts,
-    /// The parameter's value if the size sets none.
+    /// The parameter's value if the size sets no value.
     #[serde(deserialize_with = "value")]
     pub default: String,
-    /// Whether an instance file replaces the parameter. A request that names both is refused.
+    /// Whether an instance file replaces the parameter. A request that names the parameter and an
+    /// instance file is refused.
     #[serde(default)]
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool, if other values leave the pool idle.
@@ -42,9 +43,9 @@ pub struct Parameter {
 pub enum Accepts {
     /// A whole number from `min` to `max`, both included.
     Whole {
-        /// Smallest value.
+        /// The smallest accepted value.
         min: u64,
-        /// Largest value.
+        /// The largest accepted value.
         #[serde(default = "largest")]
         max: u64,
     },

@@ -82,7 +82,7 @@ pub(crate) struct Record {
     pub is_virtual: Option<bool>,
     /// Whether all sizes were tiny, so that times mean nothing.
     pub is_quick: bool,
-    /// RFC 3339, UTC.
+    /// When the first call of the command began (RFC 3339, UTC).
     pub begun_at: String,
     pub checkout: Commit,
     pub steps: Vec<Done>,

@@ -22,7 +22,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit code for the shell.
+    /// Returns the exit code for the shell.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {

@@ -30,7 +30,7 @@ pub struct TrialExit {
 /// Why a trial has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFailure {
-    /// Kind of failure.
+    /// The kind of failure.
     pub ending: Ending,
     /// The cause, in a sentence for the user.
     pub reason: String,

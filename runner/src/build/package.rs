@@ -1,5 +1,5 @@
-//! The package of a whole program: finds the one that `compare --program` names, and copies it for
-//! each branch, with the branch's rayon-core.
+//! The package of a whole program: finds the program that `compare --program` names, and copies the
+//! program's package for each branch, with the branch's rayon-core.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -162,8 +162,8 @@ impl Recipe<'_> {
                 "publish": false,
             },
             "dependencies": {
-                // The default features include the workloads' command line. A measured binary does
-                // not need it, because it gets its requests from the runner.
+                // The default features include the workloads' command line. A measured binary needs
+                // no command line, because the runner sends it requests.
                 "workloads": {
                     "package": package,
                     "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),

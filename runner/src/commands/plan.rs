@@ -127,8 +127,8 @@ type Fact = (&'static str, String);
 
 fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
-        // Describes the first of several instances of a workload completely, and the others by
-        // their differences.
+        // Describes the first of several instances of a workload completely, and the other
+        // instances by their differences.
         let is_repeated = asked.workloads[..index]
             .iter()
             .any(|it| it.workload == load.workload);

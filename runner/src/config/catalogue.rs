@@ -1,4 +1,5 @@
-//! The list of workloads. The runner links none of them, so it works even if a pool does not compile.
+//! The list of workloads. The runner links no workload, so the runner works even if a pool does not
+//! compile.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -6,8 +7,8 @@ use protocol::{Description, Part, WholeProgram, WholePrograms};
 
 use crate::config::pick::Known;
 
-/// The group of the whole programs. `all` leaves it out, because each program takes minutes to
-/// build.
+/// The group of the whole programs. `all` leaves this group out, because each whole program takes
+/// minutes to build.
 pub const GROUP: &str = "programs";
 
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
@@ -28,8 +29,7 @@ pub(crate) fn list_user(program: WholeProgram) {
     drop(USER.set((program, description)));
 }
 
-/// The programs with which a branch is built. A build with fewer programs takes less time, so a
-/// sweep builds only the programs that it runs.
+/// The programs with which a branch is built. A build with fewer programs takes less time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
     /// Only the programs of the 2022 study, which most sweeps run.

@@ -267,7 +267,7 @@ impl WrittenClaim {
     }
 }
 
-/// Checks one thread count or a range with optional ends, each end a number, `cores` or `cpus`.
+/// Checks one thread count, or a range with optional ends. Each end is a number, `cores` or `cpus`.
 fn check_threads(range: &str) -> Result<(), String> {
     let number = |text: &str| match text {
         "" | "cores" | "cpus" => Some(None),

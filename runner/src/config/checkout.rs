@@ -1,4 +1,4 @@
-//! The checkout: where its files are, and which commit it is.
+//! The checkout: where its files are, and which commit is checked out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub struct Checkout {
 /// A commit, as far as Git knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Abbreviated hash; `None` outside a Git work tree.
+    /// The commit's abbreviated hash; `None` outside a Git work tree.
     pub commit: Option<String>,
     /// Whether tracked files differ from that commit; `None` if Git cannot tell.
     pub dirty: Option<bool>,
@@ -56,7 +56,7 @@ impl Checkout {
         .into())
     }
 
-    /// Top folder, absolute.
+    /// Returns the checkout's top folder, an absolute path.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -66,7 +66,7 @@ impl Checkout {
         self.root.join("results/sweeps")
     }
 
-    /// Returns a path in the form for results: relative to the checkout if it lies inside.
+    /// Returns a path in the form for results: relative to the checkout if the path lies inside.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root)
             .unwrap_or(path)

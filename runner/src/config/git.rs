@@ -31,8 +31,8 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
 }
 
 /// Returns the commit that `rev` means in the repository at `address`. In a repository on this
-/// machine, `rev` may also be the name of a branch or a tag. In a remote repository it must be a
-/// commit, which cargo checks.
+/// machine, `rev` may also be the name of a branch or a tag. In a remote repository, `rev` must be
+/// a commit, which cargo checks.
 pub(crate) fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");

@@ -302,11 +302,11 @@ pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ConfigError {
-    /// File name.
+    /// The name of the file.
     pub file: String,
     /// 1-based line; `None` if the fault is that the file lacks something.
     pub line: Option<usize>,
-    /// Branch, key, value and remedy.
+    /// The message: branch, key, value and remedy.
     pub message: String,
 }
 

@@ -107,7 +107,7 @@ impl Host {
             }
         }
         // In the older interface, the scheduler balances threads over the CPUs if any group on the
-        // path allows it.
+        // path allows balancing.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
@@ -161,7 +161,8 @@ impl Host {
         let lines = text
             .lines()
             .filter_map(|line| line.split_once(':')?.1.split_once(':'));
-        // If the older interface has a controller, the newer one does not show it.
+        // If the older interface has a controller, the newer interface does not show this
+        // controller.
         let has_it = |of: &str| of.split(',').any(|name| name == controller);
         let mut older = lines.clone().filter(|(controllers, _)| has_it(controllers));
         let mut newer = lines.filter(|(controllers, _)| controllers.is_empty());

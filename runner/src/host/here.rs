@@ -1,7 +1,7 @@
 //! `machines/here.toml`: this host as a simulated machine.
 //!
 //! The file takes values that the host cannot measure from the most similar shipped machine, and
-//! labels them as guesses.
+//! labels these values as guesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Finds the options on the kernel's command line that can change times: the options that
-//! `host.json` keeps, and the options that mainline Linux does not have.
+//! Finds two kinds of options on the kernel's command line: options that can change times, which
+//! `host.json` keeps, and options that mainline Linux does not have.
 
 /// Beginnings of the names of mainline Linux's options that change when, where and how fast a thread
 /// runs (`admin-guide/kernel-parameters`). The kernel reads `-` in a name as `_`.

@@ -371,8 +371,8 @@ impl Host {
     }
 }
 
-/// Reads a file, without white space around its text; or returns why it cannot be read, as a clause
-/// that continues after the file's name.
+/// Returns the text of a file without white space around it, or the reason why the file cannot be
+/// read. The reason is a clause that follows the file's name.
 fn read_text(path: &Path) -> Fact<String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "is not there".to_owned(),

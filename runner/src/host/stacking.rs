@@ -1,9 +1,9 @@
-//! Measures whether the kernel puts two threads that work at the same time on one CPU while another
-//! CPU is idle, and how much time this costs.
+//! Measures how often the kernel puts two working threads on one CPU while another CPU is idle, and
+//! how much time this costs.
 //!
 //! A pool that sleeps between ticks is woken worker by worker: an external thread wakes the first
 //! worker, which wakes the second. If the kernel puts the second worker on the CPU of the first,
-//! the second waits until the first has done its work, and the pool gains nothing.
+//! the second waits until the first has done its work. The pool then gains nothing.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -69,7 +69,7 @@ struct Tick {
 /// Runs the ticks. In each tick, both threads are woken and work. `None` if a thread could not be
 /// pinned.
 fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
-    // A thread that wakes another sends the number of its CPU.
+    // A thread that wakes the other thread sends it the number of its own CPU.
     let [(wake_first, first_woken), (wake_second, second_woken)] = [channel::<usize>(), channel()];
     let (done, ends) = channel::<Option<bool>>();
     // The closure owns the channels, so the threads end when the closure returns.

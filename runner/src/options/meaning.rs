@@ -282,8 +282,8 @@ pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// Returns the row whose values apply where the command line has none: the row of the experiment,
-/// or the row of a preset with the preset's name.
+/// Returns the row with the values that the command line lacks: the experiment's row, or a preset's
+/// row with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
     let rows = selection::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {

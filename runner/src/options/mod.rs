@@ -91,7 +91,7 @@ pub(crate) struct Selection {
     /// NAME=VALUE or WORKLOAD.NAME=VALUE; may be repeated; see `list workloads`
     #[arg(long = "parameter", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
-    /// Instance file, for workloads that read one
+    /// Instance file, for workloads that read such a file
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Run on a simulated machine: a name in `list machines`

@@ -148,7 +148,7 @@ impl Definition {
 pub enum Scalar {
     /// A number.
     Whole(u64),
-    /// Anything else.
+    /// Any other value.
     Word(String),
 }
 
@@ -170,7 +170,7 @@ pub enum PlacementChoice {
     Free,
     /// Worker i stays on the i-th CPU
     Pinned,
-    /// Both, to compare them
+    /// Both placements, to compare them
     Both,
 }
 
@@ -193,7 +193,7 @@ pub enum ModeChoice {
     Dynamic,
     /// All CPUs run at one frequency
     Fixed,
-    /// Both, to compare them
+    /// Both modes, to compare them
     Both,
     /// Both modes if the host can hold a frequency, otherwise dynamic
     Available,
@@ -226,7 +226,7 @@ pub struct Condition {
 /// An instance file, identified by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// The file's path below the checkout. For a file outside the checkout, only the file's name,
+    /// The file's path below the checkout. A file outside the checkout only has its name here,
     /// since results reveal no folder of the machine.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
@@ -245,7 +245,7 @@ pub struct Load {
     pub size: String,
     /// Explicit parameters.
     pub parameters: BTreeMap<String, String>,
-    /// Instance file, if one was given.
+    /// Instance file, if the user gave one.
     pub input: Option<Input>,
 }
 
@@ -378,7 +378,7 @@ pub struct SweepRequest {
     pub seed: u64,
     /// Longest time a trial may take, in seconds.
     pub timeout_s: f64,
-    /// Number of link orders per branch; left out if there is one.
+    /// Number of link orders per branch; left out if the number is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub layouts: u32,
     /// The simulated machine that replaces the host; left out if the trials run on the host.

@@ -261,7 +261,7 @@ pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
 }
 
 /// Returns the workloads in `list` that run on simulated machines. Other workloads are left out
-/// with a note; if `list` names one of them individually, that is an error.
+/// with a note, but naming such a workload individually is an error.
 pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;

@@ -19,7 +19,7 @@ use crate::system::digest::Id;
 pub(crate) struct Manifest {
     pub schema: u32,
     pub name: String,
-    /// RFC 3339, UTC.
+    /// When the sweep was created (RFC 3339, UTC).
     pub created_at: String,
     pub host: String,
     pub checkout: Commit,
@@ -123,12 +123,13 @@ pub(crate) struct Toolchain {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// RFC 3339, UTC.
+    /// When the run ended (RFC 3339, UTC).
     pub started_at: String,
-    /// RFC 3339, UTC.
+    /// When the run began (RFC 3339, UTC).
     pub ended_at: String,
-    /// `finished`, `interrupted`, `failed` (the runner stopped, for example at a full disk), or
-    /// `killed`, which the runner writes when the run begins and replaces when the run ends.
+    /// How the run ended: `finished`, `interrupted`, `failed` (the runner stopped, for example at a
+    /// full disk), or `killed`. The runner writes `killed` when the run begins, and replaces this
+    /// value when the run ends.
     pub end: String,
     pub trials: usize,
     pub failed: usize,

@@ -58,20 +58,20 @@ impl std::fmt::Display for Ending {
 )]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Version of the format: 1.
+    /// Version of the format of records: 1.
     pub schema: u32,
-    /// Hash of configuration and replicate.
+    /// Identity of the trial: the hash of its configuration and replicate.
     pub trial: Id,
-    /// Hash of the configuration, including the branch's binary.
+    /// Identity of the configuration: a hash that also covers the branch's binary.
     pub cell: Id,
-    /// Number within the configuration, from 0.
+    /// Number of the trial within its configuration, from 0.
     pub replicate: u32,
     /// Number of the block within the sweep, from 0.
     pub block: usize,
-    /// Position within the block, from 0.
+    /// Position of the trial within its block, from 0.
     pub position: usize,
-    /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
-    /// instrumented build.
+    /// Name of the branch in `branches.toml`. `<baseline>-again` is the A/A control,
+    /// `<branch>-instrumented` an instrumented build.
     pub branch: String,
     /// The program. `sequential` runs without a pool, on the baseline's binary, with 1 thread.
     pub program: Program,
@@ -89,7 +89,7 @@ pub struct Record {
     /// use.
     pub oversubscribed: bool,
     pub seed: u64,
-    /// RFC 3339, UTC.
+    /// When the trial began (RFC 3339, UTC).
     pub started_at: String,
     pub process_ns: u64,
     pub outcome: Ending,
@@ -114,7 +114,7 @@ pub struct Record {
     pub core_to_core_ns: Option<f64>,
     /// Time that the hypervisor stole from all CPUs during the trial.
     pub steal_ns: Option<u64>,
-    /// The CPU's hottest sensor after the trial.
+    /// Temperature of the CPU's hottest sensor after the trial, in degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celsius_after: Option<f64>,
     /// How often heat slowed a CPU or a package down during the trial.
@@ -131,11 +131,11 @@ pub struct Record {
     /// usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
-    /// Only trials on simulated machines have this: the seed of the pool's random numbers and of
-    /// the jitter of wake-ups.
+    /// Only trials on simulated machines have this field: the seed of the pool's random numbers and
+    /// of the jitter of wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_seed: Option<u64>,
-    /// Only trials on simulated machines have this.
+    /// Where the simulated time went. Only trials on simulated machines have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
     /// Mean clock of as many CPUs as the trial has threads. Null if the two methods of measuring

@@ -145,7 +145,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`. Other
+/// Runs the trials of a simulated machine side by side, one trial on each of `around.trials`. Other
 /// programs on the host do not change these trials' results.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();

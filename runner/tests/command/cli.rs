@@ -40,7 +40,8 @@ fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert
 fn plans_count_and_name_what_would_be_done() {
     let small = "plan --branches packed --workloads quicksort --threads 1,2 --trials 3";
     for (words, told) in [
-        // 2 thread counts × (master, its A/A control, packed) + 1 sequential.
+        // 7 configurations: 2 thread counts × (master, its A/A control, packed) + 1 sequential
+        // program.
         (
             small.to_owned(),
             &[

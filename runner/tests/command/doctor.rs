@@ -1,5 +1,5 @@
-//! Tests the doctor on mock hosts. A table has hosts, each with one fault or one unreadable file,
-//! and the doctor's findings on each.
+//! Tests the doctor on mock hosts. The table `doctor/hosts.txt` has hosts, each with one fault or
+//! one unreadable file, and the doctor's findings on each host.
 
 use std::fs;
 use std::path::Path;

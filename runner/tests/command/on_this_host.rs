@@ -145,8 +145,8 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
 }
 
 /// Makes a bundle of the committed host with the sweeps of these steps, in the format of runners
-/// before 2026-12: checksums come first, and records are compressed by gzip. `change` gets each
-/// file's path and content.
+/// before 2026-12. In that format, checksums come first, and gzip compresses the records. `change`
+/// gets each file's path and content.
 fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
     let results = common::root().join("results");
     let host = only(&results.join("hosts"), "");

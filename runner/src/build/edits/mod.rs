@@ -25,8 +25,8 @@ use crate::system::whole_file::{self, files_below, write_if_changed};
 pub struct Edits {
     /// The change in one line: the subject of a commit.
     pub change: String,
-    /// The rest of the commit message: why, where it was measured, where it loses, and the release
-    /// note.
+    /// The rest of the commit message: why the change is made, where it was measured, where it
+    /// loses, and the release note.
     pub message: String,
     /// The line for upstream's release notes; empty if the change is not a proposal to upstream.
     pub release_note: String,
@@ -55,8 +55,8 @@ struct Script {
 
 #[derive(Debug)]
 struct Edit {
-    /// Lines to replace, counted from 0; if the range is empty, the text is inserted before its
-    /// line.
+    /// The range of lines to replace, counted from 0. If the range is empty, the text is inserted
+    /// before the line at its start.
     lines: Range<usize>,
     text: String,
 }
@@ -160,8 +160,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses the edits if a file has no script, or two, for one of the trees. Such a tree would
-    /// get only a part of the change.
+    /// Refuses the edits if a file has no script, or two scripts, for one of the trees. Such a tree
+    /// would get only a part of the change.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {
             for tree in self.trees() {
@@ -247,7 +247,7 @@ impl Edits {
     }
 
     /// Copies `root`, a workspace or a single crate, to `to`. The copy is a workspace by itself.
-    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
+    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in `root`.
     ///
     /// # Errors
     /// The errors of [`Self::apply`]; also if a file cannot be read or written.
@@ -358,8 +358,8 @@ pub fn copy_folder(
         let source = from.join(&place);
         let copy = to.join(&place);
         let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
-        // Skips links without a target (editors leave them), pipes and sockets: no build needs
-        // them, and reading a pipe never ends.
+        // Skips links without a target (some editors leave such links), pipes and sockets. No build
+        // needs these files, and reading a pipe never ends.
         let kind = match fs::metadata(&source) {
             Ok(facts) => facts.file_type(),
             Err(error) if fs::symlink_metadata(&source).is_ok_and(|it| it.is_symlink()) => {

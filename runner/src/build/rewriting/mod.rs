@@ -19,7 +19,7 @@ use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
-/// Folder of the copies; paths in records and messages begin with it.
+/// Folder of the copies; paths in records and messages begin with this name.
 pub const FOLDER: &str = "rewritten";
 
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
@@ -27,7 +27,7 @@ const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 const POOL: &str = "rayon-core";
 
 /// The folder of the programs in a crate of workloads. The rest of the crate is not rewritten,
-/// because it runs on the host.
+/// because that rest runs on the host.
 const PROGRAMS: &str = "src/kinds";
 
 const FACADE: &str = "cores-std";

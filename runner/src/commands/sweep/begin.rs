@@ -28,8 +28,9 @@ use crate::text::words::moment;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Excludes
-    /// options that select a sweep, except `--input` if the instance file is outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished sweep.
+    /// Excludes options that select a sweep, except `--input` if the instance file is outside the
+    /// checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
@@ -98,7 +99,7 @@ pub(super) struct SweepRun {
     pub(super) building: Duration,
 }
 
-/// Warns about conditions of the host that make times doubtful, before the builds load it.
+/// Warns about conditions of the host that make times doubtful, before the builds load the host.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
         tell!(

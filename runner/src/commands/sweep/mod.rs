@@ -69,7 +69,7 @@ pub(crate) fn run_for(
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // This comes before the host's lock, so that a wrong command line is reported even while
+    // This step comes before the host's lock, so that a wrong command line is reported even while
     // another sweep runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
@@ -94,7 +94,7 @@ pub(crate) fn run_for(
 }
 
 /// Finds the sweep to continue. `latest` is the newest unfinished sweep. If all sweeps are
-/// finished, it is the newest, whose table is printed again.
+/// finished, `latest` is the newest sweep, whose table is printed again.
 fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
     let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());

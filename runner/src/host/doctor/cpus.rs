@@ -9,8 +9,9 @@ use crate::text::words::count;
 /// With fewer CPUs, a sweep shows that the tool works, but little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// The doctor recommends pinning if more than the share `STACKED` of ticks had both threads on one
-/// CPU, and unpinned ticks took more than `GAIN` times as long as pinned ones. Guesses.
+/// The doctor recommends pinning if two conditions hold. At least the share `STACKED` of unpinned
+/// ticks had both threads on one CPU. Unpinned ticks took at least `GAIN` times as long as pinned
+/// ticks. Both values are guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 

@@ -1,6 +1,7 @@
 //! Measures the frequency at which CPUs really run, by the time of a chain of instructions. Each
-//! instruction needs the result of the one before, so the CPU cannot run two at once. A CPU may
-//! shorten one kind of chain, so a chain of additions and one of multiplications must agree.
+//! instruction needs the result of the instruction before it, so the CPU cannot run two
+//! instructions at once. A CPU may shorten one kind of chain, so a chain of additions and a chain
+//! of multiplications must agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -23,11 +24,11 @@ const ATTEMPTS: usize = 3;
 /// The clock that several CPUs delivered at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Mean over the CPUs, in GHz.
+    /// The mean clock of the CPUs, in GHz.
     pub ghz: f64,
-    /// The slowest CPU.
+    /// The clock of the slowest CPU, in GHz.
     pub slowest_ghz: f64,
-    /// The fastest CPU.
+    /// The clock of the fastest CPU, in GHz.
     pub fastest_ghz: f64,
 }
 
@@ -150,8 +151,9 @@ mod chains {
                     );
                 }
                 #[cfg(target_arch = "aarch64")]
-                // SAFETY: the facts of the x86-64 loop above hold for this loop, too: registers and
-                // flags alone, no memory, and an end when the count reaches 0.
+                // SAFETY: like the loop for x86-64, this loop works on the named registers and the
+                // flags alone, and touches no memory. The loop ends when the count, which is above
+                // 0, reaches 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $aarch64, ".endr", "subs {rounds}, {rounds}, #1", "b.ne 2b",

@@ -27,7 +27,7 @@ impl Hold {
     /// settings after any failure.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the files that refuse a value or show another one.
+    /// [`Stop::HostNotFit`] with the files that refuse a value or show another value.
     pub fn begin(
         host: Host,
         backend: Box<dyn Backend>,
@@ -96,7 +96,7 @@ impl Hold {
 
     fn restore_once(&mut self) -> Result<()> {
         // Taking the journal out keeps `drop` from repeating a failed restore. The next command
-        // repeats it.
+        // repeats the restore.
         let journal = self.journal.take();
         journal.map_or(Ok(()), |it| put_back(&self.host, &mut *self.backend, it))
     }
@@ -115,7 +115,7 @@ fn differs(host: &Host, knob: Knob, value: &str) -> bool {
         .map_or(true, |found| found.trim() != value.trim())
 }
 
-/// Writes all files that differ, again and again until none differs. A write may make the kernel
+/// Writes all files that differ, again and again until no file differs. A write may make the kernel
 /// change other files, or accept a value that it refused before. Returns the refusals of the last
 /// round.
 fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {

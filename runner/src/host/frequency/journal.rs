@@ -29,7 +29,7 @@ pub(super) struct Entry {
     /// undoes the changes.
     boot: String,
     pub(super) process: u32,
-    /// RFC 3339, UTC.
+    /// When the frequency was fixed (RFC 3339, UTC).
     pub(super) since: String,
     pub(super) khz: u64,
     pub(super) before: Vec<SavedSetting>,
@@ -101,7 +101,7 @@ pub(super) fn default_path(host: &Host) -> PathBuf {
     Path::new("/var/tmp").join(name)
 }
 
-/// A journal on disk. While it is open, no other process can open it.
+/// A journal on disk. While this process has the journal open, no other process can open it.
 #[derive(Debug)]
 pub struct Journal {
     pub(super) path: PathBuf,
@@ -151,8 +151,8 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return unread(error),
         };
-        // Only a regular file of this user is trusted: any user may write to the folder, and the
-        // runner writes the journal's values to the kernel's files.
+        // The runner writes the journal's values to the kernel's files, and any user may write to
+        // the folder. So only a regular file of this user is trusted.
         let facts = file.metadata()?;
         if !facts.is_file() {
             bail!(damaged("it is not a regular file".to_owned()));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     /// Opens a journal that no runner holds. A process that another test starts inherits the lock
-    /// until it executes its program, so a lock is tried again.
+    /// until that process executes its program, so this function tries the lock again.
     fn open(path: &Path, host: &Host) -> Result<Option<Journal>> {
         for _ in 0..1000 {
             match Journal::open(path, host) {

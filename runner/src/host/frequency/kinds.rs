@@ -22,7 +22,7 @@ const FILES: [&str; 4] = [
 const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
 
 /// Performance monitors of the kinds of cores of a hybrid processor, the weakest first. The kernel
-/// has one for each existing kind.
+/// has one monitor for each kind of core that exists.
 const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
 
 /// Smaller differences between highest frequencies do not make another kind of CPU: firmware lets

@@ -29,7 +29,7 @@ const CLOCK_ATTEMPTS: usize = 5;
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
     /// The runner set the frequency and read it back after the trial. The measured clock was within
-    /// 2 % of it before and after the trial.
+    /// 2 % of this frequency before and after the trial.
     FixedVerified,
     /// The host did not hold the requested frequency.
     FixedFailed,
@@ -62,7 +62,7 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// Sets the frequency around trials, and measures it before and after each.
+/// Sets the frequency around trials, and measures the clock before and after each trial.
 pub trait ControlFrequency {
     /// Called just before a trial: switches to the trial's mode if necessary, and measures the
     /// clock.

@@ -81,7 +81,7 @@ impl std::fmt::Display for Knob {
 /// CPUs whose frequency is set together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Number in the folder's name.
+    /// The policy's number, from the name of its folder.
     pub number: u32,
     /// The policy's CPUs that are online, ascending; at least one CPU.
     pub cpus: Vec<usize>,

@@ -59,7 +59,7 @@ pub(crate) const OF_NOMINAL: &Files = &[
 ];
 
 /// The files of `acpi-cpufreq` on Intel, which lists turbo as 1 MHz more than the highest frequency
-/// without turbo; and a user's request for a frequency.
+/// without turbo. The files include a user's request for a frequency.
 pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/boost", "1"),
     ("cpufreq/policy*/cpuinfo_max_freq", "2001000"),

@@ -1,6 +1,6 @@
 //! Ends the runner at each step between the journal and the last restored byte, in every way in
-//! which a process can end. After the end, or after `frequency restore`, every file of the host has
-//! its old content.
+//! which a process can end. After the runner's end, or after `frequency restore`, every file of the
+//! host has its old content.
 //!
 //! `cargo xtask faults` runs these tests on every kind of host, plain `cargo test` on one kind.
 
