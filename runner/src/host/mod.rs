@@ -304,7 +304,9 @@ impl Host {
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
         let share = ns[STEAL] as f64 / all;
         if share == 0.0 && self.is_virtual() != Ok(false) {
-            return Err("/proc/stat counts no stolen time; some hypervisors do not report it".to_owned());
+            return Err(
+                "/proc/stat counts no stolen time; some hypervisors do not report it".to_owned(),
+            );
         }
         Ok(share)
     }

@@ -70,7 +70,10 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
                 let until = before.len() + usize::try_from(more).unwrap();
                 let deadline = Instant::now() + Duration::from_mins(10);
                 while recorded(&folder) < until {
-                    assert!(child.try_wait().unwrap().is_none(), "the runner ended by itself");
+                    assert!(
+                        child.try_wait().unwrap().is_none(),
+                        "the runner ended by itself"
+                    );
                     assert!(Instant::now() < deadline, "no trials");
                     thread::sleep(Duration::from_millis(1));
                 }
