@@ -141,7 +141,7 @@ impl Values {
             .unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
     }
 
-    /// [`Values::whole`] as a count of things in memory.
+    /// Returns the value of a parameter that takes whole numbers, as a count of things in memory.
     ///
     /// # Panics
     /// If the workload declares no parameter `name` with whole numbers, or if the number does not

@@ -26,7 +26,7 @@ const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.to
 /// Files of a sweep. The sweep's records are in one of the last two files.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Name of the file of checksums in bundles before 2026-12. The file is ignored, because the
+/// Name of the file of checksums in bundles before 2026-12. `unpack` ignores this file, because the
 /// compressed data has its own checksum.
 const SUMS: &str = "SHA256SUMS";
 

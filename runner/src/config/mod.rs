@@ -76,7 +76,8 @@ pub struct Branch {
     pub typed: Option<String>,
 }
 
-/// The fork's feature that counts events. No row may name it, because such a build is not timed.
+/// The fork's feature that counts events. No row may name this feature, because a build that counts
+/// events is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {

@@ -25,7 +25,8 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// CPU time of each of the two threads in a tick. A wake-up takes much less time.
 const WORK: Duration = Duration::from_micros(200);
 
-/// In place of the waker's CPU for the first thread of a tick: a number that no CPU has.
+/// The number that the first thread of a tick gets as its waker's CPU. No CPU has this number, so
+/// the first thread is never stacked.
 const OUTSIDE: usize = usize::MAX;
 
 /// The results of the ticks.

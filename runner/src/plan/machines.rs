@@ -333,8 +333,8 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     }
 }
 
-/// Returns binaries by branch and link order. On a simulated machine, every index has the same
-/// binary, and stands for a seed.
+/// Returns binaries by branch and link order. On a simulated machine, the same binary stands at
+/// every index, because each index has its own seed.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,

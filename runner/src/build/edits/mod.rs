@@ -203,8 +203,8 @@ impl Edits {
         )))
     }
 
-    /// Returns the edited files of the crate in `folder`. The hashes of the crate's files identify
-    /// its tree.
+    /// Returns the edited files of the crate in `folder`. The hashes of the crate's files show
+    /// which tree the folder has.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if the folder matches no tree that the edits support. The error names,

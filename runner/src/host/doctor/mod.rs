@@ -51,8 +51,8 @@ fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
 /// Load averages per CPU: from the first on, the doctor warns; from the second on, it finds the
 /// host unfit. Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
-/// The limits of warning and of unfitness for the share of CPU time since boot that a hypervisor
-/// gave to its other guests.
+/// Shares of CPU time since boot that a hypervisor gave to its other guests: from the first on, the
+/// doctor warns; from the second on, it finds the host unfit.
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
 fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {
