@@ -1,5 +1,5 @@
-//! The descriptions of workloads, which tools read without running them: the rows of
-//! `workloads/workloads.toml`. Each process reads this file once.
+//! The descriptions of workloads: the rows of `workloads/workloads.toml`. A tool reads a
+//! description without running the workload. Each process parses this file once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,49 +10,51 @@ use serde::{Deserialize, Serialize};
 use crate::parameters::{self, Parameter};
 use crate::{Refusal, Size, Values};
 
-/// A workload as listed: enough to write a valid request without reading its source.
+/// The description of a workload: all that a tool needs to write a valid request, without reading
+/// the workload's source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Description {
-    /// Its name in requests, records and plots.
+    /// The workload's name in requests, records and plots.
     pub name: String,
-    /// The program that runs it, if that has another name.
+    /// The program that runs the workload, if the program has another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Parameters that it sets for its program; they appear in no request and no record.
+    /// Parameters that the workload sets for its program. These parameters appear in no request and
+    /// no record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// The build that contains it.
+    /// The build that contains the workload.
     #[serde(default)]
     pub part: Part,
-    /// Its computation, in one line.
+    /// The workload's computation, in one line.
     pub summary: String,
-    /// Its demands on a pool, in one line.
+    /// The workload's demands on a pool, in one line.
     pub stresses: String,
     /// The unit of work, plural.
     pub work_unit: String,
-    /// The contents of the instance file, for workloads that read one.
+    /// The contents of the instance file, for workloads that read an instance file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// The unit of work that its leaves report to a simulated machine: a name in
+    /// The unit of work that the workload's leaves report to a simulated machine: a name in
     /// `workloads/charges.toml`. `None` for workloads that only run on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge: Option<String>,
     /// The metrics to compare, for workloads whose time says little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<String>,
-    /// Whether a clock sets how long an iteration takes, while its work is fixed.
-    /// [`Parameter::unpaced_if`] names an exception.
+    /// Whether a clock sets how long an iteration takes, while the amount of work is fixed.
+    /// [`Parameter::unpaced_if`] is the one value of a parameter with which no clock does so.
     #[serde(default)]
     pub paced: bool,
     /// The parameter that sets the duration of an iteration, for workloads that do as much as they
     /// can in a given time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_for: Option<RunsFor>,
-    /// Every parameter it accepts.
+    /// Every parameter that the workload accepts.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The parameters that sizes change, by the parameter's name.
+    /// For each size, the values that the size sets, by the parameter's name.
     #[serde(default, deserialize_with = "parameters::values_by_size")]
     pub sizes: BTreeMap<Size, BTreeMap<String, String>>,
 }
@@ -78,13 +80,14 @@ pub enum Part {
 pub struct RunsFor {
     /// The parameter that is the time in milliseconds.
     pub parameter: String,
-    /// Another parameter, and the value that it must have, or else `parameter` has no effect.
+    /// Another parameter and a value: `parameter` has an effect only if the other parameter has
+    /// this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_if: Option<(String, String)>,
 }
 
 impl Description {
-    /// The name of the program that runs it.
+    /// The name of the program that runs the workload.
     #[must_use]
     pub fn program(&self) -> &str {
         self.program.as_deref().unwrap_or(&self.name)
@@ -111,11 +114,11 @@ impl Description {
             .collect()
     }
 
-    /// The values of `size`, overridden by `explicit`.
+    /// Returns the values of the parameters at `size`, overridden by `explicit`.
     ///
     /// # Errors
-    /// An unknown name, a value that the parameter does not take, or a parameter that the
-    /// instance file replaces.
+    /// If `explicit` has an unknown name, a value that the parameter does not accept, or a
+    /// parameter that the instance file replaces.
     pub fn resolve(
         &self,
         size: Size,
@@ -165,7 +168,7 @@ impl Description {
         is_so.then(|| Duration::from_millis(values.whole(parameter)))
     }
 
-    /// Whether the workload uses the pool under test: otherwise every branch is the same program.
+    /// Whether the workload uses the pool under test. If not, every branch runs the same program.
     #[must_use]
     pub fn uses_pool(&self, values: &Values) -> bool {
         self.parameters.iter().all(|parameter| {
@@ -177,7 +180,7 @@ impl Description {
     }
 }
 
-/// The file of workloads.
+/// The file `workloads/workloads.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Workloads {
@@ -190,10 +193,11 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
         .workload
 });
 
-/// Every workload, in the order in which it is listed; whole programs have a file of their own.
+/// Every workload of `workloads/workloads.toml`, in the order of the file. Whole programs are in
+/// another file.
 ///
 /// # Panics
-/// If the file has an invalid row, for which there are tests.
+/// If the file has an invalid row. Tests check that the file has no invalid row.
 #[must_use]
 pub fn workloads() -> &'static [Description] {
     &ALL
@@ -202,7 +206,7 @@ pub fn workloads() -> &'static [Description] {
 /// The workload called `name`.
 ///
 /// # Panics
-/// If there is none.
+/// If no workload has this name.
 #[must_use]
 pub fn workload(name: &str) -> &'static Description {
     ALL.iter()
@@ -229,7 +233,7 @@ mod tests {
         serde_json::from_str(ROW).unwrap()
     }
 
-    /// Size `small` with these explicit parameters.
+    /// The values at size `small`, overridden by these explicit parameters.
     fn values(explicit: &[(&str, &str)]) -> Values {
         let explicit = explicit
             .iter()

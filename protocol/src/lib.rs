@@ -1,8 +1,8 @@
 //! The messages between the runner and the programs that it measures, and the descriptions of
 //! workloads, which tools read without running them.
 //!
-//! This is all that the two sides share, and nothing in it depends on a pool. So a tool that reads
-//! descriptions and writes requests works even if no rayon-core compiles.
+//! The runner and the programs share only this crate, and this crate depends on no pool. So a tool
+//! that reads descriptions and writes requests works even if no rayon-core compiles.
 
 mod description;
 pub mod lines;

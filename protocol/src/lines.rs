@@ -1,4 +1,5 @@
-//! A program reads its request, and writes its answer, as one line of JSON.
+//! Functions with which a program reads its request and writes its outcome, each as one line of
+//! JSON.
 //!
 //! These functions are not generic, so that their code is compiled with this crate: once for all branches, and not once
 //! for each.
@@ -7,7 +8,8 @@ use std::io::{self, BufRead, Read as _, Write};
 
 use crate::{Description, Failure, Outcome, Refusal, Request};
 
-/// Longest request that is read, in bytes; the runner's requests have a few hundred bytes.
+/// The longest request that a program reads, in bytes. The runner's requests have a few hundred
+/// bytes.
 const MAX_REQUEST_BYTES: u64 = 1 << 20;
 
 /// Reads a request.
@@ -25,7 +27,7 @@ pub fn read_request(input: &mut dyn BufRead) -> Result<Request, Failure> {
         .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))
 }
 
-/// Writes the answer, and returns the exit code that goes with it.
+/// Writes the outcome or the failure, and returns the exit code that the process must end with.
 ///
 /// # Errors
 /// If `output` cannot be written.
@@ -39,7 +41,7 @@ pub fn answer(result: &Result<Outcome, Failure>, output: &mut dyn Write) -> io::
     Ok(code)
 }
 
-/// The descriptions of workloads as tools read them, on several lines.
+/// Returns the descriptions of workloads in the form that tools read: JSON on several lines.
 ///
 /// # Panics
 /// Never: descriptions are plain data.

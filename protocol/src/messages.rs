@@ -2,15 +2,15 @@
 //!
 //! A trial is one process. The process reads one [`Request`] from standard input, writes one
 //! [`Outcome`] to standard output and exits with 0; anything else is a failed trial. The runner
-//! adds what only it knows (block, position, branch, mode) and appends the result as one line of
-//! `trials.jsonl`.
+//! adds what the process does not know (block, position, branch, mode) and appends the result as
+//! one line of `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of this protocol and of the trial record built from it.
+/// Version of this protocol, and of the trial records that the runner makes from outcomes.
 pub const SCHEMA: u32 = 1;
 
 /// Which of a workload's two programs runs.
@@ -35,14 +35,14 @@ pub enum Placement {
     /// Each worker runs where the kernel puts it.
     #[default]
     Free,
-    /// Worker `i` stays on the `i`-th of the CPUs that the process may use; after the last CPU
-    /// comes the first.
+    /// Worker `i` stays on the `i`-th of the CPUs that the process may use; beyond the last CPU,
+    /// counting starts again at the first.
     Pinned,
 }
 
 impl Placement {
     /// Whether the kernel places the workers. Records leave this placement out, because older
-    /// records name none.
+    /// records have no field for a placement.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::Free
@@ -62,22 +62,22 @@ impl std::fmt::Display for Placement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// [`SCHEMA`] of the sender; a mismatch is refused.
+    /// [`SCHEMA`] of the sender. The process refuses a request with another value.
     pub schema: u32,
     /// A name of the catalogue, for example `quicksort`.
     pub workload: String,
     /// `tiny`, `small`, `medium` or `large`.
     pub size: String,
-    /// Explicit parameters that override those of the size, for example `strategy = "pool"`.
-    /// A name or value that the workload does not know is refused.
+    /// Explicit parameters that override those of the size, for example `strategy = "pool"`. The
+    /// process refuses a name or value that the workload does not know.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
     /// An instance file for workloads that read one.
     #[serde(default)]
     pub input: Option<PathBuf>,
-    /// Which program runs.
+    /// Which of the workload's two programs runs.
     pub program: Program,
-    /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
+    /// Threads of the pool (at least 1). For [`Program::Sequential`], the number must be 1.
     pub threads: usize,
     /// Where the workers run; left out if the kernel places them. The sequential program has no
     /// workers.
@@ -85,21 +85,22 @@ pub struct Request {
     pub placement: Placement,
     /// Seed of everything random in the workload's input. The same seed gives the same input.
     pub seed: u64,
-    /// Untimed iterations before the timed ones; reported separately.
+    /// Number of untimed iterations before the timed iterations. The outcome reports the two kinds
+    /// separately.
     pub warmup_iterations: u32,
-    /// Timed iterations (at least 1).
+    /// Number of timed iterations (at least 1).
     pub iterations: u32,
     /// A timed region that takes longer than this, in milliseconds, counts as hung. The process
     /// then reports its threads and its pool on standard error, and ends with [`Failure::Hang`].
     /// Without this limit, the parent process must notice the hang.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
-    /// Only prepare the input and respond, without a run, so that an unusable file is reported
-    /// before a sweep.
+    /// Whether the process only prepares the input and responds, without running the program. Such
+    /// a request reports an unusable instance file before a sweep measures anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
-    /// The simulated machine to run on. A build for simulated machines requires it, and no other
-    /// build accepts it.
+    /// The simulated machine to run on. A build for simulated machines requires this field, and no
+    /// other build accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRequest>,
 }
@@ -132,16 +133,18 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineRequest {
-    /// Its file, as `machines/zen4-64.toml`.
+    /// The machine's file, for example `machines/zen4-64.toml`.
     pub file: PathBuf,
-    /// Whether all its cores run at one frequency; otherwise the number of running cores sets it.
+    /// Whether all cores always run at one frequency. If not, the frequency depends on the number
+    /// of running cores.
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,
     /// The cost of one unit of the workload's work, in nanoseconds at the machine's reference
     /// frequency.
     pub charge_ns: f64,
-    /// The branch's own instructions: cycles of one call, by the call.
+    /// Cycles of the branch's own instructions in one call (those that do not access shared
+    /// memory), by the name of the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_cycles: BTreeMap<String, f64>,
 }
@@ -157,8 +160,8 @@ pub struct Iteration {
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
     /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
-    /// Fixed-work programs report the same number each time; timed ones report the units that they
-    /// managed.
+    /// Fixed-work programs report the same number each time; programs that run for a given time
+    /// report the units that they completed.
     pub work_units: u64,
 }
 
@@ -170,7 +173,7 @@ pub struct Usage {
     pub max_rss_bytes: u64,
     /// Context switches that the process requested (by blocking).
     pub voluntary_switches: u64,
-    /// Context switches forced on it.
+    /// Context switches that the kernel forced on the process.
     pub involuntary_switches: u64,
     /// Page faults served without I/O.
     pub minor_faults: u64,
@@ -182,9 +185,9 @@ pub struct Usage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// The value.
+    /// The quantity's value.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: String,
 }
 
@@ -213,22 +216,23 @@ pub struct Simulated {
     /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`,
     /// `search`, `lines`, `system`, `asleep`.
     pub spent_ns: BTreeMap<String, u64>,
-    /// Lines of source that waited for lines of memory, the longest first.
+    /// Lines of source at which threads waited, the longest wait first.
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source that waited: for lines of memory which a line of source (perhaps the same) had
-/// written, or for the system.
+/// A line of source at which threads waited. They waited for a line of memory that another line of
+/// source, or the same line, had written; or for the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
-    /// The access: `file:line:column`.
+    /// Where the access is: `file:line:column`.
     pub at: String,
-    /// The last write before the access, in the same form; left out if there was none. The text is
-    /// `(a lock)` if the access blocked on a lock, and `(waking others)` if it was a wake-up call.
+    /// Where the last write before the access is, in the same form. Left out if there was no write.
+    /// The text is `(a lock)` if the access blocked on a lock, and `(waking others)` if the access
+    /// was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// The number of times that a line came from another core, the access blocked, or it was a
+    /// How often a line of memory came from another core, the access blocked, or the access was a
     /// wake-up call.
     pub transfers: u64,
     /// The time of these waits, summed over all threads, in nanoseconds.
@@ -246,8 +250,8 @@ pub struct Outcome {
     pub variant: String,
     /// All parameters in force, including those of the size.
     pub parameters: BTreeMap<String, String>,
-    /// The answer on which all iterations agreed, in a short printable form; empty if nothing was
-    /// run.
+    /// The answer on which all iterations agreed, in a short printable form. Empty if no iteration
+    /// ran.
     pub answer: String,
     /// The unit of [`Iteration::work_units`], plural, for example `elements`.
     pub work_unit: String,
@@ -257,25 +261,25 @@ pub struct Outcome {
     pub iterations: Vec<Iteration>,
     /// Resource use of the process.
     pub usage: Usage,
-    /// Further quantities by name.
+    /// The workload's further quantities, by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
-    /// Events inside the scheduler; only from an instrumented build.
+    /// The events inside the scheduler. Only an instrumented build reports events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
-    /// Where the time went; only on a simulated machine.
+    /// Where the simulated time went. Only a trial on a simulated machine reports this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
 }
 
-/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1
-/// (wrong answer, hang) or 2 (request refused).
+/// Why a process gave no [`Outcome`]. The process writes this failure as the last line of standard
+/// output, and ends with exit code 1 (wrong answer, hang) or 2 (request refused).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, tag = "failure", rename_all = "kebab-case")]
 pub enum Failure {
-    /// The program's answer differs from the known one.
+    /// The program's answer differs from the known answer.
     WrongAnswer {
-        /// Zero-based iteration, warm-ups counted first.
+        /// Number of the iteration, from 0. Untimed iterations are counted first.
         iteration: u32,
         /// The known answer.
         expected: String,
@@ -284,7 +288,7 @@ pub enum Failure {
     },
     /// An iteration made no progress; the threads' and the pool's state is on standard error.
     Hang {
-        /// Zero-based iteration, warm-ups counted first.
+        /// Number of the iteration, from 0. Untimed iterations are counted first.
         iteration: u32,
         /// Milliseconds since the iteration began.
         waited_ms: u64,
@@ -315,7 +319,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with this message.
+    /// Makes a refusal with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),

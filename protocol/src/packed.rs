@@ -1,7 +1,8 @@
-//! Recognises compressed instance files, so that they are not reported as damaged. The runner
-//! checks before anything is built, and the program checks when it reads a file.
+//! Recognises compressed instance files, so that an error message does not call such a file
+//! damaged. The runner checks a file before it builds anything, and a program checks each file that
+//! it reads.
 
-/// The program that compressed a file with these first bytes.
+/// Returns the name of the program that compressed a file with these first bytes.
 #[must_use]
 pub fn by(bytes: &[u8]) -> Option<&'static str> {
     const BEGINNINGS: [(&[u8], &str); 6] = [

@@ -1,5 +1,5 @@
-//! Parameters of a workload: the values that it accepts, those in force for one trial, and the
-//! sizes that set them.
+//! Parameters of a workload: the values that a parameter accepts, the values in force for one
+//! trial, and the sizes that set values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,16 +12,17 @@ use crate::Refusal;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Parameter {
-    /// Its name in requests and records.
+    /// The parameter's name in requests and records.
     pub name: String,
-    /// Its meaning, with the unit, in one line.
+    /// The parameter's meaning, with the unit, in one line.
     pub summary: String,
-    /// The values that it accepts.
+    /// The values that the parameter accepts.
     pub accepts: Accepts,
-    /// Its value if the size sets none.
+    /// The parameter's value if the size sets no value.
     #[serde(deserialize_with = "value")]
     pub default: String,
-    /// Whether an instance file replaces it; naming both is refused.
+    /// Whether an instance file replaces the parameter. A request that names the parameter and an
+    /// instance file is refused.
     #[serde(default)]
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool, if other values leave the pool idle.
@@ -42,9 +43,9 @@ pub struct Parameter {
 pub enum Accepts {
     /// A whole number from `min` to `max`, both included.
     Whole {
-        /// Smallest value.
+        /// The smallest accepted value.
         min: u64,
-        /// Largest value.
+        /// The largest accepted value.
         #[serde(default = "largest")]
         max: u64,
     },
@@ -78,7 +79,7 @@ impl fmt::Display for Accepts {
     }
 }
 
-/// A value as people write it: a number needs no quotes.
+/// A value as people write it: they may write a number without quotes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -123,7 +124,7 @@ pub(crate) fn values_by_size<'de, D: Deserializer<'de>>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
     pub(crate) named: BTreeMap<String, String>,
-    /// Values that the workload sets for its program; they appear in no request.
+    /// Values that the workload sets for its program. These values appear in no request.
     pub(crate) set: BTreeMap<String, String>,
 }
 
@@ -140,10 +141,11 @@ impl Values {
             .unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
     }
 
-    /// [`Values::whole`] as a count of things in memory.
+    /// Returns the value of a parameter that takes whole numbers, as a count of things in memory.
     ///
     /// # Panics
-    /// As [`Values::whole`], and if the number does not fit the address space.
+    /// If the workload declares no parameter `name` with whole numbers, or if the number does not
+    /// fit the address space.
     #[must_use]
     pub fn count(&self, name: &str) -> usize {
         usize::try_from(self.whole(name)).expect("a declared count fits the address space")
@@ -161,25 +163,25 @@ impl Values {
             .unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
     }
 
-    /// Name and value of each, as reported in the outcome.
+    /// Name and value of each parameter, as the outcome reports them.
     #[must_use]
     pub fn as_map(&self) -> &BTreeMap<String, String> {
         &self.named
     }
 }
 
-/// The size of an input; its meaning for each workload is in its
-/// [`Description::sizes`](crate::Description::sizes).
+/// The size of an input. [`Description::sizes`](crate::Description::sizes) defines it for each
+/// workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
-    /// For tests: a few milliseconds even in a debug build.
+    /// For tests: an iteration takes a few milliseconds, even in a debug build.
     Tiny,
-    /// Default of a sweep: some 25 ms on one core of the 2.6 GHz class.
+    /// Default of a sweep: an iteration takes some 25 ms on one core of the 2.6 GHz class.
     Small,
-    /// Some 250 ms.
+    /// An iteration takes some 250 ms on such a core.
     Medium,
-    /// A few seconds.
+    /// An iteration takes a few seconds on such a core.
     Large,
 }
 
@@ -187,10 +189,10 @@ impl Size {
     /// All sizes, smallest first.
     pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
 
-    /// The size called `name`.
+    /// Returns the size called `name`.
     ///
     /// # Errors
-    /// If there is none; the message lists the known names.
+    /// If no size has this name; the message lists the known names.
     pub fn find(name: &str) -> Result<Self, Refusal> {
         Self::ALL
             .into_iter()
@@ -201,7 +203,7 @@ impl Size {
             })
     }
 
-    /// Its name in requests and records.
+    /// The size's name in requests and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, or one of the user.
-//! The runner builds them, and a branch's binary runs them.
+//! Whole programs, each run as a process: rows of `workloads/programs/programs.toml`, or a program
+//! of the user. The runner builds these programs, and a branch's binary runs them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,46 +8,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Accepts, Description, Parameter, Part, Size};
 
-/// The file with their rows.
+/// The file `workloads/programs/programs.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholePrograms {
-    /// Its rows, in the order in which they are listed.
+    /// The file's rows, in their order.
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and its task. A whole program is a workload like any other; each
-/// iteration runs the program from its start to its end.
+/// A whole program: the program of a package, and its task. A whole program is a workload like any
+/// other; each iteration runs the program from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {
     /// The workload's name.
     pub name: String,
-    /// Its computation, in one line.
+    /// The program's computation, in one line.
     pub summary: String,
-    /// Its demands on a pool, in one line.
+    /// The program's demands on a pool, in one line.
     pub stresses: String,
     /// The package that has the program.
     pub package: String,
-    /// Its exact version in the registry; without one, its folder is beside the file of rows and
-    /// has its name.
+    /// The package's exact version in the registry. A package without a version is in the folder of
+    /// its name, beside the file of rows.
     pub version: Option<String>,
     /// The program's name in the package.
     pub binary: String,
-    /// Features of an x86-64 processor for which it is compiled, in addition to the common ones.
+    /// Features of an x86-64 processor for which the program is compiled, in addition to the
+    /// features that every such processor has.
     #[serde(default)]
     pub x86_64_features: Vec<String>,
-    /// The input that is generated for it.
+    /// The input that is generated for the program.
     pub input: Option<WholeInput>,
-    /// Its arguments, in which `{input}`, `{amount}` and `{seed}` are replaced by the values of the
-    /// trial.
+    /// The program's arguments. Each trial replaces `{input}`, `{amount}` and `{seed}` by its own
+    /// values.
     pub arguments: Vec<String>,
-    /// The unit of work, plural: also the name of the workload's only parameter.
+    /// The unit of work, plural. The workload's only parameter has the same name.
     pub unit: String,
     /// The number of units for each size, smallest first.
     pub amounts: [u64; 4],
-    /// Folder of a package of the user, in which the program also runs. Its arguments are passed on
-    /// unchanged, and it may print anything: an orderly end counts as its right answer.
+    /// Folder of the user's package, in which the program also runs. A program of the user gets its
+    /// arguments unchanged and may print anything: exit code 0 counts as the right answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
 }
@@ -59,7 +60,7 @@ pub struct WholeBuilds {
     /// The user's program (`compare --program`), which no file lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<WholeProgram>,
-    /// The paths of programs, by the build's name and then by the program's name.
+    /// The programs' paths, by the name of the branch's binary and then by the program's name.
     pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 
@@ -76,8 +77,8 @@ pub enum WholeInput {
 }
 
 impl WholeProgram {
-    /// A program of the user: the binary of a package in a folder, under a name that no other
-    /// workload has. Its unit of work is a run.
+    /// Describes a program of the user: the binary of a package in a folder, under a name that no
+    /// other workload has. The unit of work is one run.
     #[must_use]
     pub fn of_user(
         name: String,
@@ -102,7 +103,7 @@ impl WholeProgram {
         }
     }
 
-    /// The workload.
+    /// Returns the description of this program as a workload.
     #[must_use]
     pub fn description(&self) -> Description {
         let unit = &self.unit;

@@ -1,5 +1,6 @@
-//! A host's results in one file: its folder of `results/hosts` and the sweeps that its record names.
-//! The receiver trusts nothing, because anybody can make such a file by hand.
+//! A host's results in one file: the host's folder of `results/hosts`, and the sweeps that the
+//! host's record names. The code that unpacks a bundle trusts nothing in it, because anybody can
+//! make such a file by hand.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -22,11 +23,11 @@ const RECORD: &str = "record.json";
 
 const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
 
-/// Files of a sweep; its records are in one of the last two.
+/// Files of a sweep. The sweep's records are in one of the last two files.
 const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
 
-/// Name of the file of checksums in bundles before 2026-12. The compressed data has its own
-/// checksum.
+/// Name of the file of checksums in bundles before 2026-12. `unpack` ignores this file, because the
+/// compressed data has its own checksum.
 const SUMS: &str = "SHA256SUMS";
 
 /// Limit of the unpacked size in bytes, far above that of one host's results.
@@ -35,7 +36,7 @@ const MOST_BYTES: u64 = 1 << 28;
 /// Limit of the number of files, far above the number of one host's files.
 const MOST_FILES: usize = 100;
 
-/// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
+/// Longest name of a sweep or a host, in bytes: a file system accepts no name of more than 255.
 const LONGEST_NAME: usize = 128;
 
 /// Compression level: records are compressed already, so a higher level gains nothing.
@@ -62,11 +63,12 @@ pub(crate) struct Done {
     pub step: Step,
     /// Name of the sweep or of the files that the step made.
     pub made: String,
-    /// Duration in the call that finished it.
+    /// Duration of the step in the call that finished it.
     pub seconds: u64,
 }
 
-/// `record.json`: the steps of `on-this-host` that are done. A second call continues after them.
+/// `record.json`: the steps of `on-this-host` that are done. A second call of the command continues
+/// after these steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub schema: u32,
@@ -76,11 +78,11 @@ pub(crate) struct Record {
     /// Cores that trials may use.
     pub cores: usize,
     pub cpus: usize,
-    /// Null if the host does not show it.
+    /// Whether the host is a virtual machine; null if the host does not show this.
     pub is_virtual: Option<bool>,
     /// Whether all sizes were tiny, so that times mean nothing.
     pub is_quick: bool,
-    /// RFC 3339, UTC.
+    /// When the first call of the command began (RFC 3339, UTC).
     pub begun_at: String,
     pub checkout: Commit,
     pub steps: Vec<Done>,
@@ -124,7 +126,8 @@ impl Record {
         sweeps.map(|done| done.made.as_str())
     }
 
-    /// Folders of the bundle, seen from the results: the host's own, then those of sweeps.
+    /// Folders of the bundle, relative to the folder of results: the host's own folder, then the
+    /// sweeps' folders.
     pub(crate) fn folders(&self) -> BTreeSet<PathBuf> {
         let sweeps = self.sweeps().map(|name| Path::new("sweeps").join(name));
         sweeps
@@ -133,7 +136,7 @@ impl Record {
     }
 }
 
-/// A file of a bundle: its path, seen from the results, and its size in bytes.
+/// A file of a bundle: its path, relative to the folder of results, and its size in bytes.
 pub(crate) type BundleFile = (PathBuf, u64);
 
 pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<BundleFile>> {
@@ -235,7 +238,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
             "it does not have exactly one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
         )));
     };
-    // Names in a record are as untrusted as the rest.
+    // Names in a record are as untrusted as the rest of the bundle.
     if let Some(other) = record.folders().symmetric_difference(&found).next() {
         let other = other.display().to_string();
         bail!(refused(format!(
@@ -266,8 +269,8 @@ fn is_known(path: &Path) -> bool {
     }
 }
 
-/// Refuses a file that unpacks to more than a host has, or that has control characters, which could
-/// change what a terminal shows.
+/// Refuses a file that unpacks to more than [`MOST_BYTES`], or that has control characters, which
+/// could change what a terminal shows.
 pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let mut text = String::new();
     let opened = trials_file::Text::open(file);

@@ -16,7 +16,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
-/// Builds every branch of branches.toml, runs each on the same workloads, and compares them.
+/// Builds every branch of branches.toml, runs each branch on the same workloads, and compares the
+/// branches.
 #[derive(Debug, Parser)]
 #[command(name = "cargo runner", bin_name = "cargo runner", version, after_help = EXIT_CODES)]
 struct Cli {
@@ -30,17 +31,17 @@ struct Cli {
 enum Command {
     /// Show what can be measured: branches, workloads, experiments and simulated machines
     List(list::ListArgs),
-    /// Show what a sweep would do and how long it would take; run nothing
+    /// Show what a sweep would do and how long the sweep would take; run nothing
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArgs),
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
-    /// Compare branches named on the command line with the first one
+    /// Compare branches named on the command line with the first branch
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
-    /// Measure what the project collects from each host, in about an hour, and pack it into one
-    /// file
+    /// Measure what the project collects from each host, in about an hour, and pack the results
+    /// into one file
     #[command(after_help = on_this_host::HELP)]
     OnThisHost(on_this_host::OnThisHostArgs),
     /// Merge the shards of one plan into a sweep, or add the results that another host sent

@@ -1,10 +1,10 @@
-//! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency
-//! modes.
+//! Builds every branch of `branches.toml`, and sweeps the branches over workloads, threads and
+//! frequency modes.
 //!
 //! The binary only calls [`cli`]; `README.md` describes the method.
 
 // `println!` and `eprintln!` panic on a full disk and on a closed pipe; the functions of [`text`]
-// do not.
+// return an error or print nothing.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 /// Calls [`text::words::tell`] with the formatted arguments.

@@ -1,11 +1,11 @@
-//! `cargo runner …`: parse, run, exit code.
+//! The program behind `cargo runner`: calls the command line and returns its exit code.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match runner::cli::run() {
         Ok(exit) => ExitCode::from(exit.code()),
-        // The reader closed the pipe, as in `… | head`: that is not a failure.
+        // A reader that closes the pipe, as in `… | head`, is not a failure.
         Err(error) if runner::stop::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             runner::text::words::tell(&format!("error: {error:#}"));

@@ -2,10 +2,10 @@
 
 use std::io::{Error, ErrorKind};
 
-/// How a command ended. Scripts distinguish the causes by the number.
+/// How a command ended. Scripts distinguish the causes by the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything that was requested was done.
+    /// The command did everything that the user requested.
     Good,
     /// The sweep ran to its end, but at least one trial failed.
     TrialsFailed,
@@ -13,16 +13,16 @@ pub enum Exit {
     BadInput,
     /// A branch could not be built, or its binary is not as requested.
     BuildFailed,
-    /// This machine, or its state, does not allow the request.
+    /// This machine, or the machine's present state, does not allow the request.
     HostNotFit,
-    /// Ctrl-C or a termination signal.
+    /// Ctrl-C or a termination signal ended the command.
     Interrupted,
-    /// A program that the runner called ended with this code.
+    /// A program that the runner called ended with this exit code, which the runner returns, too.
     PassedOn(u8),
 }
 
 impl Exit {
-    /// The exit code for the shell.
+    /// Returns the exit code for the shell.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -37,24 +37,25 @@ impl Exit {
     }
 }
 
-/// An error that knows its exit code.
+/// An error that has its own exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// Exit 2: the requested thing does not exist or contradicts itself.
+    /// Exit 2: the user requests something that does not exist or that contradicts itself.
     #[error("{0}")]
     BadInput(String),
-    /// Exit 3: no trustworthy binary.
+    /// Exit 3: the build gave no binary that can be trusted.
     #[error("{0}")]
     BuildFailed(String),
-    /// Exit 4: the machine cannot do it now.
+    /// Exit 4: the machine cannot do now what the user requests.
     #[error("{0}")]
     HostNotFit(String),
-    /// Exit 130: stopped on request.
+    /// Exit 130: the user interrupted the command.
     #[error("{0}")]
     Interrupted(String),
 }
 
-/// Whether a path is not a text file: other bytes, or a folder.
+/// Whether the error says that a path is not a text file: the path is a folder, or the file has
+/// other bytes.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,
@@ -64,7 +65,7 @@ pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// Whether a command stopped only because its standard output was closed.
+/// Whether a command stopped only because the reader closed its standard output.
 #[must_use]
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is_it = |error: &Error| error.kind() == ErrorKind::BrokenPipe;

@@ -2,7 +2,7 @@
 use rayon_core::{ThreadPool, instrument};
 use workloads::observer::{Counts, NamedCounts, Observer};
 
-/// The fork's counts, in the types of the workloads.
+/// Converts the fork's counts of events to the types of the crate `workloads`.
 struct Fork;
 
 impl Observer for Fork {

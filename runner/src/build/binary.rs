@@ -14,8 +14,8 @@ use crate::system::subprocess::{self, Limit, ProcessExit};
 
 const STDERR_LINES: usize = 20;
 
-/// Lines of standard error kept for a trial that hung: one for each thread, and the state of the
-/// pool.
+/// Number of lines of standard error that are kept for a trial that hung. A hung process prints one
+/// line for each thread, and the state of the pool.
 const HANG_LINES: usize = 200;
 
 /// How one trial ended, as the runner sees it.
@@ -23,25 +23,26 @@ const HANG_LINES: usize = 200;
 pub struct TrialExit {
     /// Wall time of the whole process.
     pub process: Duration,
-    /// The outcome, or what went wrong.
+    /// The outcome, or the reason why there is none.
     pub result: Result<Outcome, TrialFailure>,
 }
 
 /// Why a trial has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFailure {
-    /// Kind of failure.
+    /// The kind of failure.
     pub ending: Ending,
     /// The cause, in a sentence for the user.
     pub reason: String,
-    /// End of standard error.
+    /// The end of the process's standard error.
     pub stderr_tail: Option<String>,
 }
 
-/// A runner of trials: a subprocess in a sweep, a fake in tests of the order.
+/// Runs trials: a sweep starts a subprocess for each; tests of the order of trials use a fake.
 pub trait RunTrial {
-    /// Runs `request` on one of the binaries of `branch` (never an A/A control's name). `None` if
-    /// the runner was asked to stop meanwhile, so that the outcome is unknown.
+    /// Runs `request` on the binary of `branch` with index `layout`; `branch` is never an A/A
+    /// control's name. Returns `None` if the user interrupted the runner meanwhile, so that the
+    /// outcome is unknown.
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit>;
 }
 
@@ -86,7 +87,8 @@ impl RunTrial for Subprocesses {
     }
 }
 
-/// Environment variables of the user that would override the plan, or silently change times.
+/// Environment variables of the user that trials do not inherit, because they would override the
+/// plan or silently change times.
 const NOT_INHERITED: [&str; 10] = [
     "RAYON_NUM_THREADS",
     "RAYON_RS_NUM_CPUS",
@@ -101,7 +103,7 @@ const NOT_INHERITED: [&str; 10] = [
 ];
 
 /// Starts `binary`, sends `request` and reads the outcome; `None` after an interrupt. `limit` is
-/// wall time, but CPU time for a build that runs on a simulated machine.
+/// wall time; for a trial on a simulated machine, it is CPU time.
 ///
 /// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
 /// trial has at least two iterations. The process then reports what its threads do before the

@@ -22,7 +22,7 @@ use protocol::MachineRequest;
 use crate::build::edits::Edits;
 use crate::build::rewriting::{folder_of, places};
 use crate::build::variant::who_are_you;
-use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
+use crate::build::workspace::{Recipe, SHUFFLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
@@ -40,8 +40,9 @@ const MOST_AT_ONCE: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct BranchBuild {
-    /// Copies that later builds do not touch: one for each shuffled link order, in the order of the
-    /// seeds from 1 on. Without shuffling, a single one with the linker's own order.
+    /// Copies of the binary that later builds do not change: one for each shuffled link order, in
+    /// the order of the seeds from 1 on. Without shuffling, there is one copy, with the linker's
+    /// own order.
     pub(crate) binaries: Vec<PathBuf>,
     pub(crate) receipt: Provenance,
 }
@@ -64,8 +65,8 @@ pub(crate) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
-    /// means the linker's own order.
+    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each
+    /// branch. If `layouts` is 1, the linker keeps its own order.
     pub(crate) fn new(
         checkout: &'a Checkout,
         config_folder: &'a Path,
@@ -152,8 +153,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns how many of `builds` builds run at the same time. Each of them has its own target
-    /// folder, which saves time only if every folder gets at least two builds.
+    /// Returns how many of `builds` builds run at the same time. Each simultaneous build has its
+    /// own target folder. Another folder saves time only if every folder gets at least two builds.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
@@ -164,11 +165,12 @@ impl<'a> Builder<'a> {
         !self.target(0).exists()
     }
 
-    /// Makes the other target folders, up to `at_once`, from the first. Cargo compares the times of
-    /// files, so the copies keep these times. Builds compile the dependencies again where this fails.
+    /// Copies the first target folder until there are `at_once` folders. Cargo compares the times
+    /// of files, so the copies keep these times. If a copy fails, builds in that folder compile the
+    /// dependencies again.
     pub(crate) fn copy_first_target(&self, at_once: usize) {
         for copy in (1..at_once).map(|number| self.target(number)) {
-            // A copy that was interrupted is not taken for a target folder.
+            // The copy gets its final name at the end, so that no build uses an interrupted copy.
             let part = copy.with_extension("part");
             let mut command = Command::new("cp");
             command.arg("-a").arg(self.target(0).join(".")).arg(&part);
@@ -198,24 +200,20 @@ impl<'a> Builder<'a> {
 
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
-        let programs = self.recipe.programs;
-        let is_simulated = self.recipe.is_simulated();
         let has_fork = branches
             .iter()
             .any(|branch| matches!(branch.source, Source::Fork { .. }));
         let mut folders: Vec<PathBuf> = [
-            ("protocol/src", true),
-            ("workloads/src", true),
-            ("manycore/src", is_simulated),
-            ("manycore/std/src", is_simulated),
-            ("workloads/services/src", programs == Programs::Services),
-            (WHOLE, matches!(programs, Programs::Whole(_))),
-            ("rayon-fork/src", has_fork),
+            ("protocol", true),
+            ("workloads", true),
+            ("manycore", self.recipe.is_simulated()),
+            ("rayon-fork", has_fork),
         ]
         .into_iter()
         .filter(|(_, is_used)| *is_used)
         .map(|(folder, _)| root.join(folder))
         .collect();
+        let programs = self.recipe.programs;
         folders.extend(programs.whole().filter_map(|it| it.folder.clone()));
         let shared = folders.iter().map(|folder| digest::of_tree(folder));
         let contents = branches.iter().filter_map(|branch| self.content(branch));
@@ -224,15 +222,15 @@ impl<'a> Builder<'a> {
         Ok(Id::of(&all).to_string())
     }
 
-    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several
-    /// machines may share one checkout.
+    /// Keeps other runners from writing the same workspaces until the returned file is dropped.
+    /// Shards on several machines may share one checkout.
     pub(crate) fn lock(&self) -> Result<fs::File> {
         let does = format!("builds in {}", self.folder.display());
         lock::wait(&self.folder.join("build.lock"), &does)
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves, before any branch is compiled,
-    /// which takes minutes.
+    /// Writes a branch's workspace and checks the versions that cargo resolves. Callers do this for
+    /// all branches before they compile any, because compiling takes minutes.
     pub(crate) fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
@@ -319,9 +317,9 @@ impl<'a> Builder<'a> {
             .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
-    /// Builds a branch and checks that the result matches its row in `branches.toml`. `target` is
-    /// the number of the target folder for a branch that was never built; every folder gives the
-    /// same binary.
+    /// Builds a branch and checks that the binary matches the branch's row in `branches.toml`.
+    /// `target` is the number of the target folder for a branch that was never built; every folder
+    /// gives the same binary.
     pub(crate) fn build(
         &self,
         branch: &Branch,
@@ -482,8 +480,8 @@ impl<'a> Builder<'a> {
             .context("the output of `cargo metadata` is not in a form that this runner can read")
     }
 
-    /// Returns the rayon-core that was linked, if it is the requested one. This finds a patch that
-    /// Cargo ignored (wrong version, wrong name), about which Cargo only warns.
+    /// Returns the rayon-core that was linked, or an error if the branch requests another one.
+    /// Cargo only warns if it ignores a patch (wrong version, wrong name).
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let packages = metadata.packages.iter();
         let found: Vec<&Package> = packages.filter(|it| it.name == "rayon-core").collect();
@@ -654,8 +652,8 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
     Ok(read)
 }
 
-/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. The paths
-/// of both start from `config_folder`.
+/// Checks that a `path` source exists and is rayon-core, and that edits are well formed. Relative
+/// paths of `path` sources and of edits start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with the wrong content of the folder, and the remedy.

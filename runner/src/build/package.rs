@@ -1,5 +1,5 @@
-//! The package of a whole program: finds the one that `compare --program` names, and copies it for
-//! each branch, with the branch's rayon-core.
+//! The package of a whole program: finds the program that `compare --program` names, and copies the
+//! program's package for each branch, with the branch's rayon-core.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ const LISTED: &str = "programs";
 
 const STDERR_LINES: usize = 10;
 
-/// Finds the program that `--program`, `--bin` and the words after `--` name. If there is none, the
-/// error describes what the folder has.
+/// Finds the program that `--program`, `--bin` and the words after `--` name. If there is no such
+/// program, the error says what the folder contains.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -89,7 +89,7 @@ fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package,
     }
 }
 
-/// Asks cargo about a package and its workspace, without their dependencies, so that cargo writes
+/// Asks cargo about a package and its workspace, but not about dependencies, so that cargo writes
 /// no lock file.
 fn described(folder: &Path) -> Result<Metadata> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -153,8 +153,8 @@ pub(super) struct Copied {
     pub(super) is_direct: bool,
 }
 
-/// Copies the package of a program, which is in `home`, for a branch, and makes the copy use the
-/// branch's rayon-core.
+/// Copies the package of a program from `home` for a branch, and makes the copy use the branch's
+/// rayon-core.
 pub(super) fn copy(
     recipe: &Recipe<'_>,
     folder: &Path,
@@ -228,8 +228,8 @@ pub(super) fn copy(
 }
 
 /// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
-/// of rayon-core that choose a variant of the fork, since the program is compared with other pools,
-/// too.
+/// of rayon-core that choose a variant of the fork, since the program also runs on pools that do
+/// not have these features.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest

@@ -1,4 +1,5 @@
-//! Tests which program `--program` and `--bin` select, and which folders it is built from.
+//! Tests which program `--program` and `--bin` select, and from which folders the runner builds
+//! that program.
 
 use super::*;
 use crate::config::Source;

@@ -1,4 +1,4 @@
-//! Tests of the checks on what cargo resolved.
+//! Tests the checks of the packages that cargo resolved.
 
 use super::*;
 

@@ -35,8 +35,8 @@ pub(crate) fn who_are_you(
 ) -> Result<String> {
     let request = Request {
         machine: machine.cloned(),
-        // The program is only prepared, which starts a pool. No program runs on every compared
-        // pool, because some have no joins, and others no broadcast.
+        // The trial only prepares a program, which starts a pool. No program runs on every compared
+        // pool, because some pools have no join, and others no broadcast.
         prepare_only: !branch.source.is_instrumented(),
         ..smallest_request()
     };

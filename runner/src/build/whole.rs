@@ -1,5 +1,5 @@
-//! Builds whole programs, from the registry or from the user. Each uses one branch's rayon-core;
-//! lock file and release profile are those of the program's package.
+//! Builds whole programs, from the registry or from the user. Each build uses one branch's
+//! rayon-core, and the lock file and release profile of the program's package.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -18,8 +18,8 @@ use crate::stop::Stop;
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Copies the package of each whole program for a branch, and checks that cargo uses the
-    /// branch's rayon-core there and that the program uses it.
+    /// Copies the package of each whole program for a branch. Checks that the program uses
+    /// rayon-core, and that cargo resolves the branch's rayon-core for it.
     pub(super) fn prepare_whole(&self, branch: &Branch) -> Result<Vec<PathBuf>> {
         let programs = self.recipe.programs.whole();
         programs
@@ -57,7 +57,7 @@ impl Builder<'_> {
     }
 
     /// Builds the whole programs of a branch, whose packages are in `folders`, in each link order.
-    /// Returns their paths: a [`WholeBuilds`] in JSON.
+    /// Returns the paths of the binaries: a [`WholeBuilds`] in JSON.
     pub(super) fn build_whole(
         &self,
         branch: &Branch,

@@ -1,6 +1,7 @@
-//! The Cargo workspace that links the workloads to one branch's rayon-core. Each branch has its
-//! own, because two rayon-cores cannot share a binary, and a patch is a property of a workspace.
-//! The runner writes it from `branches.toml`, the checkout's release profile and its lock file.
+//! The Cargo workspace that links the workloads to one branch's rayon-core. Each branch has its own
+//! workspace, because two rayon-cores cannot share a binary, and a patch is a property of a
+//! workspace. The runner writes the workspace from `branches.toml`, the checkout's release profile
+//! and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +26,7 @@ pub(super) const SHUFFLE: &str = "--shuffle-sections";
 
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
-pub(super) const WHOLE: &str = "workloads/programs";
+const WHOLE: &str = "workloads/programs";
 
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
@@ -51,7 +52,7 @@ impl Recipe<'_> {
     }
 
     /// The binary of a branch in link order `layout`: 0 is the linker's own order; other numbers
-    /// are seeds of shuffled ones.
+    /// are seeds of shuffled orders.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -123,8 +124,8 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from is the checkout's. Cargo adds the packages that only a
-    /// working tree needs.
+    /// Returns the checkout's lock file, from which cargo starts. Cargo adds the packages that only
+    /// a working tree needs.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
             self.checkout.root(),
@@ -161,8 +162,8 @@ impl Recipe<'_> {
                 "publish": false,
             },
             "dependencies": {
-                // The feature of the command line is left out: a measured binary gets its requests
-                // from the runner.
+                // The default features include the workloads' command line. A measured binary needs
+                // no command line, because the runner sends it requests.
                 "workloads": {
                     "package": package,
                     "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),
@@ -197,9 +198,9 @@ impl Recipe<'_> {
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
-    /// A build script that makes the linker shuffle the functions of each link order. Functions
-    /// share predictor entries and cache sets by their addresses, which alone changes the speed of
-    /// equal builds by some per cent.
+    /// A build script that makes the linker shuffle the functions of each link order. The addresses
+    /// of functions decide which of them share predictor entries and cache sets. This alone changes
+    /// the speed of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let line = |seed| {
             let binary = Self::binary(&branch.name, seed);
@@ -229,7 +230,8 @@ pub(super) fn shuffling(seed: u32) -> String {
 
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
-/// An addition for programs on simulated machines: a heap that decides which objects share a line.
+/// An addition for programs on simulated machines: a heap that decides which objects share a line
+/// of memory.
 const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
@@ -268,7 +270,7 @@ struct Locked {
 }
 
 /// Registry packages whose version in a branch's lock file is not in the file that cargo started
-/// from, each as `name version`. Leaves out rayon-core itself, which is under comparison.
+/// from, each as `name version`. Leaves out rayon-core itself, whose versions are under comparison.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = fs::read_to_string(branch_lock)
         .with_context(|| format!("{} cannot be read", branch_lock.display()))?;
@@ -297,8 +299,8 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
     Ok(packages.into_iter().map(name).collect())
 }
 
-/// A lock file without its entry of rayon-core. Cargo then chooses the version again, even if a
-/// patch has another one.
+/// Returns a lock file without its entry of rayon-core. Cargo then chooses the version of
+/// rayon-core again, so that a patch may have another version.
 pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let mut parts: Vec<&str> = lock.split(HEAD).collect();

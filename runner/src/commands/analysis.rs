@@ -1,4 +1,4 @@
-//! `analysis`: the Python side, run directly.
+//! `analysis`: runs the Python package of the analysis with the given arguments.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
@@ -26,7 +26,7 @@ Example:
 
 pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     let root = project.checkout.root();
-    // Running notebooks needs the libraries of the checks, too.
+    // Running the notebooks also needs the libraries that the checks use.
     let is_notebooks = arguments
         .arguments
         .first()
@@ -49,8 +49,7 @@ pub(super) fn print_table(python: &Python, sweep: &SweepDir, format: Format) -> 
     wait(command.stdin(Stdio::null()))
 }
 
-/// Runs the command. It prints to the terminal directly, and Ctrl-C also reaches the command
-/// itself.
+/// Runs the command, which prints to the terminal directly. Ctrl-C also reaches the command itself.
 pub(super) fn wait(command: &mut Command) -> Result<Exit> {
     ended(command.status().context("Python cannot be run")?)
 }

@@ -63,8 +63,8 @@ const HEADER: &str = "\
 pub(super) struct Precision {
     processes: u32,
     iterations: u32,
-    /// Whether only the study's programs run, at size `tiny`: takes a moment, to try the command
-    /// out.
+    /// Whether only the study's programs run, at size `tiny`. Such a run takes a moment and only
+    /// tries the command out.
     is_tiny: bool,
 }
 
@@ -91,8 +91,8 @@ impl Precision {
     }
 }
 
-/// The cost of one unit in runs that count units. It is so high that units determine the simulated
-/// time.
+/// The cost of one unit in runs that count units. This cost is so high that the units determine the
+/// simulated time.
 const COUNTING_NS: f64 = 100.0;
 
 const LIMIT: Duration = Duration::from_mins(10);
@@ -171,7 +171,7 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
         charge_ns: COUNTING_NS,
         ..machines::plain_request(machines::file(root, &machine.name))
     };
-    // The output is checked before minutes go into builds.
+    // This check comes first, because the builds take minutes.
     whole_file::check_writable(output)?;
     interrupt::install()?;
     let programs = care.programs();
@@ -207,7 +207,8 @@ fn work(project: &Project, output: &Path, care: Precision) -> Result<()> {
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// The median, as for the trials of this host: other programs then affect costs and trials alike.
+/// Returns the median. The times of trials on this host are medians, too, so other programs affect
+/// costs and trials alike.
 fn usual(mut times: Vec<u64>) -> u64 {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or(u64::MAX)
@@ -217,7 +218,8 @@ fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
     let reporting = machines::supported().filter_map(|it| Some((it.charge.as_deref()?, &*it.name)));
     for (name, workload) in reporting.filter(|(_, workload)| programs.has(workload)) {
-        // If workloads share a unit, takes the workload that does nothing else.
+        // Several workloads share the unit `steps`. The workload `two-busy-workers` does nothing
+        // else.
         if name == "steps" && workload != "two-busy-workers" {
             continue;
         }

@@ -14,14 +14,15 @@ use crate::stop::Exit;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
-    /// group:NAME, published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
+    /// The baseline, then the branches to compare with the baseline. Each is a name of
+    /// branches.toml, group:NAME, published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
     /// fork:FEATURE,FEATURE. `NAME=` in front names the branch
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
-    /// rayon. It is copied and built with each branch. It runs in DIR with the arguments after `--`
+    /// rayon. The program is copied and built with each branch, and runs in DIR with the arguments
+    /// after `--`
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
@@ -69,7 +70,7 @@ const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
-        // The manifest of a resumed sweep has its branches.
+        // A resumed sweep takes the branches from its manifest.
         [] => None,
         words => Some(project.named(words)?),
     };

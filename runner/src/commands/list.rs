@@ -50,7 +50,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         let machines = machines::all(project.checkout.root())?;
         tell_machines(&mut text, &machines)?;
     }
-    print(&plain(&text))?; // names of files may have any bytes
+    print(&plain(&text))?; // a file's name may contain control characters
     Ok(Exit::Good)
 }
 

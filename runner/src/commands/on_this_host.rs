@@ -92,7 +92,7 @@ const STEPS: &[(Step, &str, &str)] = &[
     ),
 ];
 
-/// The most threads of a simulated pool: with more, each iteration takes seconds.
+/// The most threads of a simulated pool. With more threads, simulating one iteration takes seconds.
 const MOST_SIMULATED: usize = 64;
 
 /// Options of every sweep of a call with `--quick`: one build of one branch.
@@ -212,7 +212,8 @@ impl Work<'_> {
     }
 
     fn go(mut self) -> Result<Exit> {
-        // Sets up Python first: if that fails later, the comparison fails after an hour.
+        // Python is set up first. If the set-up failed only at the comparison, an hour would have
+        // passed.
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for &(step, name, says) in self.left().collect::<Vec<_>>() {
@@ -329,7 +330,8 @@ impl Work<'_> {
         SweepArgs::of(&words)
     }
 
-    /// The options of `validate`: more threads than cores would only make simulations longer.
+    /// Returns the options of `validate`. More threads than cores would only make simulations
+    /// longer.
     fn validation(&self) -> Result<SweepArgs> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }

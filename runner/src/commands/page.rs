@@ -1,5 +1,5 @@
 //! The text that `compare` prints around the table: title, host, versions, and the command that
-//! repeats it. It has all that another reader needs to trust the result.
+//! repeats the sweep. This text has all that another reader needs to trust the result.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub(super) fn below(
         count(manifest.asked.layouts as usize, "link order", "link orders"),
         commit(&manifest.checkout)
     ));
-    // In a manifest, paths start from the checkout.
+    // The paths in a manifest's command line start from the checkout's folder.
     let place = match typed {
         Some(_) => "",
         None => ", in the checkout's folder",

@@ -1,4 +1,4 @@
-//! `plan`: prints what a sweep would do.
+//! `plan`: prints what a sweep would do, and runs nothing.
 
 use anyhow::Result;
 use clap::Args;
@@ -28,8 +28,8 @@ Examples:
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let (asked, branches) = asked(project, None, &arguments.selection)?;
-    // Nothing is built, so the sources identify the builds; the order of trials is the same for any
-    // identities.
+    // `plan` builds nothing, so the sources identify the builds. The order of trials does not
+    // depend on these identities.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
     to_build
@@ -128,8 +128,8 @@ type Fact = (&'static str, String);
 
 fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
-        // Describes the first of several instances of a workload completely, and the others by
-        // their differences.
+        // Describes the first of several instances of a workload completely, and the other
+        // instances by their differences.
         let is_repeated = asked.workloads[..index]
             .iter()
             .any(|it| it.workload == load.workload);
@@ -162,7 +162,7 @@ fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
     }
     match arguments.selection.frequency.setup().fixable() {
         Ok(how) => format!(" (at {how})"),
-        Err(_) => " (not possible on this host; trials are labelled so)".to_owned(),
+        Err(_) => " (not possible on this host; the trials' labels say so)".to_owned(),
     }
 }
 

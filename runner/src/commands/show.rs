@@ -1,4 +1,5 @@
-//! `show`: prints how many trials of a sweep are there, and its table, which the analysis makes.
+//! `show`: prints how many trials of a sweep are recorded, and then the sweep's table, which the
+//! analysis makes.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! `validate`: predicts a sweep of this host on the simulated machine `here`, measures it, and
-//! compares.
+//! `validate`: simulates a sweep on the machine `here`, measures the same sweep on this host, and
+//! compares the times.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ pub(super) const EXPERIMENT: &str = "validation";
 
 type IsGiven = fn(&SweepArgs) -> bool;
 
-/// Options of `sweep` that this command sets itself, or that have no meaning for it. Each has a
-/// function that says whether the option is given.
+/// Options of `sweep` that this command sets itself, or that have no meaning for this command. The
+/// function of each option says whether the option is given.
 pub(crate) const REFUSED: [(&str, IsGiven); 7] = [
     ("machine", |it| it.selection.machine.is_some()),
     ("placement", |it| {
@@ -100,7 +100,8 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let config = branches(project, &arguments.sweep)?;
     let mut simulation = arguments.sweep.clone();
     simulation.selection.experiment = Some(EXPERIMENT.to_owned());
-    // Mistakes on the command line are reported before minutes go into measuring costs.
+    // This line reports mistakes on the command line before the costs are measured, which takes
+    // minutes.
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
@@ -168,8 +169,8 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     let list = typed.over(experiment).branches.unwrap_or_default();
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;
     if is_baseline_added {
-        // Predicted times are compared with measured ones of the same branch, so a baseline that
-        // the list does not name is left out.
+        // Predicted times are compared with measured times of the same branch. A baseline that the
+        // list does not name is therefore left out.
         branches.retain(|branch| !branch.baseline);
         branches[0].baseline = true;
     }
@@ -191,7 +192,8 @@ fn check_prices(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The newest prediction of exactly the `wanted` sweep, if not all of it was measured.
+/// Returns the newest prediction of exactly the `wanted` sweep, unless the measurement of that
+/// prediction is finished.
 fn begun(parent: &Path, wanted: &SweepRequest) -> Option<SweepDir> {
     let predicted = SweepDir::newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
     let prediction = predicted.manifest().ok()?;

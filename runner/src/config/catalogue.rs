@@ -1,4 +1,5 @@
-//! The list of workloads. The runner links none of them, so it works even if a pool does not compile.
+//! The list of workloads. The runner links no workload, so the runner works even if a pool does not
+//! compile.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -6,8 +7,8 @@ use protocol::{Description, Part, WholeProgram, WholePrograms};
 
 use crate::config::pick::Known;
 
-/// The group of the whole programs. `all` leaves it out, because each program takes minutes to
-/// build.
+/// The group of the whole programs. `all` leaves this group out, because each whole program takes
+/// minutes to build.
 pub const GROUP: &str = "programs";
 
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
@@ -21,8 +22,8 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
 
 static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
 
-/// Lists a program of the user, at most one in a process; [`find`], [`whole`] and [`known`] then
-/// return it, too.
+/// Lists a program of the user; a process may list at most one. [`find`], [`whole`] and [`known`]
+/// then return this program, too.
 pub(crate) fn list_user(program: WholeProgram) {
     let description = program.description();
     drop(USER.set((program, description)));
@@ -82,7 +83,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
     protocol::workloads().iter().cloned().chain(whole).collect()
 });
 
-/// Every workload of the files, in the order in which it is listed.
+/// Every workload of the files, in the order of the files.
 ///
 /// # Panics
 /// If a file of workloads has an invalid row.

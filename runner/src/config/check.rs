@@ -17,10 +17,10 @@ use super::{
 use crate::config::catalogue;
 use crate::config::pick::{hint, listed, pick};
 
-/// Names with a meaning of their own in selections and records.
+/// Names that no branch may have, because they mean something else in selections and records.
 const RESERVED: [&str; 2] = ["all", "sequential"];
-/// The longest branch name that tables can still show; a guess. The longest of the 2022 study has
-/// 48 characters.
+/// The longest branch name that tables can still show; a guess. The longest name of the 2022 study
+/// has 48 characters.
 const LONGEST_NAME: usize = 64;
 /// The versions of rayon-core that the programs' rayon accepts.
 const ACCEPTED: &str = "^1.13.0";
@@ -267,7 +267,7 @@ impl WrittenClaim {
     }
 }
 
-/// Checks one thread count or a range with optional ends, each end a number, `cores` or `cpus`.
+/// Checks one thread count, or a range with optional ends. Each end is a number, `cores` or `cpus`.
 fn check_threads(range: &str) -> Result<(), String> {
     let number = |text: &str| match text {
         "" | "cores" | "cpus" => Some(None),

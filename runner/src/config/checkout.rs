@@ -1,4 +1,4 @@
-//! The checkout: where its files are, and which commit it is.
+//! The checkout: where its files are, and which commit is checked out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub struct Checkout {
 /// A commit, as far as Git knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Abbreviated hash; `None` outside a Git work tree.
+    /// The commit's abbreviated hash; `None` outside a Git work tree.
     pub commit: Option<String>,
     /// Whether tracked files differ from that commit; `None` if Git cannot tell.
     pub dirty: Option<bool>,
@@ -29,7 +29,7 @@ impl Checkout {
     /// `branches.toml`.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if there is none.
+    /// [`Stop::BadInput`] if there is no checkout.
     pub fn find(explicit: Option<&Path>) -> Result<Self> {
         let start = match explicit {
             Some(root) => root.to_owned(),
@@ -56,7 +56,7 @@ impl Checkout {
         .into())
     }
 
-    /// Top folder, absolute.
+    /// Returns the checkout's top folder, an absolute path.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -66,7 +66,7 @@ impl Checkout {
         self.root.join("results/sweeps")
     }
 
-    /// Returns a path in the form for results: relative to the checkout if it lies inside.
+    /// Returns a path in the form for results: relative to the checkout if the path lies inside.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root)
             .unwrap_or(path)
@@ -74,7 +74,8 @@ impl Checkout {
             .to_string()
     }
 
-    /// [`Self::shown`] for paths anywhere: outside the checkout, only the file's name remains.
+    /// Returns a path as [`Self::shown`] does, but only the file's name of a path outside the
+    /// checkout.
     pub(crate) fn shown_without_folders(&self, path: &Path) -> String {
         let name = || path.file_name().map_or(path, Path::new);
         path.strip_prefix(&self.root)
@@ -118,10 +119,11 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// Removes the checkout's path from a text, and shortens every other absolute path to its last two
-    /// parts, since messages of compilers name users' folders. Paths that many systems have stay.
+    /// Removes the checkout's path from a text, and shortens every other absolute path to its last
+    /// two parts, since messages of compilers name users' folders. Paths in folders that many
+    /// systems have stay whole.
     pub(crate) fn without_folders(&self, text: &str) -> String {
-        // `//` is here for addresses, which have it after their scheme.
+        // `//` is in this list for addresses such as `https://…`.
         const COMMON: [&str; 9] = [
             "//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/",
         ];

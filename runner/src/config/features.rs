@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub struct Features {
     /// All features that a row `fork = […]` may name.
     pub names: BTreeSet<String>,
-    /// The counter layouts, of which a build has one: the first if it names none.
+    /// The counter layouts, of which a build has one. A build that names no layout has the first.
     pub counter_layouts: Vec<String>,
     /// The features of the 2022 study.
     pub study: BTreeSet<String>,
@@ -20,8 +20,8 @@ pub struct Features {
     pub exclusive: Vec<(String, String, String)>,
 }
 
-/// The features of the fork that make variants, so neither `instrument` nor upstream's. They are
-/// those of the checkout from which this program was compiled.
+/// The features of the fork that make variants, so neither `instrument` nor upstream's. The list is
+/// that of the checkout from which this runner was compiled.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct Manifest {
@@ -73,8 +73,8 @@ impl Features {
         &FEATURES
     }
 
-    /// Returns the reason why the features `chosen` cannot be compiled together; `None` if they
-    /// can.
+    /// Returns the reason why the features `chosen` cannot be compiled together; `None` if they can
+    /// be.
     #[must_use]
     pub fn refusal(&self, chosen: &BTreeSet<String>) -> Option<String> {
         let says = |one: &str, other: &str, reason: &str| {

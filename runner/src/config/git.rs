@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Digits of the shortest accepted abbreviation of a commit hash; Git prints as many.
+/// Number of digits of the shortest accepted abbreviation of a commit hash. Git's own abbreviations
+/// have at least as many.
 const SHORTEST: usize = 7;
 
 /// Whether a text is a commit hash, perhaps abbreviated. Anything else is a name that may move.
@@ -13,7 +14,7 @@ pub(crate) fn is_commit(rev: &str) -> bool {
 }
 
 pub(crate) fn is_local(url: &str) -> bool {
-    // `git@host:path` has no slash before the colon.
+    // A remote address has a scheme, or the form `git@host:path`, without a slash before the colon.
     !url.contains("://")
         && url
             .split_once(':')
@@ -30,8 +31,8 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
 }
 
 /// Returns the commit that `rev` means in the repository at `address`. In a repository on this
-/// machine, `rev` may also be the name of a branch or a tag. In a remote repository it must be a
-/// commit, which cargo checks.
+/// machine, `rev` may also be the name of a branch or a tag. In a remote repository, `rev` must be
+/// a commit, which cargo checks.
 pub(crate) fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");

@@ -36,7 +36,7 @@ impl Config {
     /// Picks branches by their names and groups, in the order of the file.
     ///
     /// # Errors
-    /// As [`pick::pick`].
+    /// The errors of [`pick::pick`].
     pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
         let known = self.branches.iter().map(|it| Known {
             name: &it.name,
@@ -59,24 +59,25 @@ impl Config {
 pub struct Branch {
     /// Name in tables, records and folders.
     pub name: String,
-    /// The source of its rayon-core.
+    /// The source of the branch's rayon-core.
     pub source: Source,
     /// Whether the other branches are compared with this branch.
     pub baseline: bool,
-    /// The group by which it is picked; `all` picks the branches without one.
+    /// The group by which users pick the branch. `all` picks the branches without a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The hypothesis of its author, in prose; may be empty.
+    /// The hypothesis of the branch's author, in prose; may be empty.
     pub hypothesis: String,
-    /// Its hypotheses in a form that the analysis tests; may be empty.
+    /// The branch's hypotheses in a form that the analysis tests; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// The argument of the command line that it is from, for messages.
+    /// The argument of the command line that names the branch, for messages.
     #[serde(skip)]
     pub typed: Option<String>,
 }
 
-/// The fork's feature that counts events. No row may name it, because such a build is not timed.
+/// The fork's feature that counts events. No row may name this feature, because a build that counts
+/// events is not timed.
 pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {
@@ -92,7 +93,8 @@ impl Branch {
         }
     }
 
-    /// The branch as a build that counts events; `None` unless it is of the fork.
+    /// Returns the branch as a build that counts events; `None` unless the branch's source is the
+    /// fork.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
         let Source::Fork { features } = &self.source else {
@@ -126,7 +128,7 @@ pub enum Source {
     Edited {
         /// Exact version.
         version: String,
-        /// The file of edits, seen from the folder of `branches.toml`.
+        /// The file of edits, relative to the folder of `branches.toml`.
         edits: PathBuf,
     },
     /// The scheduler in `rayon-fork/`.
@@ -136,14 +138,14 @@ pub enum Source {
     },
     /// A working tree.
     Path {
-        /// Folder of its `Cargo.toml`, seen from that of `branches.toml`.
+        /// The folder of the tree's `Cargo.toml`, relative to the folder of `branches.toml`.
         path: PathBuf,
         /// Features to switch on.
         features: BTreeSet<String>,
     },
     /// A commit of a Git repository.
     Git {
-        /// Address, or the path of a repository, seen from the folder of `branches.toml`.
+        /// Address, or the path of a repository, relative to the folder of `branches.toml`.
         url: String,
         /// Commit.
         rev: String,
@@ -198,14 +200,14 @@ impl std::fmt::Display for Source {
 pub struct Claim {
     /// The expected result of the comparison.
     pub expect: Expectation,
-    /// The other branch of the comparison; `None`: the baseline.
+    /// The other branch of the comparison; `None` means the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// The workloads of the hypothesis; empty: all that were measured.
+    /// The workloads of the hypothesis; empty means all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
     /// The thread counts of the hypothesis, for example `16..=cpus`, whose words the analysis
-    /// resolves; `None`: all that were measured.
+    /// resolves. `None` means all thread counts that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// The quantity that is compared.
@@ -217,15 +219,15 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
-    /// Less than the other branch.
+    /// The quantity is less than that of the other branch.
     Faster,
-    /// More than the other branch.
+    /// The quantity is more than that of the other branch.
     Slower,
-    /// Equivalent, within a margin that the analysis sets.
+    /// The two quantities are equivalent, within a margin that the analysis sets.
     Equal,
-    /// Equal or slower.
+    /// The branch is equal or slower.
     NoFaster,
-    /// Equal or faster.
+    /// The branch is equal or faster.
     NoSlower,
 }
 
@@ -270,15 +272,16 @@ impl Config {
     }
 }
 
-/// The absolute folder of a file of branches; relative paths in the file start there.
+/// Returns the absolute folder of a file of branches. Relative paths in the file start from this
+/// folder.
 pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(file)?;
     // Links are resolved, so that `..` leads to the folder above.
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()
 }
 
-/// Returns a path that was typed in the folder `here` as seen from `folder`, so that results reveal
-/// little of a machine's paths. Both folders are absolute.
+/// Returns a path that was typed in the folder `here` as a path relative to `folder`, so that
+/// results reveal little of a machine's paths. Both folders are absolute.
 pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();
@@ -300,11 +303,11 @@ pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ConfigError {
-    /// File name.
+    /// The name of the file.
     pub file: String,
-    /// 1-based line; `None` if something is missing in the whole file.
+    /// 1-based line; `None` if the fault is that the file lacks something.
     pub line: Option<usize>,
-    /// Branch, key, value and remedy.
+    /// The message: branch, key, value and remedy.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Picks names from the known ones, and finds the name that a user probably meant.
+//! Picks names from a list of known names, and finds the name that a user probably meant.
 
 use std::collections::BTreeSet;
 
@@ -26,13 +26,14 @@ pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Resul
 /// A name that can be picked: by itself, by a glob, by its group, or, without a group, by `all`.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// Its name.
+    /// The name itself.
     pub name: &'a str,
-    /// Its group, as named after `group:`.
+    /// The name's group, as users write it after `group:`.
     pub group: Option<&'a str>,
 }
 
-/// As [`pick`]; `all` means the names without a group, and `group:NAME` those of that group.
+/// Picks names as [`pick`] does. `all` means the names without a group, and `group:NAME` means the
+/// names of that group.
 pub(crate) fn pick_grouped<'a>(
     field: &str,
     kind: &str,
@@ -194,7 +195,7 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> St
         .unwrap_or_default()
 }
 
-/// The candidate that is closest to a misspelt word, if one is close.
+/// Returns the candidate that is closest to a misspelt word; `None` if no candidate is close.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -212,7 +213,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only faults are looked at")]
+    #[expect(dead_code, reason = "the test looks at faults only")]
     struct File {
         number: f64,
         whole: Option<u32>,
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "only faults are looked at")]
+    #[expect(dead_code, reason = "the test looks at faults only")]
     struct Table {
         key: u32,
     }

@@ -48,7 +48,7 @@ impl Reader<'_> {
             let names = names.map_err(|error| error.to_string())?;
             return names.into_iter().map(|it| self.named(it)).collect();
         }
-        // An address may contain `=`, but only after the colon of its kind.
+        // An address may contain `=`, but only after the colon of its kind (`git:`).
         let (name, spec) = match word.split_once('=') {
             Some((name, spec)) if !name.contains(':') => (Some(name), spec),
             _ => (None, word),
@@ -134,8 +134,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a working tree's name: that of its folder, or of the folder's parent if the folder is
-/// called `rayon-core`.
+/// Returns a working tree's name: the name of its folder, or of the folder's parent if the folder
+/// is called `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = |path: &Path| {

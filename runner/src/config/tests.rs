@@ -1,4 +1,4 @@
-//! Each rule of `branches.toml`, broken once: the message must name line, branch, value and remedy.
+//! Breaks each rule of `branches.toml` once: the message must name line, branch, value and remedy.
 
 use super::parse;
 use crate::config::{Claim, Config, Expectation, Features, Quantity, Source};

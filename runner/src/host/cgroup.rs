@@ -5,7 +5,8 @@ use super::{Fact, Host, start_of};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Quota {
     pub(crate) cpus: f64,
-    /// As the system prints it: `50000 100000`, microseconds of each period.
+    /// The quota as the kernel prints it, for example `50000 100000`: microseconds of CPU time in
+    /// each period, and microseconds of a period.
     pub(crate) printed: String,
     pub(crate) file: String,
     pub(crate) counts: String,
@@ -18,8 +19,8 @@ pub(crate) struct ThrottleCounts {
 }
 
 impl Host {
-    /// The CPU quotas of the groups that this process is in, as far as it can see them, the
-    /// tightest first.
+    /// Returns the CPU quotas of the groups that this process is in and can see, the tightest quota
+    /// first.
     pub(crate) fn cpu_quotas(&self) -> Fact<Vec<Quota>> {
         let mut quotas = Vec::new();
         for folder in self.groups("cpu")? {
@@ -72,8 +73,8 @@ impl Host {
             .ok_or_else(|| format!("no control group has {}", names[0]))
     }
 
-    /// A file of a group under its newer or its older name, with its text. `None` if the group has
-    /// neither: it is the outermost group, or the controller is off.
+    /// Returns a file of a group under its newer or its older name, with its text. `None` if the
+    /// group has neither file, because it is the outermost group or the controller is off.
     fn one_of(&self, group: &str, names: [&str; 2]) -> Fact<Option<(String, String)>> {
         for name in names {
             let file = format!("{group}/{name}");
@@ -88,14 +89,15 @@ impl Host {
     /// process's group; `None` if there is no such setting.
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
-        // Only the innermost valid partition counts: a root partition may lie in an isolated one.
+        // Only the innermost valid partition counts, because a root partition may lie in an
+        // isolated partition.
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
             let kind = self.if_any(&file, |host, file| {
                 host.parsed(file, "a kind of partition", |kind| match kind {
                     "isolated" => Some(Some(true)),
                     "root" => Some(Some(false)),
-                    // An invalid partition is a member of the partition around it.
+                    // The CPUs of an invalid partition belong to the partition around it.
                     kind if kind == "member" || kind.contains(" invalid") => Some(None),
                     _ => None,
                 })
@@ -104,8 +106,8 @@ impl Host {
                 return Ok(is_isolated.then(|| format!("/{file} = isolated")));
             }
         }
-        // In the older interface, the scheduler balances the CPUs if one group on the path allows
-        // it.
+        // In the older interface, the scheduler balances threads over the CPUs if any group on the
+        // path allows balancing.
         let mut own = None;
         for folder in groups {
             let file = format!("{folder}/cpuset.sched_load_balance");
@@ -118,8 +120,8 @@ impl Host {
         Ok(own)
     }
 
-    /// Files that count how often the quotas of this process's groups were used up. If there is no
-    /// quota, returns the file of the process's own group.
+    /// Returns the files that count how often the quotas of this process's groups were used up. If
+    /// there is no quota, returns the file of the process's own group.
     pub(crate) fn throttle_files(&self) -> Fact<Vec<String>> {
         let quotas = self.cpu_quotas()?;
         if !quotas.is_empty() {
@@ -151,15 +153,16 @@ impl Host {
         )
     }
 
-    /// Folders of this process's group and of those around it, for one controller, innermost first;
-    /// at least one.
+    /// Returns the folders of this process's group and of the groups around it, for one controller,
+    /// the innermost first. Returns at least one folder.
     fn groups(&self, controller: &str) -> Fact<Vec<String>> {
         let text = self.read("proc/self/cgroup")?;
         let base = "sys/fs/cgroup";
         let lines = text
             .lines()
             .filter_map(|line| line.split_once(':')?.1.split_once(':'));
-        // If the older interface has a controller, the newer one does not show it.
+        // If the older interface has a controller, the newer interface does not show this
+        // controller.
         let has_it = |of: &str| of.split(',').any(|name| name == controller);
         let mut older = lines.clone().filter(|(controllers, _)| has_it(controllers));
         let mut newer = lines.filter(|(controllers, _)| controllers.is_empty());
@@ -177,8 +180,8 @@ impl Host {
         let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
         let mut folders: Vec<String> = mounts.flat_map(|mount| up_from(&mount, path)).collect();
         folders.dedup();
-        // In a container, this process may not see the folder of a path. A folder without one of these
-        // files is no control group.
+        // In a container, this process may not see every folder of the path. A folder without any
+        // of the files below is no control group.
         folders.retain(|folder| {
             let names = self.names_in(folder);
             let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
@@ -193,7 +196,7 @@ impl Host {
     }
 }
 
-/// `mount/a/b`, `mount/a`, `mount`.
+/// Returns `mount/a/b`, `mount/a` and `mount` for the path `a/b`.
 fn up_from(mount: &str, path: &str) -> Vec<String> {
     let mount = mount.trim_end_matches('/');
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -249,7 +252,7 @@ mod tests {
         let group = ("proc/self/cgroup", "0::/job");
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/memory.max", "2G")]);
         assert!(root.host().memory_limit().is_err());
-        // A link to itself, which this process cannot even look up.
+        // `cpu.max` becomes a link to itself, which this process cannot even look up.
         let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         let link = root.host().path("sys/fs/cgroup/job/cpu.max");
         std::os::unix::fs::symlink("cpu.max", link).unwrap();
@@ -272,7 +275,7 @@ mod tests {
         assert_eq!(host.throttle_files().as_deref(), Ok(&[own.clone()][..]));
         let counts = ThrottleCounts { periods: 4, ns: 7 };
         assert_eq!(host.throttled(&own), Ok(counts));
-        // If any group with a quota has used it up, this process waits.
+        // If any group has used its quota up, this process waits.
         root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
         assert_eq!(host.throttle_files(), Ok(vec![around, own]));

@@ -1,5 +1,4 @@
-//! The facts of `host.json`, as the system prints them; none of them identifies the machine's
-//! owner.
+//! The facts of `host.json`, as the system prints them; no fact identifies the machine's owner.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! `machines/here.toml`: this host as a simulated machine.
 //!
 //! The file takes values that the host cannot measure from the most similar shipped machine, and
-//! labels them as guesses.
+//! labels these values as guesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use crate::system::whole_file;
 
 pub(crate) const NAME: &str = "here";
 
-/// MHz that replaces a clock that cannot be measured. Any value would do: the file gives all costs at
-/// this clock.
+/// The clock in MHz that the file has if the host's clock cannot be measured. Any value would do,
+/// because the file gives all costs at this clock.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
 const DIGITS: usize = 3;
@@ -47,7 +47,8 @@ pub(crate) fn measured(
     Ok(text(&title, &cpus, mhz, &costs, shipped, while_busy))
 }
 
-/// Names the host, so that its costs are not taken for another host's.
+/// Returns a title that names the host, so that nobody mistakes its costs for those of another
+/// host.
 pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
     let model = host
         .cpu_field("model name")
@@ -63,7 +64,7 @@ pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
     )
 }
 
-/// The cores that trials may use: one CPU of each, up to the quota.
+/// Returns one CPU of each core that trials may use, up to the quota.
 pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     let mut seen = BTreeSet::new();
     let mut cpus = Vec::new();
@@ -97,7 +98,7 @@ fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     shared.ok()?.into_iter().min()
 }
 
-/// The shipped machine whose cost parameters replace those that cannot be measured.
+/// Returns the shipped machine whose cost parameters replace those that the host cannot measure.
 fn like(host: &Host) -> &'static str {
     match host.cpu_field("vendor_id").as_deref() {
         Ok("GenuineIntel") => "ice-lake-2x32",
@@ -215,7 +216,7 @@ mod tests {
             let shared = format!("{}-{}", cpu / 4 * 4, cpu / 4 * 4 + 3);
             for (file, content) in [
                 ("topology/physical_package_id", (cpu / 4).to_string()),
-                // Two CPUs of each core, two cores of each socket.
+                // Each core has two CPUs, and each socket has two cores.
                 ("topology/core_id", (cpu / 2 % 2).to_string()),
                 ("cache/index0/level", "1".to_owned()),
                 ("cache/index0/shared_cpu_list", cpu.to_string()),

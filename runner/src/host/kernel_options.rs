@@ -1,5 +1,5 @@
-//! Options on the kernel's command line that can change times: those that a record keeps, and those
-//! that mainline Linux does not have.
+//! Finds two kinds of options on the kernel's command line: options that can change times, which
+//! `host.json` keeps, and options that mainline Linux does not have.
 
 /// Beginnings of the names of mainline Linux's options that change when, where and how fast a thread
 /// runs (`admin-guide/kernel-parameters`). The kernel reads `-` in a name as `_`.
@@ -102,15 +102,16 @@ const OF_SCHEDULING: [&str; 14] = [
     "pvsched", "sched", "steal", "vcpu",
 ];
 
-/// The options that can change times, in their order. The other options name disks, networks, hosts
-/// or programs; they are private and not recorded.
+/// Returns the options that can change times, in their order. The other options name disks,
+/// networks, hosts or programs, which are private and are not recorded.
 pub(super) fn timing(command_line: &str) -> String {
     let mut options = options(command_line);
     options.retain(|option| is_one(option, &TIMING) || is_one(option, &OF_SCHEDULING));
     options.join(" ")
 }
 
-/// The options that decide when a thread runs and that are not in the list of mainline Linux above.
+/// Returns the options that decide when a thread runs and that are not in [`TIMING`], the list of
+/// mainline Linux.
 pub(super) fn foreign(command_line: &str) -> Vec<&str> {
     let mut options = options(command_line);
     options.retain(|option| is_one(option, &OF_SCHEDULING) && !is_one(option, &TIMING));
@@ -122,8 +123,8 @@ fn is_one(option: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Splits the kernel's command line as the kernel does, up to `--`: later words are for the first
-/// program. A value between quotes may contain spaces.
+/// Splits the kernel's command line as the kernel does, up to `--`. The words after `--` are for
+/// the first program that the kernel starts. A value between quotes may contain spaces.
 fn options(command_line: &str) -> Vec<&str> {
     let mut is_quoted = false;
     let words = command_line.split(|it: char| {

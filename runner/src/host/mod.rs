@@ -1,4 +1,5 @@
-//! The machine: its facts, its sensors, its CPU frequency, and whether it is fit for a sweep.
+//! The machine: its facts, its sensors, its CPU frequency, and whether the machine is fit for a
+//! sweep.
 
 mod cgroup;
 pub mod doctor;
@@ -34,10 +35,11 @@ pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 /// Position of the stolen time among the numbers of `/proc/stat`.
 const STEAL: usize = 7;
 
-/// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB.
+/// The longest file that is read as a fact, in bytes. `/proc/cpuinfo` of a thousand CPUs has about
+/// 2 MiB.
 const LONGEST: u64 = 16 << 20;
 
-/// CPU numbers in lists are below this limit, which is above that of any kernel.
+/// CPU numbers in lists must be below this limit, which is above the limit of any kernel.
 const CPU_NUMBERS: usize = 1 << 16;
 
 /// Parts of the vendors' and products' names that firmware gives to virtual machines.
@@ -53,7 +55,7 @@ const VIRTUAL_VENDORS: [&str; 13] = [
     "Parallels",
     "QEMU",
     "VMware",
-    "Virtual", // of Apple, Microsoft and Oracle
+    "Virtual", // in names that Apple, Microsoft and Oracle give
     "Xen",
 ];
 
@@ -64,7 +66,7 @@ impl Default for Host {
 }
 
 impl Host {
-    /// A host whose files lie below `root`.
+    /// Returns the host whose files lie below `root`.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self {
@@ -91,7 +93,7 @@ impl Host {
         exists.map_err(|error| format!("/{path} cannot be read: {error}"))
     }
 
-    /// Reads a file that not every host has; `None` if this host does not have it.
+    /// Reads a file that not every host has; `None` if this host does not have the file.
     pub(crate) fn if_any<T>(
         &self,
         path: &str,
@@ -140,8 +142,9 @@ impl Host {
         names
     }
 
-    /// Numbers and names of all processes; the kernel shows fifteen characters of a name. Only on the
-    /// host, and not in a container, process 2 is `kthreadd`.
+    /// Returns the numbers and names of all processes; the kernel shows fifteen characters of a
+    /// name. Process 2 is `kthreadd` only on the host, so this process knows whether it is in a
+    /// container.
     pub(crate) fn processes(&self) -> Fact<Vec<(String, String)>> {
         let of_host = |name: &str| (name == "kthreadd").then_some(());
         let what = "`kthreadd`: a container does not see the host's processes";
@@ -157,7 +160,7 @@ impl Host {
     }
 
     /// Returns the evidence that this host runs on a hypervisor; `None` if the CPU shows that there
-    /// is none.
+    /// is no hypervisor.
     pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
         let flags = self.cpu_field("flags");
         let has_flag = |flags: &String| flags.split(' ').any(|flag| flag == "hypervisor");
@@ -186,7 +189,7 @@ impl Host {
             return Ok(Some(format!("/{folder} is there")));
         }
         self.read("proc/cpuinfo")?;
-        // Only x86 has `flags`, and there every hypervisor sets the flag `hypervisor`.
+        // Only x86 has `flags`, and on x86 every hypervisor sets the flag `hypervisor`.
         flags.map(|_| None).map_err(|_| {
             "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
                 .to_owned()
@@ -218,7 +221,8 @@ impl Host {
         Ok(allowed)
     }
 
-    /// Short hash that identifies this machine in folder names, and reveals nothing else.
+    /// Returns a short hash that identifies this machine in folder names, and reveals nothing else
+    /// about the machine.
     pub(crate) fn id(&self) -> String {
         let machine = self
             .read("etc/machine-id")
@@ -234,12 +238,13 @@ impl Host {
         Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
     }
 
-    /// x86 names the processor by a model name, ARM by numbers.
+    /// Whether `/proc/cpuinfo` names the processor by a model name, as on x86. On ARM, the file
+    /// names the processor by numbers.
     fn is_named_as_on_x86(&self) -> bool {
         self.cpu_field("CPU implementer").is_err()
     }
 
-    /// CPUs this process may use, by affinity and CPU quota; at least 1.
+    /// Returns the number of CPUs that this process may use, by affinity and CPU quota; at least 1.
     pub(crate) fn usable_cpus() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
@@ -255,13 +260,13 @@ impl Host {
         cores.map(|cores| cores.len())
     }
 
-    /// The physical core of a CPU: a text that its siblings share.
+    /// Returns a name of the CPU's physical core: a text that is equal for all CPUs of the core.
     pub(crate) fn core_of(&self, cpu: usize) -> Fact<String> {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
-        // Core numbers may repeat from die to die. Some kernels do not know core numbers and show
-        // -1.
+        // Lists of siblings come first, because core numbers may repeat from die to die, and some
+        // kernels show -1 for an unknown core number.
         for file in ["core_cpus_list", "thread_siblings_list"] {
-            // A CPU is its own sibling, so a list without it is invalid.
+            // A CPU is its own sibling, so a list without this CPU is invalid.
             if let Ok(list) = self.read(&format!("{topology}/{file}"))
                 && cpu_list(&list).is_some_and(|cpus| cpus.contains(&cpu))
             {
@@ -283,7 +288,7 @@ impl Host {
         self.parsed("proc/loadavg", "a load", |text| {
             let mut words = text.split_whitespace();
             let load: f64 = words.next()?.parse().ok()?;
-            // This process is a task, too, so a sandbox that shows 0 tasks does not count them.
+            // This process is a task, too, so a sandbox that shows 0 tasks does not count tasks.
             let (_, tasks) = words.nth(2)?.split_once('/')?;
             let has_task = tasks.parse::<u64>().ok()? > 0;
             (load.is_finite() && load >= 0.0 && has_task).then_some(load)
@@ -299,19 +304,22 @@ impl Host {
         let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
         let share = ns[STEAL] as f64 / all;
         if share == 0.0 && self.is_virtual() != Ok(false) {
-            return Err("/proc/stat counts none; some hypervisors do not report it".to_owned());
+            return Err(
+                "/proc/stat counts no stolen time; some hypervisors do not report it".to_owned(),
+            );
         }
         Ok(share)
     }
 
-    /// user nice system idle iowait irq softirq steal of all CPUs since boot, in nanoseconds. The
-    /// numbers after them are guests' time, which `user` and `nice` already contain.
+    /// Returns the times `user nice system idle iowait irq softirq steal` of all CPUs since boot,
+    /// in nanoseconds. The later numbers of the line are guests' time, which `user` and `nice`
+    /// already contain.
     fn cpu_ns(&self) -> Fact<[u64; STEAL + 1]> {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         self.parsed("proc/stat", "a count of the CPUs' time", |text| {
             let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-            // The kernel adds nanoseconds in 64 bits, so a larger number is a counter that went
-            // below zero.
+            // The kernel adds nanoseconds in 64 bits, so a number that does not fit is a counter
+            // that went below zero.
             let ns = |word: &str| word.parse::<u64>().ok()?.checked_mul(tick_ns);
             let counts: Option<Vec<u64>> =
                 line.split_whitespace().take(STEAL + 1).map(ns).collect();
@@ -365,8 +373,8 @@ impl Host {
     }
 }
 
-/// Reads a file, without white space around its text; or returns why it cannot be read, as a clause
-/// that continues after the file's name.
+/// Returns the text of a file without white space around it, or the reason why the file cannot be
+/// read. The reason is a clause that follows the file's name.
 fn read_text(path: &Path) -> Fact<String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "is not there".to_owned(),
@@ -394,7 +402,7 @@ pub(crate) fn start_of(text: &str) -> String {
     start
 }
 
-/// `0-2,5` as numbers; `None` if it is anything else.
+/// Reads a list of CPUs such as `0-2,5`; `None` if the text is anything else.
 pub(crate) fn cpu_list(text: &str) -> Option<Vec<usize>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
@@ -528,7 +536,7 @@ mod tests {
             reason(),
             "/proc/loadavg is too long for a file of the kernel"
         );
-        // Reading a pipe must not wait.
+        // Reading a pipe must return an error and not wait for a writer.
         fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());

@@ -5,19 +5,20 @@ use probes::core_to_core;
 use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
-/// The files that are read around every trial; found once, because a reading must be fast.
+/// The files that are read around every trial. The files are found once, because a reading must be
+/// fast.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     host: Host,
     temperatures: Vec<String>,
     /// Counts of how often heat slowed a CPU or a package down; empty if a CPU has no count.
     throttles: Vec<String>,
-    /// Files in which the control groups count how long used-up quotas kept them from running.
+    /// Files in which control groups count how long a used-up quota kept the group from running.
     quotas: Vec<String>,
     first_and_last: Option<[usize; 2]>,
 }
 
-/// The sensors' values at one moment; `None` if the host does not show one.
+/// The sensors' values at one moment; `None` if the host does not show the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readings {
     /// One-minute load average.
@@ -74,14 +75,15 @@ fn sum(files: &[String], count: impl Fn(&str) -> Fact<u64>) -> Option<u64> {
     sum.filter(|_| !files.is_empty())
 }
 
-/// The difference of two readings; `None` if the count decreased, since it then has no meaning.
+/// Returns the difference of two readings; `None` if the count decreased, since a count that
+/// decreases has no meaning.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
 
 impl Host {
-    /// Files of the CPU's temperature sensors; if no sensor is known to be the CPU's, the thermal
-    /// zones.
+    /// Returns the files of the CPU's temperature sensors. If no sensor is known to be the CPU's,
+    /// returns the files of the thermal zones.
     fn temperature_files(&self) -> Vec<String> {
         const OF_CPUS: [&str; 5] = [
             "coretemp",
@@ -109,14 +111,15 @@ impl Host {
         files
     }
 
-    /// Reads a sensor, which gives thousandths. A value that no CPU survives means a broken sensor.
+    /// Reads a sensor, which counts thousandths of a degree. A value that no CPU survives means a
+    /// broken sensor.
     fn celsius(&self, file: &str) -> Option<f64> {
         let celsius = f64::from(self.read(file).ok()?.parse::<i32>().ok()?) / 1e3;
         (-100.0..200.0).contains(&celsius).then_some(celsius)
     }
 
-    /// Files that count how often heat slowed a CPU or a package down since boot. Unknown if a CPU has
-    /// no count.
+    /// Returns the files that count how often heat slowed a CPU or a package down since boot. The
+    /// fact is unknown if a CPU has no count.
     pub(crate) fn throttle_counts(&self) -> Fact<Vec<String>> {
         let mut files = Vec::new();
         for cpu in self.cpus()? {
@@ -153,7 +156,7 @@ mod tests {
             (&*hwmon(1, "name"), "coretemp"),
             (&*hwmon(1, "temp1_input"), "41500"),
             (&*hwmon(1, "temp2_input"), "-2500"),
-            (&*hwmon(1, "temp3_input"), "2147483647"), // broken
+            (&*hwmon(1, "temp3_input"), "2147483647"), // a broken sensor
             (&*hwmon(1, "temp3_max"), "99000"),
         ];
         let all = [&of_disk[..], &[zone], &of_cpu].concat();

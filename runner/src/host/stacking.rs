@@ -1,9 +1,9 @@
-//! Measures whether the kernel puts two threads that work at the same time on one CPU while another
-//! is idle, and what that costs.
+//! Measures how often the kernel puts two working threads on one CPU while another CPU is idle, and
+//! how much time this costs.
 //!
-//! A pool that sleeps between ticks is woken worker by worker: an external thread wakes one, which
-//! wakes the next. If the second lands on the CPU of the first, it waits until the first has done
-//! its work, and the pool gains nothing.
+//! A pool that sleeps between ticks is woken worker by worker: an external thread wakes the first
+//! worker, which wakes the second. If the kernel puts the second worker on the CPU of the first,
+//! the second waits until the first has done its work. The pool then gains nothing.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -15,25 +15,26 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::affinity::pin_to;
 use crate::stats::median;
 
-/// Number of ticks without pinning, and also of ticks with pinning; with their pauses, all take
-/// about a second.
+/// Number of ticks without pinning, and also number of ticks with pinning. All ticks and pauses
+/// take about a second.
 const TICKS: u32 = 120;
 
 /// Pause between ticks: long enough for a CPU to go idle, as in the workload `ticks`.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// CPU time of each of the two threads in a tick. A wake-up takes much less.
+/// CPU time of each of the two threads in a tick. A wake-up takes much less time.
 const WORK: Duration = Duration::from_micros(200);
 
-/// Initial value for the waker's CPU: no CPU that a thread could be on.
+/// The number that the first thread of a tick gets as its waker's CPU. No CPU has this number, so
+/// the first thread is never stacked.
 const OUTSIDE: usize = usize::MAX;
 
 /// The results of the ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stacking {
-    /// Ticks of each kind.
+    /// Number of ticks of each kind: with and without pinning.
     pub ticks: u32,
-    /// Ticks without pinning in which both threads were on one CPU.
+    /// Number of ticks without pinning in which both threads were on one CPU.
     pub stacked: u32,
     /// Median time of a tick without pinning, in microseconds.
     pub free_us: f64,
@@ -66,12 +67,13 @@ struct Tick {
     is_stacked: bool,
 }
 
-/// Runs the ticks: in each, both threads are woken, and work. `None` if a thread could not be pinned.
+/// Runs the ticks. In each tick, both threads are woken and work. `None` if a thread could not be
+/// pinned.
 fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
-    // A thread that wakes another sends the number of its CPU.
+    // A thread that wakes the other thread sends it the number of its own CPU.
     let [(wake_first, first_woken), (wake_second, second_woken)] = [channel::<usize>(), channel()];
     let (done, ends) = channel::<Option<bool>>();
-    // The closure owns the channels, so the threads end when it returns.
+    // The closure owns the channels, so the threads end when the closure returns.
     thread::scope(move |scope| {
         let also_done = done.clone();
         let [first, second] = [0, 1].map(|thread| pins.map(|cpus| cpus[thread]));
@@ -92,8 +94,8 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     })
 }
 
-/// The body of a thread: once woken, it wakes the `next`, if there is one, and works. A thread was
-/// stacked if it runs on the CPU that its waker had at the wake-up.
+/// The body of a thread. A woken thread wakes the `next` thread, if there is one, and works. A
+/// thread is stacked if it runs on the CPU that its waker had at the wake-up.
 fn tick(
     pin: Option<usize>,
     woken: &Receiver<usize>,
@@ -110,7 +112,8 @@ fn tick(
     }
 }
 
-/// Keeps the calling thread busy for [`WORK`] of its own time, however often it is interrupted.
+/// Keeps the calling thread busy for [`WORK`] of its own CPU time, however often the kernel
+/// interrupts it.
 fn work() {
     let now = || clock_gettime(ClockId::ThreadCPUTime);
     let elapsed_ns = |since: rustix::time::Timespec| {

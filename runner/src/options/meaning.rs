@@ -1,5 +1,5 @@
-//! Resolves the options of a sweep: they override a row of experiments.toml. Together with branches
-//! and the host they make the request.
+//! Resolves the options of a sweep. Options override a row of experiments.toml; options, row,
+//! branches and host together make the request.
 
 use anyhow::{Context as _, Result, bail};
 use protocol::{Placement, WholeProgram};
@@ -18,7 +18,7 @@ use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
 /// Returns the request of the command line, checked against branches, catalogue and host. If the
-/// branches come from `elsewhere`, and not from branches.toml, all of them are requested.
+/// branches come from `elsewhere`, and not from branches.toml, the request has all these branches.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -70,7 +70,7 @@ pub(crate) fn asked(
     Ok((asked, branches))
 }
 
-/// The form of a user's program in results, which reveals no folder of the machine.
+/// Returns a user's program in the form for results, which reveals no folder of the machine.
 pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Result<WholeProgram> {
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let checkout = &project.checkout;
@@ -111,7 +111,7 @@ fn loads(
     Ok(loads)
 }
 
-/// The branches to measure: only the baseline if the workloads leave the pool idle.
+/// Returns the branches to measure: only the baseline if the workloads leave the pool idle.
 fn branches(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -178,15 +178,15 @@ fn threads(
         return selection::threads(list, Host::default().cores().unwrap_or(cpus), cpus);
     };
     let mut threads = selection::threads(list, machine.cores, machine.cpus())?;
-    // Typed thread counts all run, even if they are oversubscribed. A row's thread counts only run
-    // if the machine has CPUs for them.
+    // All thread counts that the user typed run, even if they are oversubscribed. Thread counts of
+    // a row run only if the machine has CPUs for them.
     let is_typed = selection.definition.threads.is_some();
     threads.retain(|&threads| is_typed || threads <= machine.cpus());
     Ok(threads)
 }
 
-/// Where workers run. A simulated machine ignores a row's request to pin them, because it cannot
-/// pin.
+/// Returns where workers run. A simulated machine ignores a row's request to pin workers, because
+/// it cannot pin them.
 fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement>> {
     let typed = selection.definition.placement;
     let meant = match (selection.machine(), typed) {
@@ -235,8 +235,8 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Number of link orders of each branch: as many as trials, so that each trial has its own. Sweeps
-/// whose times mean nothing have one.
+/// Returns the number of link orders of each branch: the number of trials, so that each trial has
+/// its own link order. Sweeps whose times mean nothing have one link order.
 fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     match selection.definition.layouts {
         Some(layouts) => layouts.min(trials),
@@ -282,8 +282,8 @@ pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// Returns the row whose values apply if the command line has none: that of the experiment, or that
-/// of a preset, with the preset's name.
+/// Returns the row with the values that the command line lacks: the experiment's row, or a preset's
+/// row with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
     let rows = selection::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {

@@ -42,8 +42,8 @@ impl Globals {
     }
 }
 
-/// Reads the path of a folder that replaces one of the system's. It must exist, since missing files
-/// would look like unknown facts.
+/// Reads the path of a folder that replaces a folder of the system. The path must exist, since
+/// missing files would look like unknown facts.
 pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_dir() {
@@ -91,7 +91,7 @@ pub(crate) struct Selection {
     /// NAME=VALUE or WORKLOAD.NAME=VALUE; may be repeated; see `list workloads`
     #[arg(long = "parameter", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
-    /// Instance file, for workloads that read one
+    /// Instance file, for workloads that read such a file
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Run on a simulated machine: a name in `list machines`
@@ -111,7 +111,8 @@ pub(crate) struct Selection {
     /// machine [default: 60]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
-    /// Run one part of the plan, such as 2/4, while identical machines run the others; see `merge`
+    /// Run one part of the plan, such as 2/4, while identical machines run the other parts; see
+    /// `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
     /// Omit the A/A control of the baseline; without it the noise floor is unknown
@@ -122,7 +123,8 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) instrument: Option<u32>,
-    /// Run `--mode fixed` even if this host cannot hold a frequency; every trial is labelled so
+    /// Run `--mode fixed` even if this host cannot hold a frequency; the label of every trial says
+    /// so
     #[arg(long, help_heading = HEADING)]
     pub(crate) allow_uncontrolled: bool,
     #[command(flatten)]
@@ -148,7 +150,8 @@ pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
 /// Folder and backend of the frequency settings.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FrequencyOptions {
-    /// Backend that writes the settings; `auto` takes the first that is permitted [default: auto]
+    /// Backend that writes the settings; `auto` takes the first backend that is permitted [default:
+    /// auto]
     #[arg(long, value_enum, value_name = "BACKEND", help_heading = HEADING)]
     frequency_backend: Option<BackendChoice>,
     /// File that keeps the original settings until they are restored [default: one per host in
@@ -206,7 +209,8 @@ impl Project {
         }
     }
 
-    /// The instance file of each workload. `given` is the current path of a resumed sweep's file.
+    /// Returns the instance file of each workload. `given` is the current path of the instance file
+    /// of a resumed sweep.
     pub(crate) fn inputs(
         &self,
         asked: &SweepRequest,

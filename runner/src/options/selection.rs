@@ -20,7 +20,7 @@ const FILE: &str = "experiments.toml";
 
 impl Definition {
     /// Returns the instances that the sweep runs. `overriding`, the parameters of the command line,
-    /// replace those of the definition; instances that become equal run once.
+    /// replace the parameters of the definition. Instances that become equal run once.
     pub(crate) fn loads(
         &self,
         workloads: &str,
@@ -30,7 +30,7 @@ impl Definition {
     ) -> Result<Vec<Load>> {
         let names = catalogue::names();
         let picked = pick_grouped("--workloads", "workload", workloads, &catalogue::known())?;
-        // A parameter of a workload that the command line leaves out has no effect.
+        // If the command line leaves a workload out, a parameter of this workload has no effect.
         let is_left_out = |key: &str| {
             let of = key.split_once('.').map(|(workload, _)| workload);
             of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
@@ -152,7 +152,7 @@ fn checked(
         row.cells = cells(&row, &fault)?;
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let (workloads, size) = (text(&row.workloads), text(&row.size));
-        // Faults are reported now, with the row's name, rather than when a sweep starts.
+        // Faults are reported here, with the row's name, and not when a sweep starts.
         row.loads(&workloads, &size, &[], None)
             .and_then(|_| threads(&text(&row.threads), 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
@@ -197,8 +197,8 @@ fn cells(
     Ok(cells)
 }
 
-/// Picks branches. The baseline is always among them, since the others are compared with it. The
-/// flag says whether it had to be added.
+/// Picks branches. The baseline is always among the picked branches, since the other branches are
+/// compared with it. The flag says whether the list lacked the baseline.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let picked = config.pick("--branches", list)?;
     let is_added = !picked.contains(&config.baseline().name.as_str());
@@ -211,7 +211,7 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
 
 /// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
 pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
-    /// More threads would measure the kernel's scheduler, and rayon's own limit is 2^16 - 1.
+    /// More threads would measure the kernel's scheduler. Rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
     let mut counts = BTreeSet::new();
     for part in list.split(',').map(str::trim) {
@@ -370,7 +370,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
 
 fn digest_of(path: &Path) -> Result<String> {
     let wrong = |why: String| Stop::BadInput(format!("--input {}: {why}", path.display()));
-    // A pipe gives its content only to its first reader; reading an empty pipe never ends.
+    // A pipe gives its content only to its first reader, and reading an empty pipe never ends.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         let why = "is not a regular file, but every trial reads it again; save it to a file";
         bail!(wrong(why.to_owned()));
@@ -380,8 +380,8 @@ fn digest_of(path: &Path) -> Result<String> {
         .map_err(|error| wrong(format!("cannot be read: {error}; {remedy}")).into())
 }
 
-/// Returns the absolute path of an instance file. The file of an earlier run lies below the checkout
-/// at `root`, or is `given` again.
+/// Returns the absolute path of an instance file. The instance file of a resumed sweep lies below
+/// the checkout at `root`, or the command line gives its path again (`given`).
 pub(crate) fn input_for_trials(
     input: &Input,
     root: &Path,

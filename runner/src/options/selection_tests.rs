@@ -1,4 +1,4 @@
-//! Tests what the arguments on the command line mean, and which of them are refused.
+//! Tests what the arguments on the command line mean, and which arguments are refused.
 
 use super::*;
 use crate::config::pick::pick;

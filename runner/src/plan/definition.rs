@@ -1,5 +1,5 @@
 //! The definition of a sweep, made from a row of `experiments.toml` and the options of the command
-//! line. On a host it becomes a request, which the manifest keeps.
+//! line. A definition becomes the request for one host, which the manifest keeps.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ pub use crate::host::frequency::Mode;
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Definition {
-    /// Its name on the command line.
+    /// The experiment's or preset's name on the command line.
     #[arg(skip)]
     pub name: String,
-    /// Its purpose, in one line.
+    /// The purpose of the experiment or preset, in one line.
     #[arg(skip)]
     pub shows: String,
-    /// Where it was published; empty: in this laboratory.
+    /// Where the experiment was published; empty for an experiment of this laboratory.
     #[arg(skip)]
     #[serde(default)]
     pub source: String,
-    /// The figure that is drawn.
+    /// The figure that the analysis draws.
     #[arg(skip)]
     #[serde(default)]
     pub figure: Figure,
@@ -76,7 +76,7 @@ pub struct Definition {
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layouts: Option<u32>,
-    /// Timed iterations per trial, after one untimed
+    /// Timed iterations per trial, after one untimed iteration
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,16 +93,16 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub set: BTreeMap<String, Scalar>,
-    /// Parameters whose values are combined, each with each.
+    /// Parameters of which every combination of values runs.
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub vary: BTreeMap<String, Vec<Scalar>>,
-    /// Parameters that vary together.
+    /// Parameters that vary together: each case sets all of its parameters.
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub cases: Vec<BTreeMap<String, Scalar>>,
-    /// The parameters of each set, in the form of `--parameter`: combinations of the three fields
-    /// before.
+    /// The parameters of each set, in the form of `--parameter`: the combinations of `set`, `vary`
+    /// and `cases`.
     #[arg(skip)]
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<BTreeMap<String, String>>,
@@ -128,7 +128,7 @@ impl Definition {
         }
     }
 
-    /// Returns the fields that a manifest keeps of its row; the request has the values of the other
+    /// Returns the fields of a row that the manifest keeps. The request has the values of the other
     /// fields.
     pub(crate) fn kept(&self) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Definition {
 pub enum Scalar {
     /// A number.
     Whole(u64),
-    /// Anything else.
+    /// Any other value.
     Word(String),
 }
 
@@ -165,12 +165,12 @@ impl std::fmt::Display for Scalar {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlacementChoice {
-    /// Where the kernel puts them
+    /// Workers run where the kernel puts them
     #[default]
     Free,
-    /// Worker i on the i-th CPU
+    /// Worker i stays on the i-th CPU
     Pinned,
-    /// Both, to compare them
+    /// Both placements, to compare them
     Both,
 }
 
@@ -188,14 +188,14 @@ impl PlacementChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModeChoice {
-    /// The host decides
+    /// The host decides the frequency
     #[default]
     Dynamic,
-    /// One frequency on all CPUs
+    /// All CPUs run at one frequency
     Fixed,
-    /// Both, to compare them
+    /// Both modes, to compare them
     Both,
-    /// Both if the host can hold a frequency, otherwise dynamic
+    /// Both modes if the host can hold a frequency, otherwise dynamic
     Available,
 }
 
@@ -210,7 +210,7 @@ impl ModeChoice {
     }
 }
 
-/// The parameter of a load that names its point of a box, from 1 on.
+/// The parameter of a load that names the load's point of a box, by a number from 1 on.
 pub const BOX: &str = "box";
 
 /// Frequency mode and placement: the conditions that a sweep varies around a program, its load and
@@ -226,12 +226,12 @@ pub struct Condition {
 /// An instance file, identified by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Path below the checkout. For a file elsewhere only its name, since results reveal no folder
-    /// of the machine.
+    /// The file's path below the checkout. A file outside the checkout only has its name here,
+    /// since results reveal no folder of the machine.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
-    /// Its path on this host, if the command line names it; not in results.
+    /// The file's path on this host, if the command line names the file; not in results.
     #[serde(skip)]
     pub place: Option<PathBuf>,
 }
@@ -245,12 +245,13 @@ pub struct Load {
     pub size: String,
     /// Explicit parameters.
     pub parameters: BTreeMap<String, String>,
-    /// Instance file, if one was given.
+    /// Instance file, if the user gave one.
     pub input: Option<Input>,
 }
 
 impl Load {
-    /// The workload with its parameters; `None` if the current catalogue does not know them.
+    /// Returns the workload with its parameters; `None` if the current catalogue does not know the
+    /// workload or a parameter.
     pub(crate) fn resolved(&self) -> Option<(&'static Description, Values)> {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
@@ -273,7 +274,7 @@ impl Load {
     }
 }
 
-/// The figure that an experiment draws; the analysis has a function for each.
+/// The figure that an experiment draws. The analysis has a function for each figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -299,20 +300,21 @@ pub enum Figure {
     ForumGrid,
 }
 
-/// The machine that a sweep runs on, if it is a simulated one.
+/// The simulated machine that a sweep runs on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineSpec {
-    /// Name of its file, without `.toml`.
+    /// Name of the machine's file, without `.toml`.
     pub name: String,
-    /// Its title, which names the hardware that it stands for.
+    /// The machine's title, which names the hardware that the machine stands for.
     pub title: String,
-    /// Its cores.
+    /// Number of the machine's cores.
     pub cores: usize,
-    /// Hardware threads of each core, if more than one.
+    /// Number of hardware threads of each core, if a core has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_threads: Option<usize>,
-    /// SHA-256 of its file, and of the file with its cost parameters, if that is another.
+    /// SHA-256 of the machine's file, and of the file with its cost parameters, if the two files
+    /// differ.
     pub sha256: String,
     /// The cost of a unit of work, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
@@ -328,12 +330,12 @@ pub struct MachineSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// The name of its topology.
+    /// The name of the machine's topology.
     pub topology: String,
-    /// Its CPUs.
+    /// Number of the machine's CPUs.
     pub cpus: usize,
-    /// Its cost parameters, by their keys in a machine's file, and `work`, the factor of the
-    /// workloads' units.
+    /// The machine's cost parameters, by their keys in a machine's file; and `work`, the factor of
+    /// the costs of the workloads' units.
     pub prices: BTreeMap<String, f64>,
 }
 
@@ -346,14 +348,14 @@ impl MachineSpec {
 /// Everything that defines a sweep, except the binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepRequest {
-    /// Preset with which the sweep started.
+    /// Name of the preset with which the sweep started.
     pub preset: String,
     /// Experiment with which the sweep started, instead of a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Definition>,
     /// Names of the branches, including the baseline, without the A/A control.
     pub branches: Vec<String>,
-    /// The branch that the others are compared with.
+    /// The branch that the other branches are compared with.
     pub baseline: String,
     /// Whether the baseline runs a second time under another name (A/A).
     pub twin: bool,
@@ -376,16 +378,17 @@ pub struct SweepRequest {
     pub seed: u64,
     /// Longest time a trial may take, in seconds.
     pub timeout_s: f64,
-    /// Link orders per branch; left out if it is 1.
+    /// Number of link orders per branch; left out if the number is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub layouts: u32,
-    /// The simulated machine that replaces the host; left out on hosts.
+    /// The simulated machine that replaces the host; left out if the trials run on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineSpec>,
-    /// The trials that count events; left out if there are none.
+    /// The trials that count events; left out if no trial does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
-    /// The user's program that is the workload; of the path of its folder, only the last name.
+    /// The user's program that is the workload. The path of the program's folder is cut to its last
+    /// name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WholeProgram>,
 }
@@ -403,7 +406,7 @@ fn free() -> Vec<Placement> {
     vec![Placement::Free]
 }
 
-/// Whether the kernel alone places workers, as it did in all sweeps before there was a choice.
+/// Whether the kernel alone places workers, as in all sweeps before `--placement` existed.
 pub(crate) fn is_free(placements: &[Placement]) -> bool {
     *placements == [Placement::Free]
 }
@@ -412,14 +415,18 @@ fn one() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
 const MOST_TRIALS: usize = 10_000_000;
 
-/// The largest seed on a simulated machine: each replicate gets its own seed, made from this one.
+/// The largest seed of a sweep on a simulated machine. The seed of each replicate is a multiple of
+/// the sweep's seed, plus a small number.
 const MOST_SEED: u64 = 1_000_000_000_000;
 
 const MOST_NAMES: usize = 1 << 12;
@@ -513,8 +520,9 @@ impl SweepRequest {
         instrumented.into_iter().any(|known| known == name)
     }
 
-    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one:
-    /// they differ only in parameters that have no effect on it.
+    /// Returns the index of the first of [`SweepRequest::workloads`] that has the same sequential
+    /// program as the workload at index `load`. Two such workloads differ only in parameters that
+    /// have no effect on the sequential program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |load: &Load| {

@@ -1,4 +1,4 @@
-//! Estimates roughly how long trials take, from the parameters and the size of each.
+//! Estimates roughly how long trials take, from the parameters and the size of each trial.
 
 use std::time::Duration;
 
@@ -6,11 +6,12 @@ use protocol::Size;
 
 use crate::plan::{Load, Plan, SETTLE, SweepRequest};
 
-/// Time around a trial: its process starts and ends, the clock is measured twice, the record is
-/// written to the disk. Measured once on 2 virtual CPUs.
+/// Time around a trial: the process starts and ends, the runner measures the clock twice, and
+/// writes the record to the disk. Measured once on 2 virtual CPUs.
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
-/// Estimates the time of a plan. It is a guess, since nothing about the host is known.
+/// Estimates the time of a plan. The estimate is a guess, since the plan knows nothing about the
+/// host's speed.
 pub(crate) fn of(asked: &SweepRequest, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {

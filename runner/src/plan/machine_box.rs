@@ -1,6 +1,6 @@
-//! A box: machines whose cost parameters lie within ranges. A sign that is the same on all of them
-//! does not depend on one guess. Each point is an ordinary machine's file, and a value of the
-//! parameter [`BOX`] of an ordinary sweep.
+//! A box: machines whose cost parameters lie within ranges. A difference that has the same sign on
+//! all machines of the box does not depend on one guess. Each point of the box is an ordinary
+//! machine's file, and a value of the parameter [`BOX`] in an ordinary sweep.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "box";
 
 const FILE: &str = "machines/box.toml";
 
-/// The factor of the workloads' units, which no machine's file has.
+/// The factor of the costs of the workloads' units, which no machine's file has.
 const WORK: &str = "work";
 
 #[derive(Deserialize)]
@@ -43,8 +43,8 @@ struct Written {
 struct Range {
     low: f64,
     high: f64,
-    /// Another cost parameter that is a lower limit of this one: that of a shorter way, or of a
-    /// lighter sleep.
+    /// Another cost parameter, whose value is a lower limit of this one: for example the cost of a
+    /// shorter way, or of a lighter sleep.
     at_least: Option<String>,
     #[serde(default)]
     whole: bool,
@@ -52,7 +52,8 @@ struct Range {
 }
 
 impl Range {
-    /// The value at a position from 0 to 1, with three digits: no cost is known more precisely.
+    /// Returns the value at a position from 0 to 1, with three digits, because no cost is known
+    /// more precisely.
     fn value_at(&self, place: f64) -> f64 {
         let Self { low, high, .. } = *self;
         let value = if low == 0.0 {
@@ -114,7 +115,7 @@ impl Ranges {
         Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
-    /// Reads the file. Most of its faults show only when machines are made from it.
+    /// Reads the file of the box. Most faults of the file show only when machines are made from it.
     fn parse(root: &Path, text: &str) -> Result<Self> {
         let written: Written =
             toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
@@ -181,7 +182,8 @@ impl Ranges {
         Ok(())
     }
 
-    /// `count` points of a Latin hypercube, among machines that have a CPU for each of `threads`.
+    /// Returns `count` points of a Latin hypercube, among machines that have at least `threads`
+    /// CPUs.
     fn points(&self, count: usize, threads: usize) -> Result<Vec<Point>> {
         let (fit, small): (Vec<&Shape>, Vec<&Shape>) =
             self.shapes.iter().partition(|it| it.cpus() >= threads);
@@ -219,8 +221,9 @@ impl Ranges {
         Ok((0..count).map(point).collect())
     }
 
-    /// One position from 0 to 1 in each of `count` equal parts, in random order. Each dimension has
-    /// its own random numbers, so that a change of one range leaves the other values unchanged.
+    /// Returns one position from 0 to 1 in each of `count` equal parts, in random order. Each
+    /// dimension has its own random numbers, so that a change of one range leaves the other values
+    /// unchanged.
     #[expect(clippy::cast_precision_loss, reason = "53 bits of 64, as meant")]
     fn places(&self, dimension: &str, count: usize) -> Vec<f64> {
         let name = digest::of_bytes(format!("{} {dimension}", self.seed).as_bytes());
@@ -291,8 +294,8 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
     let spec = MachineSpec {
         name: NAME.to_owned(),
         title: format!("{count} points of {FILE}, {}", ranges.title),
-        // The size of the smallest machine, so that every machine of the box has a CPU for each
-        // thread.
+        // This is the size of the smallest machine, so that every machine of the box has a CPU for
+        // each thread.
         cores: points.iter().map(|it| it.cpus).min().unwrap_or(threads),
         hardware_threads: None,
         sha256: ranges.sha256(&points)?,
@@ -304,8 +307,8 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
     Ok(spec)
 }
 
-/// Writes the points of a sweep that was begun, unless the box has changed since. Returns whether
-/// the box is unchanged.
+/// Writes the points of a sweep that was begun earlier, unless the box has changed since then.
+/// Returns whether the box is unchanged.
 pub(crate) fn try_restore(root: &Path, spec: &MachineSpec) -> Result<bool> {
     let ranges = Ranges::read(root)?;
     let is_same = ranges.sha256(&spec.points)? == spec.sha256;
@@ -368,8 +371,8 @@ mod tests {
         for count in [5, 60] {
             let points = ranges.points(count, 8).unwrap();
             for (key, range) in &ranges.prices {
-                // Rounding or a lower limit moves these values within their part, or into another
-                // part.
+                // Rounding or a lower limit may move such a value within its part of the range, or
+                // into another part.
                 if range.whole || range.at_least.is_some() {
                     continue;
                 }

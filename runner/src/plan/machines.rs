@@ -1,5 +1,5 @@
-//! Simulated machines: the files in `machines/`, and the costs of the workloads' units of work
-//! there.
+//! Simulated machines: the files in `machines/`, and the costs of the workloads' units of work on
+//! these machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,14 +29,14 @@ const OWN: &str = "workloads/own-instructions.toml";
 
 const OWN_HERE: &str = "workloads/own-instructions-here.toml";
 
-/// The branch whose own instructions replace those of a branch without a measurement.
+/// The branch whose own instructions stand for those of a branch that was not measured.
 const MEASURED: &str = "master";
 
-/// Maximum number of cycles of a call: a larger number means a wrong unit.
+/// Maximum number of cycles of a call. A larger number means that the file uses a wrong unit.
 const MOST_CYCLES: f64 = 100_000.0;
 
-/// Environment variable that names a folder for this host's files. Tests set it, because they must
-/// not touch the files of a checkout.
+/// Environment variable that names a folder for this host's files. Tests set the variable, because
+/// tests must not touch the files of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch with which units of work are measured: the published crate's counterpart in the fork.
@@ -177,8 +177,8 @@ fn text_of(from: &str, path: &Path) -> Result<String, Stop> {
     })
 }
 
-/// Cycles of the own instructions of each of `branches`. A branch without a measurement gets the
-/// cycles of [`MEASURED`], and a note says so.
+/// Returns the cycles of the own instructions of each of `branches`. A branch without a measurement
+/// gets the cycles of [`MEASURED`], and a note says so.
 pub(crate) fn own_cycles(
     root: &Path,
     is_here: bool,
@@ -260,8 +260,8 @@ pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
-/// Names of workloads in `list` that run on simulated machines. Others are left out with a note,
-/// unless the list names them individually.
+/// Returns the workloads in `list` that run on simulated machines. Other workloads are left out
+/// with a note, but naming such a workload individually is an error.
 pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
@@ -298,8 +298,8 @@ pub(crate) fn request(
             |(number, _)| machine_box::file(root, machine, number),
         ),
         is_fixed: trial.condition.mode == Mode::Fixed,
-        // Branches share a replicate's seed. The A/A control has its own seeds, or its results
-        // would be identical to the baseline's.
+        // Branches share a replicate's seed. The A/A control has its own seeds; otherwise its
+        // results would be identical to the baseline's.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
         // The A/A control and instrumented builds have the baseline's cycles.
@@ -321,8 +321,8 @@ pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<Machine
     }))
 }
 
-/// A request for the machine of a file as it is written, whose units of work take a nanosecond
-/// each.
+/// Returns a request for the machine of a file, with the file's values. Each unit of work takes a
+/// nanosecond.
 pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     MachineRequest {
         file,
@@ -333,7 +333,8 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
     }
 }
 
-/// Binaries by branch and link order; on a simulated machine, the same binary for each seed.
+/// Returns binaries by branch and link order. On a simulated machine, the same binary stands at
+/// every index, because each index has its own seed.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,
@@ -372,8 +373,8 @@ pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
     }
 }
 
-/// Checks that the machine of a sweep is still the one that it began with, and writes the files of
-/// a box again.
+/// Checks that the machine's file has not changed since the sweep began, and writes the files of a
+/// box again.
 pub(crate) fn restore(root: &Path, machine: &MachineSpec) -> Result<()> {
     let is_same = if machine.points.is_empty() {
         sha256(&file(root, &machine.name)).is_ok_and(|now| now == machine.sha256)

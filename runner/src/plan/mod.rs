@@ -1,6 +1,6 @@
-//! Turns a request into an ordered list of trials. It has no side effects, so `--resume` can
-//! recompute the list from the manifest. A plan of many trials is small: the full description of a
-//! trial is made when it is read.
+//! Turns a request into an ordered list of trials. This has no side effects, so `--resume` can
+//! recompute the list from the manifest. A plan of many trials is small, because the full
+//! description of a trial is made when the trial is read.
 
 mod definition;
 pub(crate) mod estimate;
@@ -29,7 +29,7 @@ pub use definition::{
 pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;
 
-/// One process to start.
+/// A trial: one process to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial<'a> {
     /// Identity: hash of configuration and replicate.
@@ -42,13 +42,13 @@ pub struct Trial<'a> {
     pub block: usize,
     /// 0-based position within the block.
     pub position: usize,
-    /// Branch, or the A/A control of the baseline.
+    /// Name of the branch, or of the baseline's A/A control.
     pub branch: &'a str,
     /// Program, load and threads.
     pub kind: Kind,
     /// Frequency mode and placement.
     pub condition: Condition,
-    /// Index into the binaries of its branch.
+    /// Index into the binaries of the trial's branch.
     pub layout: usize,
 }
 
@@ -57,7 +57,7 @@ pub struct Trial<'a> {
 pub struct Kind {
     /// Index into [`SweepRequest::workloads`].
     pub load: usize,
-    /// Which program.
+    /// Which of the workload's two programs runs.
     pub program: Program,
     /// Threads of the pool.
     pub threads: usize,
@@ -84,7 +84,7 @@ struct Name {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
-    /// 0-based number within the whole sweep, of which this plan may be a shard.
+    /// 0-based number of the block within the whole sweep, of which this plan may be a shard.
     number: u32,
     kind: u32,
     replicate: u32,
@@ -101,7 +101,7 @@ impl Plan {
         trials.sum()
     }
 
-    /// Whether there is nothing to run, as in a superfluous shard.
+    /// Whether the plan has no trial, as in a superfluous shard.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
@@ -111,7 +111,7 @@ impl Plan {
         self.blocks.len()
     }
 
-    /// All trials, block after block.
+    /// Returns all trials, block after block.
     pub fn trials(&self) -> impl Iterator<Item = Trial<'_>> {
         self.blocks.iter().flat_map(move |block| {
             let names = self.names_of(block).iter().enumerate();
@@ -172,8 +172,8 @@ impl Plan {
     }
 }
 
-/// Everything that defines a configuration. Its hash is the configuration's identity, so a changed
-/// binary or input makes a new one.
+/// Everything that defines a configuration. The hash of this value is the configuration's identity,
+/// so a changed binary or input makes a new identity.
 #[derive(Serialize)]
 struct Cell<'a> {
     schema: u32,
@@ -187,28 +187,29 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
-    /// Left out for free placement, so that configurations keep the identities from before
-    /// `--placement`.
+    /// Left out for free placement, so that configurations keep the identities that they had before
+    /// `--placement` existed.
     #[serde(skip_serializing_if = "Placement::is_free")]
     placement: Placement,
     seed: u64,
     warmup_iterations: u32,
     iterations: u32,
-    /// The machine's file and the cost of a unit; left out on hosts.
+    /// The hash of the machine's file, and the cost of a unit; left out if the trials run on the
+    /// host.
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<(&'a str, f64)>,
 }
 
-/// Orders a sweep.
+/// Orders the trials of a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any is visited again. So an
+/// Replicates are rounds: every block is visited once before any block is visited again. So an
 /// interrupted sweep has whole replicates, and slow drift affects all configurations alike. Within
 /// a round the modes alternate in long runs, because setting a frequency is slow. The blocks of a
 /// mode are shuffled, and so are the branches within a block, by the sweep's seed.
 ///
 /// # Panics
-/// If `identities` lacks a branch or an instrumented one, if the baseline is not among the
-/// branches, or with more than 2^32 trials.
+/// If `identities` lacks a branch or an instrumented build, if the baseline is not among the
+/// branches, or if there are more than 2^32 trials.
 #[must_use]
 pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
@@ -221,7 +222,7 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     let (pooled, counted): (Vec<u16>, Vec<u16>) =
         (0..small(plan.names.len())).partition(|name| *name < timed);
     // If the workload leaves the pool idle, all branches are the same program. Only the baseline
-    // and its A/A control run it.
+    // and its A/A control run such a workload.
     let twin = asked.twin.then(|| timed - 1);
     let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
     let uses_pool: Vec<bool> = asked.workloads.iter().map(Load::uses_pool).collect();
@@ -235,8 +236,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         plan,
         random: ChaCha8Rng::seed_from_u64(asked.seed),
     };
-    // Indices of the configurations of each mode. A change of placement takes no time, so
-    // placements alternate freely.
+    // For each mode, the indices of its conditions (mode and placement). A change of placement
+    // takes no time, so placements alternate freely.
     let of_mode = |mode: &Mode| {
         let conditions = (0_u8..).zip(&draft.plan.conditions);
         let of_mode = conditions.filter(|(_, it)| it.mode == *mode);
@@ -254,8 +255,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
             });
         }
     }
-    // Counting comes after the last timed trial: it must not stand between trials that are
-    // compared, and an interrupted sweep should have its times first.
+    // Trials that count events come after the last timed trial. They must not separate trials that
+    // are compared, and an interrupted sweep should have its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
             for conditions in &by_mode {
@@ -389,12 +390,13 @@ fn identity_of_cell(
     })
 }
 
-/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an upgrade
-/// of any library. The stream of `ChaCha8` is fixed.
+/// Shuffles by Fisher–Yates, written out here, because an interrupted sweep must find the same
+/// order again after an upgrade of any library. The stream of `ChaCha8` never changes.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);
-        // The upper half of a 64×64-bit product is below `range`; its bias is of the order 2^-60.
+        // The upper half of a 64×64-bit product is below `range`. The bias of this choice is of the
+        // order 2^-60.
         let chosen = (u128::from(random.next_u64()) * range) >> 64;
         let chosen = usize::try_from(chosen).expect("below `last + 1`, a usize");
         items.swap(last, chosen);

@@ -1,5 +1,5 @@
-//! Cuts a plan into parts for identical machines: by block, since branches are compared inside
-//! blocks.
+//! Cuts a plan into parts for identical machines. Each block stays whole, since branches are
+//! compared inside blocks.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ impl std::str::FromStr for Shard {
 }
 
 impl Plan {
-    /// Returns the part that a shard runs; without a shard, the whole plan.
+    /// Returns the part that `shard` runs; without a shard, returns the whole plan.
     ///
     /// Every block is in exactly one part. Blocks that differ only in replicate rotate through the
     /// parts, so that each part has its share of every configuration.

@@ -1,4 +1,4 @@
-//! Tests the order of a sweep: complete, balanced, and the same for the same seed.
+//! Tests that the order of a sweep is complete, balanced, and the same for the same seed.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -53,8 +53,8 @@ fn the_same_seed_gives_the_order_that_earlier_sweeps_had_and_another_seed_anothe
     let all = places(7);
     assert_eq!(all, places(7));
     assert_ne!(all, places(8));
-    // This order was printed once. If a change of the code changes it, unfinished sweeps cannot be
-    // resumed.
+    // This order was printed once. If a change of the code changes this order, unfinished sweeps
+    // cannot be resumed.
     for (place, expected) in all.iter().zip([
         (0, "master", 1, 1),
         (0, "split", 1, 1),
@@ -178,7 +178,8 @@ fn counted_trials_come_last_as_often_as_asked_and_leave_every_timed_one_as_it_wa
     assert_eq!(before, timed.trials().collect::<Vec<_>>());
     let is_counted = |trial: &Trial<'_>| asked.is_instrumented(trial.branch);
     assert!(after.iter().all(is_counted) && !before.iter().any(is_counted));
-    // 2 builds × 2 workloads × 3 thread counts, 2 trials each; the sequential program has no pool.
+    // 2 builds × 2 workloads × 3 thread counts × 2 trials. The sequential program is missing,
+    // because it has no pool.
     assert_eq!(after.len(), 2 * 2 * 3 * 2);
     let is_parallel = |trial: &Trial<'_>| trial.kind.program == Program::Parallel;
     assert!(after.iter().all(is_parallel));

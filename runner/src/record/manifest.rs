@@ -19,7 +19,7 @@ use crate::system::digest::Id;
 pub(crate) struct Manifest {
     pub schema: u32,
     pub name: String,
-    /// RFC 3339, UTC.
+    /// When the sweep was created (RFC 3339, UTC).
     pub created_at: String,
     pub host: String,
     pub checkout: Commit,
@@ -30,15 +30,15 @@ pub(crate) struct Manifest {
     pub branches: Vec<MeasuredBranch>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
-    /// Whether the branches were named on the command line (`compare`); left out if not.
+    /// Whether the branches were named on the command line (`compare`); left out if they were not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
-    /// Name of the A/A control of the baseline, if it runs.
+    /// Name of the baseline's A/A control, if the control runs.
     pub twin: Option<String>,
-    /// The shard of the plan that this sweep is; left out for the whole plan.
+    /// The shard that this sweep runs; left out if the sweep runs the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// The shards from which this sweep was merged; left out if there are none.
+    /// The shards from which this sweep was merged; left out if it was not merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<MergedShard>,
     /// Compiler and flags, the same for all branches.
@@ -46,14 +46,15 @@ pub(crate) struct Manifest {
     /// Pause before each trial, in milliseconds; missing in older sweeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle_ms: Option<u64>,
-    /// Identity of the order of trials, including those of other shards.
+    /// Identity of the order of all trials, including the trials of other shards.
     pub plan_digest: String,
     pub trials_planned: usize,
     /// One entry for each start of the runner on this sweep.
     pub runs: Vec<Run>,
 }
 
-/// A shard in a merged sweep. Its own manifest and host facts are in `shards/<number>-of-<count>/`.
+/// A shard in a merged sweep. The shard's own manifest and host facts are in
+/// `shards/<number>-of-<count>/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MergedShard {
@@ -66,11 +67,11 @@ pub(crate) struct MergedShard {
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasuredBranch {
     pub name: String,
-    /// Source as written.
+    /// The branch's source, as the user wrote it.
     pub source: Source,
     pub baseline: bool,
     pub hypothesis: String,
-    /// Its pre-registered hypotheses; left out if there are none.
+    /// The branch's pre-registered hypotheses; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     pub receipt: Option<Provenance>,
@@ -82,20 +83,21 @@ pub(crate) struct MeasuredBranch {
 pub(crate) struct Provenance {
     /// Version of rayon-core that cargo resolved.
     pub version: String,
-    /// The place from which cargo took it: `registry`, a path, or a Git address with the commit.
+    /// The place from which cargo took rayon-core: `registry`, a path, or a Git address with the
+    /// commit.
     pub origin: String,
     pub features: Vec<String>,
-    /// Commit of the source, if it is a work tree or a Git source.
+    /// Commit of the source, if the source is a working tree or a Git repository.
     pub commit: Commit,
-    /// SHA-256 of a working tree's names and contents, since a commit does not identify a modified
-    /// tree, or of a file of edits. Left out for other sources.
+    /// SHA-256 of a file of edits, or of a working tree's names and contents, since a commit does
+    /// not identify a modified tree. Left out for other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
     /// The variant that the binary itself reports.
     pub variant: String,
     pub binary_sha256: String,
-    /// SHA-256 of the binary in each random link order, by seed from 1 on; left out if only the
-    /// linker's own order was measured.
+    /// SHA-256 of the binary in each random link order, in the order of the seeds from 1 on. Left
+    /// out if only the linker's own order was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts_sha256: Vec<String>,
     pub binary_bytes: u64,
@@ -110,7 +112,8 @@ pub(crate) struct Toolchain {
     pub profile: String,
     /// Environment variables that change code generation, with their values.
     pub flags: BTreeMap<String, String>,
-    /// In older sweeps: the settings of Cargo's configuration files that change code, by file.
+    /// The settings of Cargo's configuration files that change code, by file. Only older sweeps
+    /// have this field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cargo_config: BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
@@ -120,12 +123,13 @@ pub(crate) struct Toolchain {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// RFC 3339, UTC.
+    /// When the run ended (RFC 3339, UTC).
     pub started_at: String,
-    /// RFC 3339, UTC.
+    /// When the run began (RFC 3339, UTC).
     pub ended_at: String,
-    /// `finished`, `interrupted`, `failed` (the runner stopped, for example at a full disk), or
-    /// `killed`, which a run writes when it begins.
+    /// How the run ended: `finished`, `interrupted`, `failed` (the runner stopped, for example at a
+    /// full disk), or `killed`. The runner writes `killed` when the run begins, and replaces this
+    /// value when the run ends.
     pub end: String,
     pub trials: usize,
     pub failed: usize,
@@ -133,13 +137,14 @@ pub(crate) struct Run {
     pub wall_ns: u64,
     /// The part of `wall_ns` inside trial processes.
     pub in_trials_ns: u64,
-    /// The part in pauses before trials; missing in older sweeps, like the next parts.
+    /// The part of `wall_ns` in pauses before trials. This part and the next parts are missing in
+    /// older sweeps.
     #[serde(default)]
     pub settling_ns: u64,
-    /// The part for setting and measuring the CPU's clock.
+    /// The part of `wall_ns` for setting and measuring the CPU's clock.
     #[serde(default)]
     pub clocking_ns: u64,
-    /// The part for writing records and waiting for the disk.
+    /// The part of `wall_ns` for writing records and waiting for the disk.
     #[serde(default)]
     pub writing_ns: u64,
     /// Time of the builds, in nanoseconds.
@@ -180,7 +185,8 @@ impl Manifest {
         }
     }
 
-    /// Identities of the planned trials; `None` if another version of the runner made the plan.
+    /// Returns the identities of the planned trials; `None` if another version of the runner made
+    /// the plan.
     pub(crate) fn planned(&self) -> Option<HashSet<Id>> {
         let plan = plan::order(&self.asked, &identities(self.builds()));
         let is_ours = plan.digest() == self.plan_digest;
@@ -196,7 +202,8 @@ impl Manifest {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
 
-    /// Whether its last run reached the end of the plan; a merged sweep has no run of its own.
+    /// Whether the sweep's last run reached the end of the plan. A merged sweep has no run of its
+    /// own, and counts as finished.
     pub(crate) fn is_finished(&self) -> bool {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
@@ -205,14 +212,16 @@ impl Manifest {
         self.branches.iter().chain(&self.instrumented)
     }
 
-    /// The entry of a branch or an instrumented build, the baseline's for its A/A control.
+    /// Returns the entry of a branch or of an instrumented build. For the A/A control, returns the
+    /// baseline's entry.
     pub(crate) fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
         let name = self.asked.binary_of(name);
         self.builds().find(|branch| branch.name == name)
     }
 }
 
-/// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, and names machine and commit.
+/// Returns a name such as `2026-03-01T120000Z-1a2b3c-0123456789ab`, which sorts by time, and names
+/// machine and commit.
 pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
     let dirty = if checkout.dirty == Some(true) {
@@ -224,8 +233,8 @@ pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) 
     format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
 }
 
-/// Returns the identity of each branch in a configuration: its binary, or its source if the build
-/// failed.
+/// Returns the identity that each branch has in its configurations: its binary's hash, or its
+/// source if the build failed.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {
@@ -258,7 +267,8 @@ mod tests {
             let manifest = sweep.manifest().unwrap();
             let asked = serde_json::to_value(&manifest.asked).unwrap();
             assert_eq!(asked, written["asked"], "{}", sweep.name());
-            // Making a plan takes time, so only the plans of the four oldest sweeps are made again.
+            // Making a plan takes time, so the test makes only the plans of the four oldest sweeps
+            // again.
             assert!(
                 number >= 4 || manifest.planned().is_some(),
                 "{}",

@@ -25,22 +25,22 @@ use crate::system::digest::Id;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// A checked answer, with its times.
+    /// The program gave the right answer, and the record has the times.
     #[default]
     Ok,
-    /// Killed after the time limit.
+    /// The runner killed the process after the time limit.
     Timeout,
-    /// An iteration made no progress; the process noticed by itself.
+    /// An iteration made no progress; the process noticed this by itself.
     Hang,
-    /// Ended by a signal or an unexpected exit code.
+    /// A signal or an unexpected exit code ended the process.
     Crash,
-    /// The answer differs from the known one.
+    /// The answer differs from the known answer.
     WrongAnswer,
     /// The workload lacks something that the request names.
     Refused,
-    /// Its output does not follow the protocol.
+    /// The process's output does not follow the protocol.
     BadOutput,
-    /// Its branch could not be built.
+    /// The trial's branch could not be built.
     BuildFailed,
 }
 
@@ -54,26 +54,26 @@ impl std::fmt::Display for Ending {
 /// A trial that ran, or could not run.
 #[expect(
     missing_docs,
-    reason = "fields that their type or their neighbour explains"
+    reason = "the type or a neighbouring field explains the other fields"
 )]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Version of the format: 1.
+    /// Version of the format of records: 1.
     pub schema: u32,
-    /// Hash of configuration and replicate.
+    /// Identity of the trial: the hash of its configuration and replicate.
     pub trial: Id,
-    /// Hash of the configuration, including the branch's binary.
+    /// Identity of the configuration: a hash that also covers the branch's binary.
     pub cell: Id,
-    /// Number within the configuration, from 0.
+    /// Number of the trial within its configuration, from 0.
     pub replicate: u32,
     /// Number of the block within the sweep, from 0.
     pub block: usize,
-    /// Position within the block, from 0.
+    /// Position of the trial within its block, from 0.
     pub position: usize,
-    /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
-    /// instrumented build.
+    /// Name of the branch in `branches.toml`. `<baseline>-again` is the A/A control,
+    /// `<branch>-instrumented` an instrumented build.
     pub branch: String,
-    /// `sequential`: without a pool, on the baseline's binary, with 1 thread.
+    /// The program. `sequential` runs without a pool, on the baseline's binary, with 1 thread.
     pub program: Program,
     pub workload: String,
     pub size: String,
@@ -81,14 +81,15 @@ pub struct Record {
     pub input: Option<String>,
     pub threads: usize,
     pub mode: Mode,
-    /// Left out if it is free.
+    /// Where the workers run; left out if the kernel places them.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     pub freq_state: FreqState,
-    /// Oversubscribed: more threads than CPUs that the process may use.
+    /// Whether the trial was oversubscribed: it had more threads than CPUs that the process may
+    /// use.
     pub oversubscribed: bool,
     pub seed: u64,
-    /// RFC 3339, UTC.
+    /// When the trial began (RFC 3339, UTC).
     pub started_at: String,
     pub process_ns: u64,
     pub outcome: Ending,
@@ -108,46 +109,51 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,
-    /// Transfer time of a cache line from the first CPU that trials may use to the last.
+    /// Transfer time of a cache line from the first CPU that trials may use to the last such CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<f64>,
-    /// Time stolen by the hypervisor from all CPUs.
+    /// Time that the hypervisor stole from all CPUs during the trial.
     pub steal_ns: Option<u64>,
-    /// The CPU's hottest sensor after the trial.
+    /// Temperature of the CPU's hottest sensor after the trial, in degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celsius_after: Option<f64>,
-    /// How often heat slowed a CPU or a package down.
+    /// How often heat slowed a CPU or a package down during the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttles: Option<u64>,
-    /// Time that a used-up CPU quota kept the control group from running.
+    /// Time during the trial in which a used-up CPU quota kept the control group from running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the link order, if there are several; on a simulated machine, the seed's number.
+    /// Seed of the link order, if the branch has several link orders. On a simulated machine, the
+    /// number of the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
-    /// Only in trials of instrumented builds, which have no times, metrics or usage.
+    /// Only trials of instrumented builds have events; these trials have no times, metrics or
+    /// usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
-    /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
+    /// Only trials on simulated machines have this field: the seed of the pool's random numbers and
+    /// of the jitter of wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_seed: Option<u64>,
-    /// Only on simulated machines.
+    /// Where the simulated time went. Only trials on simulated machines have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// Mean clock of as many CPUs as there are threads. Null if the two methods of measuring differ by
-    /// more than 2 %.
+    /// Mean clock of as many CPUs as the trial has threads. Null if the two methods of measuring
+    /// the clock differ by more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }
 
-/// An iteration of four months: larger times come from a wrong reading of a clock.
+/// The longest time in a record: about four months. A larger time comes from a wrong reading of a
+/// clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
-/// The first number beyond signed 64-bit integers, which the analysis uses.
+/// The first number that does not fit into a signed 64-bit integer; the analysis uses such
+/// integers.
 const MOST: u64 = 1 << 63;
 
 impl Record {
-    /// Returns why this is not a valid record of a trial, although each field has its type.
+    /// Returns why this value is not a valid record of a trial, although each field has its type.
     pub(crate) fn fault(&self) -> Option<String> {
         self.out_of_range().or_else(|| self.contradiction())
     }
@@ -229,7 +235,7 @@ impl Record {
 }
 
 /// Returns the first number of a record that does not fit into a signed 64-bit integer, with its
-/// field. Seeds may be that large.
+/// field. Seeds are exempt, because seeds may be that large.
 fn too_large(value: &Value, field: String) -> Option<(String, u64)> {
     match value {
         Value::Number(number) => Some(field).zip(number.as_u64().filter(|it| *it >= MOST)),
@@ -249,8 +255,8 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
     struct Version {
         schema: u32,
     }
-    // A file without a version passes here, because parsing its fields later reports the missing
-    // field.
+    // A file without a version passes this check, because parsing the file later reports the
+    // missing field.
     let Ok(Version { schema }) = serde_json::from_str(json) else {
         return Ok(());
     };

@@ -1,5 +1,5 @@
-//! Progress of a sweep: counts of its trials, for the exit code and the last lines. The analysis
-//! computes the results.
+//! Progress of a sweep: counts of the sweep's trials, for the exit code and the last lines of
+//! output. The analysis computes the results.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,16 @@ use crate::stop::{Exit, Stop};
 use crate::system::digest::Id;
 use crate::text::words::count;
 
-/// The counts of a sweep's records. Records are added one after the other and not kept.
+/// The counts of a sweep's records. A record is counted and then dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub trials: usize,
-    /// Failed trials, which `trials` includes.
+    /// Number of failed trials, which `trials` includes.
     pub failed: usize,
-    /// Trials that count events and have no times.
+    /// Number of trials that count events and have no times.
     counted: usize,
-    /// Why lines of the file are not records; the other records are read nevertheless.
+    /// For each line of the file that is not a record, the reason. The other lines are read
+    /// nevertheless.
     pub(crate) broken: Vec<Error>,
 }
 
@@ -81,7 +82,8 @@ impl Summary {
         }
     }
 
-    /// Says how to see the event counts of a sweep, if it has any: its table has only times.
+    /// Prints how to see the event counts of a sweep, if the sweep has any, because the sweep's
+    /// table has only times.
     pub(crate) fn tell_counted(&self) {
         if self.counted > 0 {
             tell!(

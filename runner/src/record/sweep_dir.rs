@@ -20,8 +20,8 @@ pub(crate) struct SweepDir {
 }
 
 impl SweepDir {
-    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. Until it is
-    /// complete, it is called `<name>.partial`; `fill` adds further files.
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. Until the
+    /// folder is complete, its name is `<name>.partial`; `fill` adds further files.
     pub(crate) fn create(
         parent: &Path,
         manifest: &Manifest,
@@ -52,11 +52,11 @@ impl SweepDir {
         Ok(Self { path })
     }
 
-    /// Finds an existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or
-    /// a path.
+    /// Finds an existing sweep: `latest`, a name below `results/sweeps`, the beginning of such a
+    /// name, or a path.
     pub(crate) fn find(checkout: &Checkout, parent: &Path, which: &str) -> Result<Self> {
         if which == "latest" {
-            // Names begin with the time of creation.
+            // The last name is the newest sweep, because names begin with the time of creation.
             return Self::all(parent).pop().ok_or_else(|| {
                 let parent = checkout.shown(parent);
                 Stop::BadInput(format!(
@@ -200,7 +200,8 @@ impl SweepDir {
         }
     }
 
-    /// Checks that trials can be added, before minutes go into builds.
+    /// Checks that trials can be added to the sweep. Callers check this before the builds, which
+    /// take minutes.
     pub(crate) fn check_writable(&self) -> Result<()> {
         let opened = whole_file::open(&self.trials(), OpenOptions::new().append(true));
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
@@ -229,7 +230,8 @@ fn folders_in(parent: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Checks that sweeps can be made in a folder, before minutes go into builds.
+/// Checks that sweeps can be made in a folder. Callers check this before the builds, which take
+/// minutes.
 pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     let probe = || {
         fs::create_dir_all(parent)?;
@@ -245,7 +247,7 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     })
 }
 
-/// Removes the random name of a temporary file from an error, since it helps no reader.
+/// Removes the random name of a temporary file from an error, since such a name helps no reader.
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ")

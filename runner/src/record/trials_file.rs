@@ -1,8 +1,8 @@
-//! The records of a sweep, one a line. They are read line by line, and only appended.
+//! The records of a sweep, one record a line. Records are read line by line, and are only appended.
 //!
-//! An unfinished sweep has its records in `trials.jsonl`, a finished one compressed in
-//! `trials.jsonl.zst` (earlier runners: in `trials.jsonl.gz`). Each file is complete before the
-//! other is removed. So if a killed run left both, `trials.jsonl` has every record.
+//! An unfinished sweep has its records in `trials.jsonl`, a finished sweep has them compressed in
+//! `trials.jsonl.zst` (with earlier runners, `trials.jsonl.gz`). Each file is complete before the
+//! other file is removed. So if a killed run left both files, `trials.jsonl` has every record.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,24 +23,24 @@ use crate::stop::is_no_file_of_text;
 use crate::system::digest::Id;
 use crate::system::whole_file;
 
-/// The file of a sweep that has trials left to run.
+/// The file of records in a sweep that still has trials to run.
 const PLAIN: &str = "trials.jsonl";
-/// The file of a finished sweep, with the same lines.
+/// The file of records in a finished sweep, with the same lines.
 pub const PACKED: &str = "trials.jsonl.zst";
-/// The file of a sweep that an earlier runner finished.
+/// The file of records in a sweep that an earlier runner finished.
 pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 
-/// Longest line that is read: records are much shorter, and a small file may unpack to a huge line.
-/// Tests use a shorter limit.
+/// The longest line that is read, in bytes. Records are much shorter, but a small file may unpack
+/// to a huge line. Tests use a shorter limit.
 const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
 /// Compression level: high, because a finished sweep is written once and then kept.
 const LEVEL: i32 = 19;
-/// The compression window, as a power of two: the largest that every reader accepts without an
-/// option.
+/// The compression window, as a power of two: the largest window that every reader accepts without
+/// an option.
 const WINDOW_LOG: u32 = 27;
 
-/// The file that holds the records of the sweep in a folder.
+/// Returns the file that holds the records of the sweep in `folder`.
 #[must_use]
 pub fn of(folder: &Path) -> PathBuf {
     let present = [PLAIN, PACKED, PACKED_BEFORE]
@@ -67,7 +67,7 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
         packer.include_checksum(true)?;
         packer.long_distance_matching(true)?;
         packer.window_log(WINDOW_LOG)?;
-        packer.set_pledged_src_size(Some(lines.metadata()?.len()))?; // few lines need little memory
+        packer.set_pledged_src_size(Some(lines.metadata()?.len()))?; // saves memory for small files
         io::copy(&mut lines, &mut packer)?;
         packer.finish().map(drop)
     })?;
@@ -98,7 +98,7 @@ impl Text {
     /// Opens a file, compressed or not.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If the file cannot be opened or decompressed.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = whole_file::open(path, OpenOptions::new().read(true))?;
         Ok(Self(if path.ends_with(PACKED) {
@@ -117,7 +117,7 @@ impl Read for Text {
     }
 }
 
-/// The complete lines of a file, one at a time. An incomplete last line is left out.
+/// Reads the complete lines of a file, one at a time. An incomplete last line is left out.
 pub struct Lines {
     file: BufReader<Text>,
     line: Vec<u8>,
@@ -129,7 +129,7 @@ impl Lines {
     /// Opens a file, compressed or not.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If the file cannot be opened or decompressed.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = BufReader::with_capacity(1 << 16, Text::open(path)?);
         Ok(Self {
@@ -140,7 +140,8 @@ impl Lines {
         })
     }
 
-    /// Returns the next line that is not empty, without its end; `None` after the last.
+    /// Returns the next line that is not empty, without the end of the line; `None` after the last
+    /// line.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -173,7 +174,8 @@ pub struct BrokenLine {
     why: String,
 }
 
-/// The records of a sweep, one at a time. Only the identities of earlier records are kept.
+/// Reads the records of a sweep, one at a time. Of earlier records, only the identities stay in
+/// memory.
 pub struct Records {
     path: PathBuf,
     lines: Lines,
@@ -258,8 +260,8 @@ pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     }
 }
 
-/// Moves broken lines, and an incomplete last line, from a file of records to a file beside it, while
-/// no process appends. Returns that file and the number of lines.
+/// Moves broken lines, and an incomplete last line, from a file of records to a new file beside it.
+/// Returns the new file and the number of moved lines. No process may append meanwhile.
 fn set_aside(trials: &Path) -> Result<Option<(PathBuf, usize)>> {
     let mut records = Records::open(trials.to_owned())?;
     let mut broken: Vec<Range<u64>> = Vec::new();
@@ -301,8 +303,8 @@ fn set_aside(trials: &Path) -> Result<Option<(PathBuf, usize)>> {
 /// `trials.jsonl`, open for appending.
 #[derive(Debug)]
 pub struct Appender {
-    /// The lock is on `host.json`, the only file of a sweep that is never replaced. A folder cannot be
-    /// locked on NFS.
+    /// The lock is on `host.json`, because this is the only file of a sweep that the runner never
+    /// replaces. A folder cannot be locked on NFS.
     _lock: File,
     file: File,
     path: PathBuf,
@@ -311,8 +313,9 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens the records of a folder and locks them against other processes until the result is
-    /// dropped. First sets aside broken lines, such as the incomplete last line of a killed run.
+    /// Opens the records of a folder, and locks the folder's sweep against other processes until
+    /// the result is dropped. First moves broken lines, such as the incomplete last line of a
+    /// killed run, to another file.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let lock = lock(folder)?;
         let path = folder.join(PLAIN);
@@ -333,7 +336,8 @@ impl Appender {
     /// Compresses the records of a sweep that has no trials left to run.
     ///
     /// # Errors
-    /// If the disk refuses; the uncompressed records then stay, and others can be appended.
+    /// If the disk refuses. The uncompressed records then stay, and further records can be
+    /// appended.
     pub fn pack(self) -> Result<()> {
         let folder = self
             .path
@@ -350,7 +354,8 @@ impl Appender {
     /// Appends a record and waits until it is on the disk.
     ///
     /// # Errors
-    /// If the disk refuses (full, for example); the file then ends with the previous record.
+    /// If the disk refuses the record, for example because it is full. The file then ends with the
+    /// previous record.
     pub fn append(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
@@ -366,7 +371,7 @@ impl Appender {
             )));
         }
         written.or_else(|error| {
-            // If the disk refuses this too, resuming the sweep sets the incomplete line aside.
+            // If the disk also refuses this, `--resume` moves the incomplete line to another file.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(
@@ -380,7 +385,7 @@ impl Appender {
     }
 }
 
-/// Keeps other processes from changing the records of a folder while it lives.
+/// Keeps other processes from changing the records of a folder until the returned file is dropped.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
     let file = whole_file::open(&path, OpenOptions::new().append(true));
@@ -458,13 +463,13 @@ mod tests {
         let error = appender.append(&record).unwrap_err();
         assert!(error.to_string().contains("moved or removed"), "{error:#}");
         assert_eq!(exit_of(&error), Exit::HostNotFit);
-        // A copy at the old path is a different file.
+        // A copy at the old path is a different file, so the appender refuses it.
         fs::copy(moved, folder.path().join(PLAIN)).unwrap();
         assert!(appender.append(&record).is_err());
     }
 
     #[test]
-    #[ignore = "the process that the next test limits"]
+    #[ignore = "the next test starts this test as a process, and limits the size of its files"]
     fn a_process_that_may_write_little() {
         crate::system::interrupt::survive_file_limits().unwrap();
         let folder = PathBuf::from(std::env::var_os("LIMITED_FOLDER").unwrap());
@@ -546,8 +551,8 @@ mod tests {
         let packed = folder(PLAIN, &one);
         pack(packed.path()).unwrap();
         let packed = fs::read(of(packed.path())).unwrap();
-        // Packing and unpacking are interrupted before the new file has its name, with both files,
-        // and with only the new file. A longer plain file beside the packed one does not occur, but
+        // A kill may come before the new file has its name, while both files exist, or when only
+        // the new file exists. A plain file that is longer than the packed file does not occur, but
         // even then no record would be lost.
         for (plain, is_packed) in [
             (Some(one.clone()), false),

@@ -14,7 +14,7 @@ use crate::stop::Stop;
 use crate::text::words::{count, human};
 
 /// Builds branches, several at the same time if there are enough CPUs, and prints the progress.
-/// Returns their binaries by name.
+/// Returns the branches' binaries, by the branches' names.
 pub(crate) fn all(
     builder: &Builder<'_>,
     branches: &[Branch],
@@ -46,7 +46,8 @@ pub(crate) fn all(
         state: Mutex::new(state),
     };
     if are_folders_new && site.build_next(0) {
-        // That build compiled the common dependencies, with all CPUs, so that no other needs to.
+        // This first build compiled the common dependencies with all CPUs, and other builds use
+        // copies of the result.
         builder.copy_first_target(at_once);
     }
     thread::scope(|scope| {
@@ -63,7 +64,8 @@ pub(crate) fn all(
         return Err(error);
     }
     if builder.shared_sources(branches)? != sources {
-        // Otherwise the branches would differ in more than their rayon-core.
+        // Branches that were built from different sources would differ in more than their
+        // rayon-core.
         bail!(Stop::BuildFailed(
             "workloads/, rayon-fork/ or a working tree was edited while branches were being built; run again"
                 .to_owned()
@@ -90,7 +92,8 @@ impl<'a> Site<'a> {
         while self.build_next(target) {}
     }
 
-    /// Builds one waiting branch in the target folder `target`, and returns whether there was one.
+    /// Builds one waiting branch in the target folder `target`, and returns whether a branch was
+    /// waiting.
     fn build_next(&self, target: usize) -> bool {
         let Some((branch, prepared)) = self.take(target) else {
             return false;
@@ -110,8 +113,8 @@ impl<'a> Site<'a> {
         if state.stop.is_some() {
             return None;
         }
-        // A branch that was built in another folder before is taken last: Cargo locks that folder
-        // while another build uses it.
+        // A branch that was built in another target folder before comes last, because Cargo locks
+        // that folder while another build uses it.
         let order = |branch: &Branch| match self.builder.built_in(branch) {
             Some(home) if home == target => 0,
             None => 1,

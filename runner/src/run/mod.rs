@@ -1,5 +1,5 @@
-//! Builds branches side by side, runs trials, each in a process that the runner watches and ends, and
-//! shows the progress of both.
+//! Builds branches side by side, runs trials, and shows the progress of builds and trials. Each
+//! trial is a process that the runner watches and ends.
 
 pub(crate) mod builds;
 pub(crate) mod progress;

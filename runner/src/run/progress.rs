@@ -13,10 +13,10 @@ use crate::run::sweep::Watch;
 use crate::system::digest::Id;
 use crate::text::words::{count, human, tell};
 
-/// Interval between lines of progress, if there is no terminal.
+/// Interval between lines of progress, if standard error is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Steps that end one after another: a bar on a terminal, otherwise lines.
+/// The progress of steps that end one after another: a bar on a terminal, otherwise lines.
 #[derive(Debug)]
 struct Steps {
     bar: ProgressBar,
@@ -32,7 +32,7 @@ impl Steps {
         };
         let earlier = earlier as u64;
         let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(earlier);
-        // Important parts come first, since a narrow terminal cuts the rest.
+        // The important parts of the line come first, since a narrow terminal cuts the rest.
         let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { bar, earlier }
@@ -50,8 +50,8 @@ impl Steps {
         self.bar.length().unwrap_or_default()
     }
 
-    /// The time that the remaining steps take if each takes as long as the mean of the finished
-    /// steps.
+    /// Returns the time that the remaining steps take if each takes as long as the mean of the
+    /// finished steps.
     fn left(&self) -> String {
         let done = self.bar.position();
         let [ended, after] = [
@@ -131,8 +131,8 @@ impl Drop for BuildBar {
     }
 }
 
-/// Trials: a bar, or a line now and then if standard error is not a terminal. It is drawn only
-/// between trials.
+/// The progress of trials: a bar, or a line now and then if standard error is not a terminal. The
+/// bar is drawn only between trials, so that drawing disturbs no trial.
 #[derive(Debug)]
 pub(crate) struct Progress {
     steps: Steps,
@@ -179,7 +179,7 @@ impl Watch for Progress {
         if record.outcome != Ending::Ok {
             self.failed += 1;
         }
-        // The build already reported that a branch could not be built.
+        // A branch that could not be built was already reported at the build.
         if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
             // The record has the whole end of standard error.
             let said = record.stderr_tail.as_deref().unwrap_or_default();

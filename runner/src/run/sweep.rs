@@ -1,5 +1,5 @@
-//! Runs the missing trials of a plan and records them: one at a time on a host, side by side on a
-//! simulated machine.
+//! Runs and records the missing trials of a plan: one trial at a time on a host, or side by side on
+//! a simulated machine.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,16 @@ use crate::text::words::moment;
 pub struct Job<'a> {
     /// The checkout that has the machines' files.
     pub root: &'a Path,
-    /// The request.
+    /// The request of the sweep.
     pub asked: &'a SweepRequest,
-    /// The order of its trials.
+    /// The sweep's trials, in their order.
     pub plan: &'a Plan,
     /// Instance files for the processes, one for each of [`SweepRequest::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
     /// Identities of trials that an earlier run recorded.
     pub done: HashSet<Id>,
-    /// CPUs that the processes may use; with more threads a trial is labelled as oversubscribed.
+    /// Number of CPUs that the processes may use. A trial with more threads is labelled as
+    /// oversubscribed.
     pub cpus: usize,
     /// Pause before each trial.
     pub settle: Duration,
@@ -41,15 +42,16 @@ pub struct Job<'a> {
 
 /// The sweep's interfaces to its environment: processes, frequency, records, sensors.
 pub struct SweepContext<'a> {
-    /// Runners of trials: on a host only the first is used, on simulated machines all side by side.
+    /// Runners of trials. On a host, only the first runner is used; on simulated machines, all run
+    /// side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
     /// Sets the CPU frequency.
     pub frequency: &'a mut dyn ControlFrequency,
-    /// Keeps each record before the next trial starts; on an error the sweep stops.
+    /// Writes each record before the next trial starts. If this returns an error, the sweep stops.
     pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
-    /// Is called before and after each trial.
+    /// The observer, which is called before and after each trial.
     pub watch: &'a mut dyn Watch,
-    /// Whether the user asked to stop.
+    /// Whether the user interrupted the sweep.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// The sensors, which are read around every trial.
     pub sensors: &'a Sensors,
@@ -57,18 +59,18 @@ pub struct SweepContext<'a> {
 
 /// An observer of the sweep, which is silent while a trial runs.
 pub trait Watch {
-    /// A trial is about to start.
+    /// Called before a trial starts.
     fn begin(&mut self, load: &Load, trial: &Trial<'_>);
-    /// The trial has ended.
+    /// Called after the trial has ended.
     fn end(&mut self, record: &Record);
 }
 
 /// The results of a run: its counts and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Trials run.
+    /// Number of trials that ran.
     pub trials: usize,
-    /// Failed trials, which `trials` includes.
+    /// Number of failed trials, which `trials` includes.
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
@@ -80,7 +82,7 @@ pub struct Tally {
     pub clocking: Duration,
     /// The part of `wall` for writing records and waiting for the disk.
     pub writing: Duration,
-    /// The sweep was asked to stop and has trials left.
+    /// Whether the user interrupted the sweep while trials were left.
     pub is_interrupted: bool,
 }
 
@@ -94,7 +96,7 @@ pub fn run(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         return side_by_side(job, around);
     }
     let tally = run_trials(job, around);
-    // The host's frequency is restored, even if the trials ended with an error.
+    // The host's frequency is restored even if the trials ended with an error.
     let left = around.frequency.leave();
     let tally = tally?;
     left?;
@@ -143,8 +145,8 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the trials of a simulated machine side by side, one on each of `around.trials`. Other
-/// programs on the host do not change their results.
+/// Runs the trials of a simulated machine side by side, one trial on each of `around.trials`. Other
+/// programs on the host do not change these trials' results.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -154,7 +156,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
             .filter(|trial| !job.done.contains(&trial.id)),
     );
     let is_over = AtomicBool::new(false);
-    // Relaxed: a late read costs one more trial.
+    // Relaxed: a thread that reads an old value only runs one more trial.
     let is_stopped = || is_over.load(Relaxed);
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let result = std::thread::scope(|scope| {
@@ -167,7 +169,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
                     let started_at = SystemTime::now();
                     let branch = job.asked.binary_of(trial.branch);
                     let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
-                    // After an error no thread receives, and the remaining records are dropped.
+                    // After an error, no thread receives records, so this record is dropped.
                     let _ = sender.send((trial, started_at, ended));
                 }
             });
@@ -328,15 +330,15 @@ fn record(
             record.work_unit = Some(outcome.work_unit);
             record.events = outcome.events;
             record.simulated = outcome.simulated.map(places::named);
-            // Counting takes time, so an instrumented build has no times: a time that is not
-            // recorded cannot get into a table.
+            // Counting events takes time, so the times of an instrumented build mean nothing. A
+            // time that is not recorded cannot get into a table.
             if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;
                 record.usage = Some(outcome.usage);
                 record.metrics = outcome.metrics;
             }
-            // A trial that readers would refuse has failed.
+            // A trial whose record readers would refuse is recorded as failed.
             match record.fault() {
                 None => record,
                 Some(reason) => fail(
@@ -353,7 +355,7 @@ fn record(
     }
 }
 
-/// A duration in the form of records; 584 years fit.
+/// Returns a duration in the form of records, in which up to 584 years fit.
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -23,7 +23,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
-/// Digest of the files in a folder that a build may read, by their paths in it.
+/// Returns the digest of all files in a folder that a build may read, with the files' paths in that
+/// folder.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let places = files_below(root)?
         .into_iter()
@@ -34,13 +35,14 @@ pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     Ok(of_bytes(&serde_json::to_vec(&files)?))
 }
 
-/// The first 64 bits of the digest of a value's JSON form; written as 16 hexadecimal digits.
+/// An identity: the first 64 bits of the digest of a value's JSON form, written as 16 hexadecimal
+/// digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Id(u64);
 
 impl Id {
-    /// The identity of a value.
+    /// Returns the identity of a value.
     ///
     /// # Panics
     /// If the value has no JSON form (a map whose keys are not strings).
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_identity_is_the_beginning_of_the_digest_of_the_json_form() {
-        // The beginning of the output of `printf '["a",1]' | sha256sum`.
+        // The expected identity is the beginning of the output of `printf '["a",1]' | sha256sum`.
         let expected = "135f17a475a61afd";
         let id = Id::of(&("a", 1));
         let text = serde_json::to_string(&id).unwrap();

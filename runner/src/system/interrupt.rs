@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::stop::Stop;
 
-/// Shared between the signal handler's thread and the threads that wait for a process.
+/// The state that the signal handler's thread shares with the threads that wait for a process.
 static STATE: Mutex<State> = Mutex::new(State {
     is_installed: false,
     is_requested: false,
@@ -26,27 +26,30 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on; may be called again.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on. Calling this function again has no effect.
 ///
 /// # Errors
 /// If the handler cannot be installed.
 pub fn install() -> Result<()> {
-    if std::mem::replace(&mut state().is_installed, true) {
+    let mut state = state();
+    if state.is_installed {
         return Ok(());
     }
     ctrlc::set_handler(|| {
-        let mut state = state();
+        let mut state = self::state();
         state.is_requested = true;
         for group in &state.groups {
-            // A group that has already ended is no error.
+            // An error only means that the group has already ended.
             let _ = kill_process_group(*group, Signal::KILL);
         }
     })
-    .context("the handler for Ctrl-C cannot be installed")
+    .context("the handler for Ctrl-C cannot be installed")?;
+    state.is_installed = true;
+    Ok(())
 }
 
 /// Makes a write beyond `ulimit -f` return an error; by default, the kernel would end this process.
-/// The processes that the runner starts do not inherit the handler.
+/// The processes that the runner starts do not inherit this handler.
 ///
 /// # Errors
 /// If the handler cannot be installed.
@@ -68,7 +71,7 @@ pub(crate) fn while_building() -> Stop {
     Stop::Interrupted("interrupted while building; nothing was measured".to_owned())
 }
 
-/// While this lives, an interrupt kills its process group.
+/// While this value lives, an interrupt kills the process group in it.
 pub(crate) struct InterruptGuard(Pid);
 
 impl InterruptGuard {
@@ -77,7 +80,7 @@ impl InterruptGuard {
         let mut state = state();
         state.groups.push(group);
         if state.is_requested {
-            let _ = kill_process_group(group, Signal::KILL); // it may have ended already
+            let _ = kill_process_group(group, Signal::KILL); // an error means that the group has ended
         }
         Self(group)
     }

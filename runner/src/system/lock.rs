@@ -1,5 +1,5 @@
-//! Locks of files, for which commands wait, and the host's lock, which keeps a second sweep from
-//! disturbing the first.
+//! Locks of files, for which commands wait; and the host's lock, which keeps a second sweep from
+//! disturbing the first sweep.
 
 use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
 use std::io;
@@ -11,8 +11,9 @@ use anyhow::{Context as _, Result, bail};
 use crate::stop::Stop;
 use crate::system::{interrupt, whole_file};
 
-/// Locks the file at `path`, and makes it if necessary; until the result is dropped, no other
-/// process gets the lock. While another command has it, prints what that command `does`, and waits.
+/// Locks the file at `path`, and makes the file if necessary. Until the result is dropped, no other
+/// process gets the lock. While another command has the lock, prints what that command `does`, and
+/// waits.
 ///
 /// # Errors
 /// If the lock cannot be made; [`Stop::Interrupted`] after Ctrl-C.
@@ -42,26 +43,27 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
     }
 }
 
-/// This variable names another file for the lock of the host, in tests.
+/// Environment variable with which tests name another file for the host's lock.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives. Simulated sweeps share the lock: other programs
-/// do not change their virtual time.
+/// The host's lock. While this value lives, no second sweep runs on this host. Simulated sweeps
+/// share the lock, because other programs do not change the virtual time of simulated sweeps.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
 }
 
 impl HostLock {
-    /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
+    /// Takes the lock for a sweep. If the sweep `is_simulated`, other simulated sweeps may hold the
+    /// lock, too.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated
-    /// one, only if that sweep measures the host.
+    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host. A simulated
+    /// sweep is refused only if the other sweep measures the host.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
-        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
-        // create another user's file, while a lock needs only read access.
+        // The file is first opened without `create`. In a shared temporary folder, the kernel may
+        // refuse `create` for another user's file, but a lock only needs read access.
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let file = File::open(&path).or_else(|_| options.open(&path));
@@ -101,7 +103,8 @@ fn is_held(path: &Path) -> Result<bool, String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(unknown(error)),
     };
-    // The lock is shared, so that two processes that only check do not take each other for a sweep.
+    // This check takes a shared lock, so that two processes that only check do not mistake each
+    // other for a sweep.
     match file.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),

@@ -1,4 +1,5 @@
-//! A virtual environment inside the checkout with exactly the libraries that the analysis pins.
+//! Sets up a virtual environment of Python inside the checkout, with exactly the libraries that the
+//! analysis pins.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use crate::system::whole_file;
 const ANALYSIS: &str = "requirements";
 const CHECKS: &str = "checks";
 
-/// A Python with the libraries of `analysis/requirements.txt`, and perhaps of
-/// `analysis/checks.txt`.
+/// A Python interpreter with the libraries of `analysis/requirements.txt`, and perhaps with those
+/// of `analysis/checks.txt`.
 #[derive(Clone, Debug)]
 pub struct Python {
     interpreter: PathBuf,
@@ -23,20 +24,20 @@ pub struct Python {
 }
 
 impl Python {
-    /// Finds `.venv` of the checkout at `root`, or makes it; installs again if the list of
-    /// libraries changed.
+    /// Finds the folder `.venv` of the checkout at `root`, or makes this folder. Installs the
+    /// libraries again if their list changed.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if
-    /// the libraries cannot be installed.
+    /// [`Stop::HostNotFit`] if the host has no Python that is new enough, if this Python lacks the
+    /// module `venv`, or if the libraries cannot be installed.
     pub fn set_up(root: &Path) -> Result<Self> {
         Self::with(root, &[ANALYSIS])
     }
 
-    /// As [`Self::set_up`], with the libraries for checks and notebooks.
+    /// Does the same as [`Self::set_up`], and also installs the libraries for checks and notebooks.
     ///
     /// # Errors
-    /// As [`Self::set_up`].
+    /// The errors of [`Self::set_up`].
     pub fn set_up_for_checks(root: &Path) -> Result<Self> {
         Self::with(root, &[ANALYSIS, CHECKS])
     }
@@ -59,7 +60,8 @@ impl Python {
             let requirements = root.join(&name);
             let wanted = digest::of_file(&requirements)
                 .map_err(|error| whole_file::not_in_checkout(&name, &error))?;
-            // The stamp is written last, so that an interrupted installation is repeated.
+            // The stamp is written after the installation, so that an interrupted installation is
+            // repeated.
             let stamp = environment.join(format!("{list}.sha256"));
             if runs && fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) {
                 continue;
@@ -78,7 +80,8 @@ impl Python {
                 );
                 step(&mut make, &lock, &remedy)?;
             }
-            // The lists name all dependencies, and only imported modules are worth compiling.
+            // `--no-deps`, because the lists name all dependencies. `--no-compile`, because only
+            // imported modules are worth compiling.
             let install = "-m pip install --quiet --no-input --no-deps --no-compile \
                            --disable-pip-version-check --require-hashes --requirement";
             let mut pip = Command::new(&python.interpreter);
@@ -93,7 +96,7 @@ impl Python {
         Ok(python)
     }
 
-    /// The interpreter of the environment.
+    /// Returns the path of the environment's interpreter.
     #[must_use]
     pub fn interpreter(&self) -> &Path {
         &self.interpreter
@@ -107,8 +110,8 @@ impl Python {
     }
 }
 
-/// Runs a step whose output goes to standard error, where people look. The step holds the lock
-/// while it runs, even if this process is killed.
+/// Runs a step whose output goes to standard error, where people look. The step's process holds the
+/// lock while it runs, even if this process is killed.
 fn step(command: &mut Command, lock: &File, remedy: &str) -> Result<()> {
     command.stdout(std::io::stderr());
     match holding(command, lock)?.status() {
@@ -118,7 +121,7 @@ fn step(command: &mut Command, lock: &File, remedy: &str) -> Result<()> {
     }
 }
 
-/// The lock becomes the command's standard input, which the command does not read.
+/// Passes the lock on as the command's standard input, which the command does not read.
 fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command> {
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }

@@ -1,5 +1,5 @@
-//! Runs a process and waits for it: in a group of its own, with a time limit, leaving nothing
-//! behind.
+//! Runs a process in a group of its own, with a time limit, and waits for its end. No process of
+//! the group survives.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -14,9 +14,9 @@ use rustix::process::{
 
 use crate::system::interrupt::{self, InterruptGuard};
 
-/// Bytes that are read from standard output; a process that prints more is cut off.
+/// Number of bytes that are read from standard output. The rest of a longer output is lost.
 const STDOUT_LIMIT: u64 = 64 << 20;
-/// How long a new binary may be open for writing. A guess.
+/// How long a new binary may stay open for writing in another process. A guess.
 const BUSY_FOR: Duration = Duration::from_secs(2);
 const STDERR_KEPT: usize = 64 << 10;
 
@@ -25,24 +25,25 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// Wall time from the start of the process.
     Wall(Duration),
-    /// CPU time of all threads, rounded up to whole seconds. Load of the host does not use it up.
+    /// CPU time of all threads, rounded up to whole seconds. Other load on the host does not use
+    /// this time up.
     Cpu(Duration),
 }
 
 /// How a process ended.
 #[derive(Debug)]
 pub struct ProcessExit {
-    /// Its status; a killed process has a signal.
+    /// The status of the process; a killed process has a signal.
     pub status: ExitStatus,
-    /// Standard output.
+    /// The process's standard output.
     pub stdout: Vec<u8>,
-    /// The end of standard error.
+    /// The end of the process's standard error.
     pub stderr: String,
     /// Time from just before the process started until it had ended.
     pub elapsed: Duration,
-    /// It was killed because its time was up.
+    /// Whether the process was killed because its time was up.
     pub is_timed_out: bool,
-    /// The user asked the runner to stop meanwhile.
+    /// Whether the user interrupted the runner meanwhile.
     pub is_interrupted: bool,
 }
 
@@ -70,13 +71,14 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let stdout = thread::spawn(move || {
         let mut text = Vec::new();
-        // Output that was read before an error is treated like any other.
+        // Output that was read before an error is used like any other output.
         let _ = stdout.map(|pipe| pipe.take(STDOUT_LIMIT).read_to_end(&mut text));
         text
     });
     let stderr = thread::spawn(move || stderr.map(read_tail).unwrap_or_default());
     if let Some(mut stdin) = stdin {
-        // A process that ends without reading its input reports the reason by its exit code.
+        // A write error is ignored: a process that ends without reading its input reports the
+        // reason by its exit code.
         let _ = stdin.write_all(input);
     }
     let is_beyond_wall = !wait_for_exit(group, wall)?;
@@ -113,8 +115,8 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     }
 }
 
-/// Blocks until the process has ended (true) or the limit has passed (false). The process stays
-/// unreaped, so that its group's number stays taken until the group is killed.
+/// Blocks until the process has ended (true) or the limit has passed (false). This function does
+/// not reap the process, so that no other group gets the group's number before the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -123,11 +125,11 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
         while let Err(rustix::io::Errno::INTR) = ended {
             ended = waitid(WaitId::Pid(pid), options);
         }
-        // The receiver is gone after a time-out.
+        // Sending fails after a time-out, because the receiver is gone. That does no harm.
         let _ = sender.send(ended.map(drop));
     });
-    // The runner has no wake-ups while the trial runs, because it must not take CPU time from the
-    // trial.
+    // The runner does not wake up while the trial runs, because the runner must not take CPU time
+    // from the trial.
     let ended = match limit {
         Some(limit) => receiver.recv_timeout(limit).ok(),
         None => receiver.recv().ok(),
@@ -136,13 +138,13 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     Ok(ended.is_some())
 }
 
-/// Makes the kernel kill the process if the runner dies, even by SIGKILL. Otherwise its trials would
-/// run beside those of the resumed sweep.
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL. Otherwise trials of the
+/// dead runner would run beside those of the resumed sweep.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let set = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the line above.
+        // The parent may have died before the system call above, and then no signal comes.
         if rustix::process::getppid() == Some(parent) {
             Ok(())
         } else {
@@ -156,8 +158,8 @@ fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// Makes the kernel end the process by `SIGXCPU` after `limit` of CPU time, and kill it a second
-/// later.
+/// Makes the kernel end the process by `SIGXCPU` after `limit` of CPU time, and kill the process a
+/// second later.
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     let limit = Rlimit {
@@ -165,7 +167,8 @@ fn keep_within(command: &mut Command, limit: Duration) {
         maximum: Some(seconds.max(1) + 1),
     };
     let set = move || setrlimit(Resource::Cpu, limit).map_err(io::Error::from);
-    // SAFETY: as in `die_with_parent`; `set` makes one system call.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. `set` makes one
+    // system call, allocates nothing, takes no lock, and captures plain numbers.
     unsafe {
         command.pre_exec(set);
     }
@@ -213,7 +216,8 @@ mod tests {
         }
     }
 
-    /// A killed process takes a moment to disappear, or stays a zombie until init has collected it.
+    /// Waits until a killed process is gone. The process takes a moment to disappear, or stays a
+    /// zombie until init has reaped it.
     fn assert_goes(process: &str) {
         let stat = format!("/proc/{}/stat", process.trim());
         let is_zombie = |stat: String| stat.contains(") Z");
@@ -260,15 +264,15 @@ mod tests {
 
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
-        // The grandchild keeps the output open, so a run that waited for the end of the output
-        // would hang.
+        // The grandchild keeps the output open, so the call would hang if it waited for the end of
+        // the output.
         let done = run(&mut shell("sleep 600 & echo $!"), b"", None).unwrap();
         assert!(!done.is_timed_out);
         assert_goes(&String::from_utf8(done.stdout).unwrap());
     }
 
     #[test]
-    #[ignore = "the runner that the next test kills"]
+    #[ignore = "the next test starts this test as a process, and kills it like a runner"]
     fn a_runner_with_a_process() {
         let file = std::env::var("PROCESS_FILE").unwrap();
         let script = format!("echo $$ > {file}; exec sleep 60");

@@ -5,8 +5,8 @@ use std::process::Command;
 
 /// Makes an executable script in `folder` that replaces a workload binary.
 ///
-/// Another process copies the script. If this process wrote it, a child of another test could still
-/// have it open for writing, and the kernel would refuse to run it.
+/// Another process copies the script. If this process wrote the script, a child of another test
+/// could still have the script open for writing. The kernel would then refuse to run the script.
 pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     let (written, script) = (folder.join("written"), folder.join("workload"));
     std::fs::write(&written, format!("#!/bin/sh\n{text}\n")).unwrap();

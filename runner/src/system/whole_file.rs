@@ -1,4 +1,4 @@
-//! Writes files atomically, so that a crash leaves the old or the new one, and reads files that
+//! Writes files atomically, so that a crash leaves the old file or the new file. Reads files that
 //! other users may have made.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -14,17 +14,17 @@ use crate::stop::Stop;
 
 const LONGEST_TEXT: u64 = 1 << 28;
 
-/// Opens a file that any user may have put there. A pipe, a socket or a device is an error.
+/// Opens a file that any user may have put at `path`. A pipe, a socket or a device is an error.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // The path is checked before it is opened: a pipe would wait for its other end, and a device
-    // may have no end.
+    // The path is checked before it is opened, because opening a pipe would wait for its other end,
+    // and reading a device may never end.
     if is_special(path) {
         return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
     }
     options.open(path)
 }
 
-/// Reads a text that any user may have put there.
+/// Reads a text file that any user may have put at `path`.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let file = open(path, OpenOptions::new().read(true))?;
@@ -47,7 +47,8 @@ pub(crate) fn not_in_checkout(place: &str, error: &io::Error) -> Stop {
 }
 
 /// Replaces or makes the file at `path`. `fill` writes the content, which is on the disk when this
-/// returns. A device or a pipe is not replaced: the content is written to it.
+/// function returns. A device or a pipe is not replaced; the content is written to the device or
+/// the pipe.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
@@ -60,7 +61,7 @@ pub(crate) fn write(
     if is_special(path) {
         return filled(&mut OpenOptions::new().write(true).open(path)?);
     }
-    // A symbolic link stays, and the file that it names is replaced.
+    // A symbolic link stays, and the file that the link names is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
@@ -109,11 +110,11 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
     })
 }
 
-/// Writes the file unless it already has this content, since other tools compare time stamps.
-/// Returns whether it wrote.
+/// Writes the file unless the file already has this content, since other tools compare time stamps.
+/// Returns whether it wrote the file.
 ///
 /// # Errors
-/// If it can neither be read nor written.
+/// If the file exists and cannot be read, or if it cannot be written.
 pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
     match fs::read(path) {
         Ok(present) if present == content.as_ref() => return Ok(false),
@@ -126,8 +127,8 @@ pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> 
     Ok(true)
 }
 
-/// Paths of the files below a folder, except those that cargo and Git keep there. Links, which may
-/// lead in a circle, are not followed.
+/// Returns the paths of the files below a folder, except the files that cargo and Git keep there.
+/// Symbolic links are not followed, because they may lead in a circle.
 pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut left = vec![PathBuf::new()];
@@ -148,7 +149,8 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Turns a failed lock into an error, with the message of `held` if another process has the lock.
+/// Turns a failed attempt to lock into an error, with the message of `held` if another process has
+/// the lock.
 pub(crate) fn check_locked(
     locked: Result<(), TryLockError>,
     path: &Path,

@@ -9,17 +9,17 @@ use textwrap::{Options, WordSplitter};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For a terminal.
+    /// A table for a terminal.
     Table,
-    /// For a document.
+    /// A table in Markdown, for a document.
     Markdown,
-    /// One object per row.
+    /// JSON with one object per row.
     Json,
-    /// One line per row.
+    /// CSV with one line per row.
     Csv,
 }
 
-/// Prints a text on standard output at once, also if that is a file or a pipe.
+/// Prints a text on standard output at once, even if standard output is a file or a pipe.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -30,20 +30,20 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Width of texts for people, in columns, wherever they are printed: a terminal of 80 columns shows
-/// them completely.
+/// Width in columns of texts for people, wherever these texts are printed. A terminal of 80 columns
+/// shows such lines completely.
 pub(crate) const PAGE: usize = 79;
 
-/// Columns of the terminal that standard output is connected to. `None` if it is not a terminal;
-/// then lines may have any length.
+/// Returns the number of columns of the terminal that standard output is connected to. `None` if
+/// standard output is not a terminal; lines may then have any length.
 pub(crate) fn columns_of_stdout() -> Option<usize> {
     let size = Term::stdout().size_checked();
     size.filter(|_| std::io::stdout().is_terminal())
         .map(|(_, columns)| columns.into())
 }
 
-/// Escapes control characters of a text, which may quote other people's texts. Only its line ends
-/// and tabs still affect a terminal.
+/// Escapes control characters of a text, because a text may quote other people's texts. Of the
+/// control characters, only line ends and tabs still affect a terminal.
 #[must_use]
 pub(crate) fn plain(text: &str) -> String {
     let shown = |mark: char| match mark {

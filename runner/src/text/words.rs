@@ -17,7 +17,8 @@ pub fn tell(text: &str) {
         None
     };
     let text = columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()));
-    // A closed standard error must not end a sweep: measurements are worth more than messages.
+    // An error is ignored: a closed standard error must not end a sweep, since measurements are
+    // worth more than messages.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
@@ -32,12 +33,12 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A moment in the form of records: RFC 3339, UTC.
+/// Returns a moment in the form of records: RFC 3339, UTC.
 pub(crate) fn moment(at: SystemTime) -> String {
     humantime::format_rfc3339_nanos(at).to_string()
 }
 
-/// A time for people: `45 s`, `4 min 5 s`, `2 h 10 min`.
+/// Returns a time in the form for people: `45 s`, `4 min 5 s`, `2 h 10 min`.
 pub(crate) fn human(time: Duration) -> String {
     let seconds = (time + Duration::from_millis(500)).as_secs();
     match seconds {

@@ -1,5 +1,5 @@
-//! Runs every workload on a branch as it is measured: built by the runner, in release, answers
-//! checked.
+//! Runs every workload on one branch, as in a sweep: the runner builds the branch in release mode,
+//! and checks every answer.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ const BRANCH: &str = "master";
 fn every_workload_gives_its_known_answer_on_the_published_crate() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps");
-    // The row `answers` of experiments.toml has more threads and iterations.
+    // The row `answers` of experiments.toml has more threads and iterations; this test saves time.
     let words = format!(
         "sweep --experiment answers --branches {BRANCH} --format csv --threads 2 --iterations 1 --output {}",
         sweeps.display()
@@ -32,7 +32,8 @@ fn every_workload_gives_its_known_answer_on_the_published_crate() {
         assert_eq!(of("agreeing"), of("trials"), "{row:?}");
         seen.push((of("workload").to_owned(), of("branch").to_owned()));
     }
-    // Whole programs take minutes to build, and have tests of their own (`cargo test -p programs`).
+    // Whole programs are left out, because they take minutes to build, and have tests of their own
+    // (`cargo test -p programs`).
     for name in catalogue::names()
         .into_iter()
         .filter(|name| catalogue::whole(name).is_none())

@@ -1,4 +1,4 @@
-//! Tests sweeps over a box of machines: refusals, and that such a sweep is an ordinary sweep of
+//! Tests sweeps over a box of machines: the refusals, and that such a sweep is an ordinary sweep of
 //! many machines.
 
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let own: Vec<PathBuf> = ["1/2", "2/2"]
         .iter()
         .map(|shard| {
-            // Few threads, because simulating each thread takes time.
+            // This test uses few threads, because simulating each thread takes time.
             let words = format!("--threads 4 --shard {shard}");
             let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &words);
             swept.success();

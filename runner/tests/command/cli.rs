@@ -40,7 +40,8 @@ fn sweep_of(folder: &TempDir, version: &str, source: &str) -> assert_cmd::assert
 fn plans_count_and_name_what_would_be_done() {
     let small = "plan --branches packed --workloads quicksort --threads 1,2 --trials 3";
     for (words, told) in [
-        // 2 thread counts × (master, its A/A control, packed) + 1 sequential.
+        // 7 configurations: 2 thread counts × (master, its A/A control, packed) + 1 sequential
+        // program.
         (
             small.to_owned(),
             &[
@@ -57,7 +58,7 @@ fn plans_count_and_name_what_would_be_done() {
                 "14 configurations, 18 blocks, 42 trials",
             ],
         ),
-        // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
+        // 21 timed trials, and 2 trials of the instrumented build at each of 2 thread counts.
         (
             format!("{small} --instrument"),
             &[
@@ -221,7 +222,7 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
 #[test]
 fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
     if Path::new("/sys/devices/system/cpu/cpu0/cpufreq").exists() {
-        return; // the refusal on mock hosts is tested beside the code
+        return; // other tests check the refusal on mock hosts
     }
     line(folder().path(), "plan --mode fixed")
         .code(4)
@@ -235,13 +236,14 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let folder = folder();
     let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
     lock.lock().unwrap();
-    // The lock does not depend on the folder of temporary files.
+    // The sweep gets another folder for temporary files, because the host's lock must not depend on
+    // that folder.
     let elsewhere = tempfile::tempdir().unwrap();
     let mut sweep = common::runner(folder.path());
     sweep.env("TMPDIR", elsewhere.path()).arg("sweep");
     let refusal = "another sweep runs on this host";
     sweep.assert().code(4).stderr(contains(refusal));
-    // Mistakes on the command line are reported nevertheless.
+    // Mistakes on the command line are reported even while another sweep runs.
     for (words, code, told) in [
         ("sweep --threads -1", 2, "`-1` is not a thread count"),
         (
@@ -275,7 +277,7 @@ fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
 fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     let folder = folder();
     let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
-    // No sweep can get as far as a build: there is no compiler.
+    // There is no compiler in this test, so no sweep can get as far as a build.
     let told = |arguments: &[&str]| {
         let mut sweep = common::runner(folder.path());
         sweep.args(arguments);
@@ -338,7 +340,7 @@ fn a_full_disk_behind_standard_output_is_the_hosts_fault_and_a_reader_that_has_g
     let folder = folder();
     for words in [
         &["on-this-host", "--plan"][..],
-        &["list"], // more than a pipe holds
+        &["list"], // prints more than a pipe holds
         &["plan"],
     ] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();

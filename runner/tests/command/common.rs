@@ -16,8 +16,8 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
-/// `cargo runner` with a folder of its own for temporary files and for the lock that keeps two
-/// sweeps off one host. So tests that run at once do not block each other.
+/// Makes a command `cargo runner` with its own folder for temporary files and for the host's lock.
+/// So tests that run at the same time do not block each other.
 pub(crate) fn runner(temporary: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
     command
@@ -28,8 +28,8 @@ pub(crate) fn runner(temporary: &Path) -> Command {
     command
 }
 
-/// A sweep of `quicksort`, tiny, on these branches, into `sweeps` in a folder. Only the programs of
-/// the 2022 study are built for it.
+/// Makes a sweep of `quicksort` at size `tiny` on these branches, which writes to `sweeps` in
+/// `folder`. Such a sweep builds only the programs of the 2022 study.
 pub(crate) fn smoke(folder: &Path, branches: &str) -> Command {
     let mut command = runner(folder);
     command.args(["sweep", "--preset", "smoke", "--workloads", "quicksort"]);

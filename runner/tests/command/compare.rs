@@ -13,7 +13,8 @@ use crate::common::line;
 fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps").display().to_string();
-    // The same release under two names: one more link, and no difference in speed.
+    // The two branches are the same release under two names, so the second branch needs only
+    // another link.
     let words = format!(
         "compare master same=published:1.13.0 --preset smoke --workloads quicksort --threads 1 --trials 4 --output {sweeps}"
     );
@@ -23,7 +24,7 @@ fn a_comparison_prints_a_page_that_says_how_to_repeat_it_also_later() {
         .stdout(contains("`same`: rayon-core 1.13.0").and(contains("draw:    cargo runner report")))
         .stderr(contains("resolving the dependencies of 2 branches …\n"))
         .stderr(contains("building 1/2 ").and(contains("building 2/2 ")));
-    // The page is printed again without a measurement, and branches.toml is not consulted.
+    // `--resume` prints the page again without a measurement, and does not read branches.toml.
     let again = format!("compare --resume --format markdown --output {sweeps}");
     line(folder.path(), &again)
         .success()

@@ -1,5 +1,5 @@
-//! Tests the doctor on mock hosts. A table has hosts, each with one fault or one unreadable file,
-//! and the doctor's findings on each.
+//! Tests the doctor on mock hosts. The table `doctor/hosts.txt` has hosts, each with one fault or
+//! one unreadable file, and the doctor's findings on each host.
 
 use std::fs;
 use std::path::Path;
@@ -201,7 +201,7 @@ fn circumstances_are_checked_like_files() {
         assert_says(&diagnosis, 0, &severity.to_string(), id, texts);
         assert_eq!(diagnosis.findings.len(), 1, "{diagnosis}");
     }
-    // If all CPUs are busy, pinning gains nothing.
+    // If all CPUs are busy, pinned ticks are slower, so the doctor does not recommend pinning.
     let mut busy = good();
     busy.stacking = Some(stacking(97, 446.0, 1542.0));
     let busy = examine(&Host::at(root.path()), &busy);
@@ -220,7 +220,8 @@ fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() 
     };
     let diagnosis = examine(&Host::at(nothing.path()), &around);
     assert_eq!(diagnosis.findings, [], "{diagnosis}");
-    // The frequency can be fixed, no fix was left, and no other sweep runs.
+    // The three facts in order: the frequency can be fixed, no fix was left behind, and no other
+    // sweep runs.
     assert_eq!(diagnosis.in_order.len(), 3, "{diagnosis}");
     assert_eq!(diagnosis.unknown.len(), 21, "{diagnosis}");
 }
@@ -234,14 +235,14 @@ const NONSENSE: [&[u8]; 10] = [
     b"1e+3",
     b"12 kHz",
     b"0 0\n0",
-    "\u{663}".as_bytes(), // a digit, but none of ASCII
+    "\u{663}".as_bytes(), // a digit that is not in ASCII
     b"\x1b[2J\x07\0",
     &[0xff, 0xfe, 0x80],
 ];
 
 #[test]
 fn nonsense_in_a_file_is_a_finding_or_unknown_and_does_not_reach_the_terminal() {
-    // On such a host these files are not read, or any word is valid in them.
+    // The doctor does not read these files on such a host, or accepts any word in them.
     let free = [
         "proc/cmdline",
         "proc/1/comm",

@@ -1,5 +1,5 @@
-//! Tests real instrumented builds, end to end: their trials count events, and a sweep with them
-//! continues.
+//! Tests real instrumented builds, end to end: their trials count events, and an interrupted sweep
+//! with such builds can be resumed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::common::{self, records, text};
 
-/// 1 thread count × (master, its A/A control, packed) + 1 sequential, 2 trials each.
+/// (1 thread count × (master, its A/A control, packed) + 1 sequential) × 2 trials.
 const TIMED: usize = 8;
-/// 1 thread count, 2 trials.
+/// 1 thread count × 2 trials of the instrumented build.
 const COUNTED: usize = 2;
 
 static SWEPT: LazyLock<TempDir> = LazyLock::new(|| {
@@ -60,7 +60,8 @@ fn counted_trials_have_counts_that_agree_and_no_times() {
             let own = workers.iter().map(|it| it[count].as_u64().unwrap_or(0));
             own.sum()
         };
-        // Each stolen job needed an attempt, and ran (rayon-fork/src/instrument/README.md).
+        // Each stolen job needed an attempt to steal, and was executed
+        // (rayon-fork/src/instrument/README.md).
         assert!(sum("steals_won") <= sum("steals_tried").min(sum("jobs_executed")));
         assert!(sum("jobs_executed") > 0, "{record}");
         assert!(

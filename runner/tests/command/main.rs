@@ -1,5 +1,5 @@
-//! Tests the command as users run it. All tests are one program, because each would link the whole
-//! runner.
+//! Tests the command as users run it. All tests are in one program, because each program links the
+//! whole runner.
 
 mod answers;
 mod boxes;

@@ -1,5 +1,5 @@
-//! Runs scripts in a mount namespace of their own, where they may mount mock folders over the
-//! system's.
+//! Runs scripts in a mount namespace of their own, where a script may mount mock folders over the
+//! system's folders.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common;
 
-/// Runs a shell script with `$RUNNER` and `variables`. If mounting is not permitted, prints that
+/// Runs a shell script with `$RUNNER` and `variables`. If this user may not mount, prints a message
 /// and returns `None`.
 pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     let can = Command::new("unshare")
@@ -18,7 +18,7 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
         return None;
     }
     let mut command = Command::new("unshare");
-    // A separate file system for the lock, so that another sweep on this machine does not hold it.
+    // The lock gets a separate file system, so that no other sweep on this machine holds the lock.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
     command
         .args(["-m", "sh", "-ec", &own])

@@ -1,4 +1,5 @@
-//! Tests `on-this-host` and `merge` of its bundle: planned, interrupted, continued, packed, added.
+//! Tests that `on-this-host` plans, can be interrupted, continues and packs a bundle, and that
+//! `merge` adds the bundle.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -143,9 +144,9 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
         .stderr(contains("of 6]").not());
 }
 
-/// The bundle of the committed host with the sweeps of these steps, in the format of runners before
-/// 2026-12. Checksums come first, and records are compressed by gzip. `change` gets a file's path
-/// and content.
+/// Makes a bundle of the committed host with the sweeps of these steps, in the format of runners
+/// before 2026-12. In that format, checksums come first, and gzip compresses the records. `change`
+/// gets each file's path and content.
 fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
     let results = common::root().join("results");
     let host = only(&results.join("hosts"), "");

@@ -1,4 +1,4 @@
-//! Tests the order of trials, seen by a fake that replaces the processes.
+//! Tests the order of trials. A fake that replaces the processes records the order.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

@@ -80,7 +80,8 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
 #[test]
 fn the_plan_of_a_shard_has_its_share_of_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
-    // 12 blocks in all: 4 each of one thread, two threads, and the sequential program.
+    // The plan has 12 blocks: 4 blocks each of one thread, of two threads, and of the sequential
+    // program.
     line(folder.path(), &format!("plan --shard 1/3 {ASKED}"))
         .success()
         .stdout(contains("4 blocks"));

@@ -1,4 +1,4 @@
-//! Tests sweeps on simulated machines: refusals, and that one plan gives the same records each
+//! Tests sweeps on simulated machines: the refusals, and that one plan gives the same records each
 //! time.
 
 use std::collections::BTreeSet;
@@ -47,7 +47,8 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
 #[test]
 fn a_plan_takes_frequency_cpus_and_costs_from_the_machine() {
     for (words, told) in [
-        // The mode does not depend on what this host can hold.
+        // The mode of a simulated machine does not depend on the frequencies that this host can
+        // hold.
         ("--mode fixed", "frequency   fixed\n"),
         (
             "--machine ice-lake-2x32-smt --threads cores,cpus",
@@ -87,7 +88,8 @@ fn a_fault_in_the_files_of_a_checkout_is_refused_with_its_place() {
     plan(&words)
         .code(2)
         .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
-    // A device, because opening a pipe would wait for its other end, also in a failing test.
+    // The test uses a device, because opening a pipe would wait for its other end, also in a
+    // failing test.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     plan(&words)
@@ -104,7 +106,7 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
          [dependencies]\n{dependencies}\n"
     );
     fs::write(tree.join("Cargo.toml"), manifest).unwrap();
-    // Cargo requires a build script if there is `links`.
+    // Cargo requires a build script if the manifest has `links`.
     fs::write(tree.join("build.rs"), "fn main() {}").unwrap();
     fs::write(tree.join("src/lib.rs"), source).unwrap();
     folder
@@ -159,8 +161,8 @@ fn machines_are_listed_with_their_cores() {
         ));
 }
 
-/// The records of a sweep of the published crate and of the fork in the order of their blocks.
-/// Fields that depend on the time of the run are left out.
+/// Returns the records of a sweep of the published crate and of the fork, in the order of their
+/// blocks. The records lack the fields that depend on the time of the run.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let mut sweep = common::smoke(&parent.join(jobs), "packed");
     sweep.args(["--machine", "zen4-64", "--threads", "8", "--jobs", jobs]);
@@ -185,7 +187,7 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     }
     let one = records(folder.path(), "1");
     assert_eq!(one.len(), 8);
-    // Branches share the seeds of their replicates; the A/A control has its own.
+    // Branches share the seeds of their replicates; the A/A control has its own seeds.
     let seeds: BTreeSet<_> = one
         .iter()
         .map(|it| it["simulated_seed"].as_u64().expect("a seed"))

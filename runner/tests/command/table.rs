@@ -1,4 +1,4 @@
-//! Tests the end of a sweep's output: its progress, and then the table of the analysis.
+//! Tests the end of a sweep's output: the sweep's progress, and then the table of the analysis.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,7 +48,7 @@ fn copy(sweep: &str, to: &Path) -> PathBuf {
     to
 }
 
-/// The command on a sweep, with no programs in PATH except the checkout's own.
+/// Runs the command on a sweep. PATH has only the programs of the mock checkout at `root`.
 fn run(root: &Path, words: &[&str], sweep: &Path) -> Assert {
     let mut command = common::runner(root);
     command.env("PATH", root).args(words).arg(sweep);

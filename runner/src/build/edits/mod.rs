@@ -25,10 +25,10 @@ use crate::system::whole_file::{self, files_below, write_if_changed};
 pub struct Edits {
     /// The change in one line: the subject of a commit.
     pub change: String,
-    /// The rest of the commit message: why, where it was measured, where it loses, and the release
-    /// note.
+    /// The rest of the commit message: why the change is made, where it was measured, where it
+    /// loses, and the release note.
     pub message: String,
-    /// The line for upstream's release notes; empty if it is not a proposal.
+    /// The line for upstream's release notes; empty if the change is not a proposal to upstream.
     pub release_note: String,
     shown: String,
     files: Vec<Script>,
@@ -37,26 +37,26 @@ pub struct Edits {
 /// A file of the crate that the edits changed.
 #[derive(Debug)]
 pub struct Changed {
-    /// Its path in the crate.
+    /// The file's path in the crate.
     pub file: String,
-    /// Its text in upstream's tree.
+    /// The file's text in upstream's tree.
     pub before: String,
-    /// Its text with the edits.
+    /// The file's text with the edits.
     pub after: String,
 }
 
 #[derive(Debug)]
 struct Script {
     path: String,
-    /// The edit scripts, by the tree that each fits.
+    /// Each tree that the edit script fits, with the SHA-256 of the file in that tree.
     sha256: BTreeMap<String, String>,
     edits: Vec<Edit>,
 }
 
 #[derive(Debug)]
 struct Edit {
-    /// Lines to replace, counted from 0; if the range is empty, the text is inserted before its
-    /// line.
+    /// The range of lines to replace, counted from 0. If the range is empty, the text is inserted
+    /// before the line at its start.
     lines: Range<usize>,
     text: String,
 }
@@ -160,8 +160,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses the edits if a file has no script, or two, for one of the trees. That tree would get
-    /// only a part of the change.
+    /// Refuses the edits if a file has no script, or two scripts, for one of the trees. Such a tree
+    /// would get only a part of the change.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {
             for tree in self.trees() {
@@ -203,11 +203,12 @@ impl Edits {
         )))
     }
 
-    /// Returns the edited files of the crate in `folder`. The files' hashes tell which tree it is.
+    /// Returns the edited files of the crate in `folder`. The hashes of the crate's files show
+    /// which tree the folder has.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if the folder matches no tree that the edits support. It names the first
-    /// file that differs from each tree, and the remedy.
+    /// [`Stop::BadInput`] if the folder matches no tree that the edits support. The error names,
+    /// for each tree, the first file that differs, and the remedy.
     pub fn apply(&self, folder: &Path) -> Result<Vec<Changed>, Stop> {
         let mut misses = Vec::new();
         for tree in self.trees() {
@@ -245,11 +246,11 @@ impl Edits {
         }
     }
 
-    /// Copies `root`, a workspace or a single crate, to `to`, where it is a workspace by itself.
-    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in it.
+    /// Copies `root`, a workspace or a single crate, to `to`. The copy is a workspace by itself.
+    /// Applies the edits to the copy of the crate in `krate`, which is `root` or lies in `root`.
     ///
     /// # Errors
-    /// Those of [`Self::apply`]; also if a file cannot be read or written.
+    /// The errors of [`Self::apply`]; also if a file cannot be read or written.
     pub fn copy(&self, root: &Path, krate: &Path, to: &Path) -> Result<Vec<Changed>> {
         let changed = self.apply(krate)?;
         let inside = krate
@@ -342,8 +343,7 @@ const COPIED: &str = ".copied-files";
 
 /// Copies a folder without the files that cargo and git keep there. A file for which `new_text`
 /// returns a text gets that text. Removes files that an earlier call copied and that `from` no
-/// longer has: cargo would still build such a test or build script. Files that others put into the
-/// copy stay.
+/// longer has: cargo would still build such a test or build script. Other files in the copy stay.
 ///
 /// # Errors
 /// If a file cannot be read, written or removed.
@@ -358,8 +358,8 @@ pub fn copy_folder(
         let source = from.join(&place);
         let copy = to.join(&place);
         let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
-        // Skips links without a target (editors leave them), pipes and sockets: no build needs
-        // them, and reading a pipe never ends.
+        // Skips links without a target (some editors leave such links), pipes and sockets. No build
+        // needs these files, and reading a pipe never ends.
         let kind = match fs::metadata(&source) {
             Ok(facts) => facts.file_type(),
             Err(error) if fs::symlink_metadata(&source).is_ok_and(|it| it.is_symlink()) => {

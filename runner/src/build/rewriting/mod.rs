@@ -19,7 +19,7 @@ use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
-/// Folder of the copies; paths in records and messages begin with it.
+/// Folder of the copies; paths in records and messages begin with this name.
 pub const FOLDER: &str = "rewritten";
 
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
@@ -27,13 +27,13 @@ const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 const POOL: &str = "rayon-core";
 
 /// The folder of the programs in a crate of workloads. The rest of the crate is not rewritten,
-/// because it runs on the host.
+/// because that rest runs on the host.
 const PROGRAMS: &str = "src/kinds";
 
 const FACADE: &str = "cores-std";
 
-/// A crate of system calls. The facade has those calls of this crate that a simulated machine
-/// implements.
+/// A crate of system calls. The facade [`FACADE`] has the calls of this crate that a simulated
+/// machine implements.
 const ANSWERED: &str = "rustix";
 
 /// Crates of system calls that a simulated machine does not implement.
@@ -52,9 +52,9 @@ const SYSTEM: [&str; 9] = [
 /// A crate that was copied and rewritten.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// Its name.
+    /// The crate's name.
     pub name: String,
-    /// Where the copy lies.
+    /// The folder of the copy.
     pub folder: PathBuf,
     version: String,
 }
@@ -75,7 +75,7 @@ impl Rewritten {
 }
 
 /// Copies and rewrites the crates of `metadata` that a pool consists of. `below` is the folder for
-/// the copies, and `facade` the folder of their standard library.
+/// the copies. `facade` is the folder of the crate that replaces their standard library.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with file, line and remedy for code that cannot be rewritten.
@@ -130,8 +130,8 @@ pub(super) fn folder_of(package: &Package) -> &Path {
     folder.unwrap_or(Path::new(""))
 }
 
-/// All branches share the copies of published crates. Two other crates may have the same name and
-/// version, so the folder's name contains a hash of the original place.
+/// All branches share the copies of published crates. Two crates that are not published may have
+/// the same name and version, so the folder's name then contains a hash of the original place.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
         Some(source) if source.is_crates_io() => below
@@ -253,8 +253,8 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
     if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
         manifest["package"]["metadata"] = package.metadata.clone();
     }
-    // The copy is not linked with the crate of system calls, so none of its features may turn on a
-    // feature of that crate.
+    // The copy is not linked with the crate of system calls, so no feature of the copy may turn on
+    // a feature of that crate.
     let is_answered =
         |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     for (name, on) in &package.features {

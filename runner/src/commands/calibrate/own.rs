@@ -1,6 +1,6 @@
 //! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, runs on
-//! one thread of this host. The result is its time minus that of its sequential version, minus what
-//! the simulated machine `here` predicts.
+//! one thread of this host. The result is the program's time minus the time of its sequential
+//! version, minus the time that the simulated machine `here` predicts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,8 +29,8 @@ const HEADER: &str = "\
 # --own-instructions` writes such files. A machine's clock and its parameter `own-instructions` convert them to time.
 ";
 
-/// Processes of each program and branch. The fastest run counts, since other programs of the host
-/// only slow a run down. Runs are shorter than a time slice, so some of them are not interrupted.
+/// Number of runs of each program and branch. The fastest run counts, since other programs of the
+/// host only slow a run down. A run is shorter than a time slice, so some runs are not interrupted.
 const ROUNDS: u32 = 15;
 
 const ITERATIONS: u32 = 20;
@@ -38,7 +38,8 @@ const ITERATIONS: u32 = 20;
 /// The cost of a unit of work in simulations: almost zero, since the work is not compared.
 const NO_WORK_NS: f64 = 1e-6;
 
-/// The cycles of a call in simulations that count calls: so many that rounding does not matter.
+/// The cycles of a call in simulations that count calls. The number is so large that rounding does
+/// not matter.
 const COUNTING: f64 = 10_000.0;
 
 fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
@@ -56,7 +57,7 @@ pub(super) struct Builds {
 
 pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
     let root = project.checkout.root();
-    // Returns an error if this host was not measured.
+    // This line returns an error if the host was not measured.
     machines::find(root, here::NAME, &[], &[])?;
     let file = machines::file(root, here::NAME);
     let machine = Machine::read(&file).context("the machine's file cannot be read again")?;

@@ -22,7 +22,8 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     let results = output.unwrap_or(&default);
     for path in bundles {
         sweep_dir::check_parent(results)?;
-        // Folders are unpacked beside the target and then moved, so a folder at its place is complete.
+        // Folders are unpacked beside the target and then moved, so a folder that is at its final
+        // place is complete.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")
             .tempdir_in(results);
@@ -110,15 +111,15 @@ fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     Ok(())
 }
 
-/// Moves new folders to their places, and returns them. If a folder exists with other files, moves
-/// nothing.
+/// Moves new folders to their final places, and returns the new folders. If a folder exists with
+/// other files, moves nothing.
 fn place(
     from: &Path,
     results: &Path,
     record: &Record,
     files: &[BundleFile],
 ) -> Result<Vec<PathBuf>> {
-    // A link without a target also occupies the place.
+    // A symbolic link without a target also occupies the place of a folder.
     let is_new = |folder: &PathBuf| results.join(folder).symlink_metadata().is_err();
     let new: Vec<PathBuf> = record.folders().into_iter().filter(is_new).collect();
     for (file, _) in files {

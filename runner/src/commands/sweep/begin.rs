@@ -1,4 +1,4 @@
-//! The options of `sweep`, and a new sweep until its first trial.
+//! The options of `sweep`, and the steps of a new sweep before its first trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,9 @@ use crate::text::words::moment;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Excludes
-    /// options that select a sweep, except `--input` if the instance file is outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished sweep.
+    /// Excludes options that select a sweep, except `--input` if the instance file is outside the
+    /// checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
@@ -62,9 +63,10 @@ impl SweepArgs {
 pub(crate) struct SweepCommand {
     pub(crate) command: &'static str,
     pub(crate) config: Option<Config>,
-    /// Whether the table is printed as a text for a pull request, and not as `show` does.
+    /// Whether the table is printed as a text for a pull request, and not in the way of `show`.
     pub(crate) has_page: bool,
-    /// Whether the same command line continues after an interruption, without `--resume`.
+    /// Whether the same command line, without `--resume`, continues the sweep after an
+    /// interruption.
     pub(crate) goes_on: bool,
     pub(crate) program: Option<TypedProgram>,
 }
@@ -75,7 +77,8 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// A command that prints tables as `show` does, and finds the sweep to continue by itself.
+    /// Describes a command that prints tables as `show` does, and that finds the sweep to continue
+    /// by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,
@@ -261,8 +264,9 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, and returns how long that took. Thus its failure is reported
-/// before any measurement, and the files that the program reads are in memory.
+/// Runs a program of the user once, and returns how long the run took. A failure of the program is
+/// thus reported before any measurement. The run also brings the files that the program reads into
+/// memory.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
@@ -292,8 +296,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes a build read the instance files, so that an error in one is reported before any measurement,
-/// and not by every trial.
+/// Makes a build read the instance files, so that an error in a file is reported before any
+/// measurement, and not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,

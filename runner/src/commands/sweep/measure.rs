@@ -1,4 +1,4 @@
-//! Runs and records the trials of a sweep, and ends it: summary of time, table, exit code.
+//! Runs and records the trials of a sweep, and ends the sweep: summary of time, table, exit code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -187,8 +187,8 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
     }
 }
 
-/// The share of its time that a sweep spent in trials, and what to do if it is low. `is_of_user`
-/// says whether trials ran a program of the user, which has no sizes.
+/// Returns a text with the share of its time that a sweep spent in trials, and the remedy for a low
+/// share. `is_of_user` says whether trials ran a program of the user, which has no sizes.
 fn accounts(tally: Tally, is_of_user: bool) -> String {
     let wall = tally.wall.as_secs_f64().max(1e-9);
     let share = 100.0 * tally.in_trials.as_secs_f64() / wall;

@@ -1,4 +1,5 @@
-//! `sweep`: builds, runs and prints; or continues where a sweep was stopped.
+//! `sweep`: builds the branches, runs the trials and prints the table; or continues a stopped
+//! sweep.
 
 mod begin;
 mod measure;
@@ -68,7 +69,8 @@ pub(crate) fn run_for(
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // A wrong command line is reported even while another sweep runs.
+    // This step comes before the host's lock, so that a wrong command line is reported even while
+    // another sweep runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
         Some(which) => Start::Resume(to_resume(project, arguments, which)?),
@@ -79,10 +81,10 @@ pub(crate) fn run_for(
     {
         return Ok(exit);
     }
-    // Builds would disturb another sweep, too.
+    // The lock is taken before the builds, because builds would disturb another sweep, too.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
-    // Otherwise the runner would take settings that a killed sweep left for the host's own
-    // settings.
+    // A killed sweep may have left a fixed frequency, which the runner would otherwise mistake for
+    // the host's own setting.
     arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
@@ -91,8 +93,8 @@ pub(crate) fn run_for(
     measure::measure(project, arguments, command, ready)
 }
 
-/// Finds the sweep to continue. `latest` is the newest unfinished one; if all are finished, the
-/// newest, which is printed again.
+/// Finds the sweep to continue. `latest` is the newest unfinished sweep. If all sweeps are
+/// finished, `latest` is the newest sweep, whose table is printed again.
 fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
     let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());

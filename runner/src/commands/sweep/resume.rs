@@ -64,7 +64,8 @@ pub(super) fn resume(
         )));
     }
     sweep.check_writable()?;
-    // Without `host.json`, no command could show the trials.
+    // This line refuses a sweep without a readable `host.json`, because no command could show its
+    // trials.
     sweep.host()?;
     let warnings = if let Some(machine) = &manifest.asked.machine {
         machines::restore(project.checkout.root(), machine)?;
@@ -78,7 +79,7 @@ pub(super) fn resume(
         warnings(&Host::default())
     };
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began stays failed.
+    // A branch that could not be built when the sweep began is not built again.
     let branches: Vec<Branch> = manifest
         .builds()
         .filter(|branch| branch.receipt.is_some())

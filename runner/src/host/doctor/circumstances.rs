@@ -1,4 +1,4 @@
-//! The facts that the doctor checks besides the host's files.
+//! The facts that the doctor checks in addition to the host's files.
 
 use crate::affinity::allowed_cpus;
 use crate::host::Host;
@@ -10,15 +10,15 @@ use crate::system::lock::HostLock;
 /// Facts that no file of the host shows, so that tests must set them.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// The frequency that a fix would set and its backend, or why there is none.
+    /// The frequency that a fix would set, and the backend; or why no frequency can be fixed.
     pub fixable: Result<String, String>,
-    /// A fix that a runner left when it died.
+    /// A description of the fix that a killed runner left behind.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once. `Some(None)` if it cannot be measured; `None` if that
-    /// was not tried.
+    /// The clock of all allowed CPUs at once. `Some(None)` if the clock cannot be measured; `None`
+    /// if nobody tried to measure it.
     pub clock: Option<Option<Clock>>,
-    /// How often two woken threads run on one CPU; `None` if that was not tried, or there is only
-    /// one CPU.
+    /// How often two woken threads run on one CPU; `None` if this was not measured, for example
+    /// with only one CPU.
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs; or why that is unknown.
     pub is_another_sweep_running: Result<bool, String>,

@@ -8,8 +8,8 @@ use crate::host::frequency::recipe;
 use crate::host::frequency::sysfs::{GOVERNOR, Policy};
 use crate::host::{CPUS, Fact, Host, show_cpus, start_of};
 
-/// Services that write the files by which a frequency is fixed. The kernel shows fifteen characters
-/// of a process's name.
+/// Services that write the files with which the runner fixes a frequency. The kernel shows only the
+/// first fifteen characters of a process's name.
 const FIGHTS: [&str; 8] = [
     "auto-cpufreq",
     "cpufreqd",
@@ -57,7 +57,7 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     boost(host, &policies, diagnosis);
     cap(host, &policies, diagnosis);
     if !is_of_all {
-        // Policies of some CPUs do not show that all CPUs are in order.
+        // If only some CPUs have a policy, the policies do not show that all CPUs are in order.
         diagnosis.in_order.truncate(in_order);
     }
     fights(host, &policies, diagnosis);
@@ -167,7 +167,7 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Warning,
             "clock",
             "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %",
-            "CPUs change their clock, or other programs take them; trials will have no measured clock",
+            "CPUs change their clock, or other programs use these CPUs; trials will have no measured clock",
             "end other programs (`top`), then run the doctor again",
         ),
         None => diagnosis.unknown("the clock", "it is measured on the running system only"),
@@ -183,7 +183,7 @@ fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
             services.insert(*service);
         }
     }
-    // TLP has no process: it sets everything once, and again when the power supply changes.
+    // TLP has no process: it writes its settings once, and again when the power supply changes.
     if host.path("run/tlp").is_dir() {
         seen.push("/run/tlp is there".to_owned());
         services.insert("tlp");
@@ -199,7 +199,7 @@ fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
         if policies.is_empty() { Note } else { Warning },
         "clock-service",
         seen.join("; "),
-        "it changes governor, limits or boost by itself; trials of mode `fixed` then become `fixed-failed`",
+        "the service changes governor, limits or boost by itself; trials of mode `fixed` then become `fixed-failed`",
         format!("sudo systemctl stop {}", services.join(" ")),
     );
 }

@@ -9,8 +9,9 @@ use crate::text::words::count;
 /// With fewer CPUs, a sweep shows that the tool works, but little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// The doctor recommends pinning if more than this share of ticks had both threads on one CPU, and
-/// pinned ticks were this much faster. A guess.
+/// The doctor recommends pinning if two conditions hold. At least the share `STACKED` of unpinned
+/// ticks had both threads on one CPU. Unpinned ticks took at least `GAIN` times as long as pinned
+/// ticks. Both values are guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 
@@ -189,9 +190,9 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
             "/{} = {} ({:.2} CPUs' time for {cpus}){so_far}",
             quota.file, quota.printed, quota.cpus
         ),
-        "once it is used up, all threads stop for the rest of a period, commonly 100 ms, so times measure the \
+        "once the quota is used up, all threads stop for the rest of a period, commonly 100 ms, so times measure the \
          quota",
-        "run without it: no `--cpus` of docker, no CPU limit of the pod, `systemctl set-property UNIT CPUQuota=`",
+        "run without a quota: no `--cpus` of docker, no CPU limit of the pod, `systemctl set-property UNIT CPUQuota=`",
     );
 }
 
@@ -217,8 +218,8 @@ fn affinity(host: &Host, diagnosis: &mut Diagnosis) {
     );
 }
 
-/// CPUs over which the scheduler does not balance threads: isolated when the system started, or by
-/// the runner's control group.
+/// Reports CPUs over which the scheduler does not balance threads. The system's start or the
+/// runner's control group may have isolated these CPUs.
 fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
     const WHAT: &str = "CPUs without load balancing";
     let file = format!("{CPUS}/isolated");
@@ -312,7 +313,7 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
             format!("/{file} = {source}"),
             "reading the time takes a microsecond instead of some nanoseconds",
             format!(
-                "see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"
+                "see `dmesg | grep -i tsc`; if the kernel trusted the TSC once: echo tsc | sudo tee /{file}"
             ),
         ),
         None => {}
@@ -321,8 +322,8 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     facts(host, diagnosis);
 }
 
-/// The kernel may choose random addresses in general, but not for this process and its children:
-/// debuggers and `setarch -R` request that.
+/// Reports addresses that are not random. The kernel may choose random addresses in general, but
+/// not for this process and its children, if a debugger or `setarch -R` started the runner.
 fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
     const NOT_RANDOM: u32 = 0x0004_0000;
     const WHAT: &str = "whether addresses are random";
@@ -361,7 +362,8 @@ fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
     );
 }
 
-/// Kernels of clouds may choose the CPU of a woken thread in ways of their own.
+/// Reports options that mainline Linux does not have. The kernel of a cloud may choose the CPU of a
+/// woken thread in its own way.
 fn options(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(line) = diagnosis.known("the kernel's options", host.read("proc/cmdline")) else {
         return;
@@ -383,7 +385,8 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
     );
 }
 
-/// Settings that are a choice: none is wrong, but they make the results of two hosts differ.
+/// Reports settings that are a matter of choice: no value is wrong, but different values make the
+/// results of two hosts differ.
 fn facts(host: &Host, diagnosis: &mut Diagnosis) {
     let weaknesses = format!("{CPUS}/vulnerabilities");
     let mut mitigated = host.names_in(&weaknesses);
@@ -412,6 +415,6 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         seen.join("; "),
         "huge pages change the cost of memory, timer slack delays wake-ups with a time limit, and mitigations \
          raise the cost of system calls",
-        "compare only hosts with equal settings (host.json has them)",
+        "compare only hosts with equal settings (`host.json` lists them)",
     );
 }

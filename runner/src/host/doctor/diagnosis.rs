@@ -15,9 +15,9 @@ pub enum Severity {
     /// A sweep cannot run, no frequency can be held, or differences between branches would not show
     /// in the times.
     Unfit,
-    /// Intervals are wider, or curves bent, for a reason outside the scheduler.
+    /// Intervals are wider, or curves are bent, for a reason outside the scheduler.
     Warning,
-    /// Readers of the results should know it.
+    /// Readers of the results should know the property.
     Note,
 }
 
@@ -27,11 +27,11 @@ pub enum Severity {
 pub struct Finding {
     /// Stable name, for scripts.
     pub id: String,
-    /// How much it matters.
+    /// How much the property matters.
     pub severity: Severity,
-    /// The file or tool that shows it, and the value there.
+    /// The file or tool that shows the property, and the value there.
     pub seen: String,
-    /// Its effect on a sweep.
+    /// The property's effect on a sweep.
     pub why: String,
     /// The remedy, mostly a command.
     pub remedy: String,
@@ -41,7 +41,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// The worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
     /// The unknown facts with the reasons, one clause each. Diagnoses from before 2026-12 have
     /// none.

@@ -51,7 +51,8 @@ fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
 /// Load averages per CPU: from the first on, the doctor warns; from the second on, it finds the
 /// host unfit. Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
-/// The same two limits for the share of time since boot that a hypervisor gave to its other guests.
+/// Shares of CPU time since boot that a hypervisor gave to its other guests: from the first on, the
+/// doctor warns; from the second on, it finds the host unfit.
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
 fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {
@@ -64,7 +65,7 @@ fn another_sweep(around: &Circumstances, diagnosis: &mut Diagnosis) {
             "another-sweep",
             "the lock file of this host is held",
             "two sweeps at once would disturb each other",
-            "wait for it, or end it with Ctrl-C; `cargo runner sweep --resume` continues it",
+            "wait for the other sweep, or end it with Ctrl-C; `cargo runner sweep --resume` continues it",
         ),
     }
 }
@@ -88,7 +89,7 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
             count(cpus, "CPU", "CPUs")
         ),
         "other programs take CPUs away from trials, and from some branches more than from others",
-        "end them (`top -o %CPU` shows them) and wait a minute",
+        "end these programs (`top -o %CPU` shows them) and wait a minute",
     );
 }
 
@@ -119,7 +120,7 @@ fn interrupts(host: &Host, diagnosis: &mut Diagnosis) {
             Note,
             "interrupts",
             format!("process {process} is `irqbalance`"),
-            "it moves interrupts between CPUs every ten seconds; that matters if CPUs are isolated for trials",
+            "irqbalance moves interrupts between CPUs every ten seconds; this matters if CPUs are isolated for trials",
             "sudo systemctl stop irqbalance",
         );
     }

@@ -1,6 +1,7 @@
 //! Measures the frequency at which CPUs really run, by the time of a chain of instructions. Each
-//! instruction needs the result of the one before, so the CPU cannot run two at once. A CPU may
-//! shorten one kind of chain, so a chain of additions and one of multiplications must agree.
+//! instruction needs the result of the instruction before it, so the CPU cannot run two
+//! instructions at once. A CPU may shorten one kind of chain, so a chain of additions and a chain
+//! of multiplications must agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::affinity::pin_to;
 
 /// Largest relative difference that counts as agreement, between the chains and between a clock and
-/// the requested frequency. `runner/README.md` names it.
+/// the requested frequency. `runner/README.md` names this value.
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement, of which the fastest counts: interrupts and other programs
-/// only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
+/// Number of windows of each chain in a measurement. The fastest window counts: interrupts and
+/// other programs only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
 /// How often a measurement is repeated while the chains disagree, because a CPU changes its clock
@@ -23,11 +24,11 @@ const ATTEMPTS: usize = 3;
 /// The clock that several CPUs delivered at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Mean over the CPUs, in GHz.
+    /// The mean clock of the CPUs, in GHz.
     pub ghz: f64,
-    /// The slowest CPU.
+    /// The clock of the slowest CPU, in GHz.
     pub slowest_ghz: f64,
-    /// The fastest CPU.
+    /// The clock of the fastest CPU, in GHz.
     pub fastest_ghz: f64,
 }
 
@@ -51,8 +52,8 @@ impl std::fmt::Display for Clock {
     }
 }
 
-/// Measures all of `cpus` at once. `None` if the chains do not agree, a CPU may not be used, or
-/// there are no chains for this architecture.
+/// Measures the clock of all `cpus` at once. `None` if the chains do not agree, this process may
+/// not use one of the CPUs, or there are no chains for this architecture.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Clock> {
     (0..ATTEMPTS).find_map(|_| measure_once(cpus))
 }
@@ -80,8 +81,8 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
 
 fn measure_cpu(cpu: usize, start: &Barrier) -> Option<f64> {
     let is_pinned = pin_to(cpu);
-    // A thread that could not be pinned also reaches the barrier, or the others would wait for
-    // ever.
+    // A thread that could not be pinned also reaches the barrier, or the other threads would wait
+    // for ever.
     start.wait();
     if !is_pinned {
         return None;
@@ -102,7 +103,7 @@ fn timed(chain: fn() -> Option<()>) -> Option<Duration> {
 
 fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
     let ns = |time: Duration| time.as_secs_f64() * 1e9;
-    let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
+    let ghz = f64::from(chains::ADDS) / ns(adds); // an addition takes one cycle
     let cycles = ns(multiplies) * ghz / f64::from(chains::MULTIPLIES);
     chains::MULTIPLY_CYCLES
         .into_iter()
@@ -126,15 +127,15 @@ mod chains {
     const ADD_ROUNDS: u32 = 4800;
     const MULTIPLY_ROUNDS: u32 = 1600;
 
-    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that
-    /// differs between the cores of 64-bit ARM.
+    /// Cycles of a 64-bit multiplication: 3 on x86-64 processors of the last decade, and a whole
+    /// number that differs between the cores of 64-bit ARM.
     pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") {
         2..=5
     } else {
         3..=3
     };
 
-    /// Runs a chain of one instruction; `None` if this architecture has none.
+    /// Runs a chain of one instruction; `None` if there is no chain for this architecture.
     macro_rules! chain {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
@@ -150,7 +151,9 @@ mod chains {
                     );
                 }
                 #[cfg(target_arch = "aarch64")]
-                // SAFETY: as above.
+                // SAFETY: like the loop for x86-64, this loop works on the named registers and the
+                // flags alone, and touches no memory. The loop ends when the count, which is above
+                // 0, reaches 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $aarch64, ".endr", "subs {rounds}, {rounds}, #1", "b.ne 2b",

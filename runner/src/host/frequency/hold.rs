@@ -10,11 +10,11 @@ use super::sysfs::{Backend, Knob};
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the files that differ are written. Four rounds are enough: a governor resets boost,
-/// boost resets the limits, and the kernel refuses a lower limit above the upper one.
+/// The most rounds in which files that differ are written. Four rounds are enough: a governor
+/// resets boost, boost resets the limits, and the kernel refuses a lower limit above the upper one.
 const ROUNDS: usize = 6;
 
-/// A fixed frequency. Its drop restores the old settings, also while a panic unwinds.
+/// A fixed frequency. Dropping this value restores the old settings, also while a panic unwinds.
 pub struct Hold {
     host: Host,
     backend: Box<dyn Backend>,
@@ -23,11 +23,11 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Writes the journal, fixes the frequency, and reads everything back. After any failure, it
-    /// restores the old settings.
+    /// Writes the journal, fixes the frequency, and reads every file back. Restores the old
+    /// settings after any failure.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] with the files that refuse a value or show another one.
+    /// [`Stop::HostNotFit`] with the files that refuse a value or show another value.
     pub fn begin(
         host: Host,
         backend: Box<dyn Backend>,
@@ -50,7 +50,8 @@ impl Hold {
         let Err(error) = held.verify() else {
             return Ok(held);
         };
-        // If the restore also fails, its error is reported, because it names the remedy.
+        // If the restore also fails, the restore's error is reported, because that error names the
+        // remedy.
         held.restore()?;
         bail!(Stop::HostNotFit(
             [refusals, vec![format!("{error:#}")]].concat().join("; ")
@@ -85,7 +86,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Restores the old settings, and deletes the journal if all of them are restored.
+    /// Restores the old settings, and deletes the journal if all settings are restored.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with every file that differs; the journal then stays.
@@ -94,8 +95,8 @@ impl Hold {
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // The journal is taken first, so that `drop` does not repeat a failed restore; the next
-        // command does.
+        // Taking the journal out keeps `drop` from repeating a failed restore. The next command
+        // repeats the restore.
         let journal = self.journal.take();
         journal.map_or(Ok(()), |it| put_back(&self.host, &mut *self.backend, it))
     }
@@ -114,7 +115,7 @@ fn differs(host: &Host, knob: Knob, value: &str) -> bool {
         .map_or(true, |found| found.trim() != value.trim())
 }
 
-/// Writes all files that differ, again and again until none differs. A write may make the kernel
+/// Writes all files that differ, again and again until no file differs. A write may make the kernel
 /// change other files, or accept a value that it refused before. Returns the refusals of the last
 /// round.
 fn write(host: &Host, backend: &mut dyn Backend, wanted: &[(Knob, String)]) -> Vec<String> {

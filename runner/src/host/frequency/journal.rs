@@ -25,10 +25,11 @@ const SCHEMA: u32 = 1;
 pub(super) struct Entry {
     schema: u32,
     sysfs: PathBuf,
-    /// The start of the system in which the runner made the changes; the next start undoes them.
+    /// Identifies the start of the system after which the runner made the changes. The next start
+    /// undoes the changes.
     boot: String,
     pub(super) process: u32,
-    /// RFC 3339, UTC.
+    /// When the frequency was fixed (RFC 3339, UTC).
     pub(super) since: String,
     pub(super) khz: u64,
     pub(super) before: Vec<SavedSetting>,
@@ -52,7 +53,8 @@ impl SavedSetting {
         }
     }
 
-    /// Returns why the kernel cannot have shown this content, so that it must not be written.
+    /// Returns why the kernel cannot have shown this content. Such content must not be written to
+    /// the kernel's file.
     fn fault(&self) -> Option<String> {
         let Self { file, content } = self;
         let value = content.strip_suffix('\n').unwrap_or(content);
@@ -78,15 +80,15 @@ impl Entry {
         }
     }
 
-    /// Whether a restart of the system has undone the fix. If that is unknown, the answer is no:
-    /// restoring twice does no harm.
+    /// Whether a restart of the system has undone the fix. If this is unknown, returns `false`,
+    /// because restoring twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         let now = boot();
         !self.boot.is_empty() && !now.is_empty() && self.boot != now
     }
 }
 
-/// Identifies this start of the system; empty if the kernel does not let this process read it.
+/// Returns the identity of this start of the system; empty if this process may not read it.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
@@ -99,11 +101,11 @@ pub(super) fn default_path(host: &Host) -> PathBuf {
     Path::new("/var/tmp").join(name)
 }
 
-/// A journal on disk. While it is open, no other process can open it.
+/// A journal on disk. While this process has the journal open, no other process can open it.
 #[derive(Debug)]
 pub struct Journal {
     pub(super) path: PathBuf,
-    /// Locked; the lock ends with the process, however it ends.
+    /// The locked file. The lock ends with the process, however the process ends.
     _file: File,
     pub(super) entry: Entry,
 }
@@ -125,11 +127,12 @@ impl Journal {
         })
     }
 
-    /// Opens the journal of a fix that ended without a restore; `None` if there is none.
+    /// Opens the journal of a fix that ended without a restore; `None` if there is no journal.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if it is not a journal, or of another host; [`Stop::HostNotFit`] if it is
-    /// another user's, or its runner still runs.
+    /// [`Stop::BadInput`] if the file is not a journal, or is the journal of another host;
+    /// [`Stop::HostNotFit`] if the file belongs to another user, or if the runner that wrote it
+    /// still runs.
     pub fn open(path: &Path, host: &Host) -> Result<Option<Self>> {
         let shown = path.display();
         let unread = |error| not_fit(format!("{shown}: the journal cannot be read: {error}"));
@@ -148,8 +151,8 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return unread(error),
         };
-        // Any user may write to the folder, and the runner writes the journal's values to the
-        // kernel's files.
+        // The runner writes the journal's values to the kernel's files, and any user may write to
+        // the folder. So only a regular file of this user is trusted.
         let facts = file.metadata()?;
         if !facts.is_file() {
             bail!(damaged("it is not a regular file".to_owned()));
@@ -215,7 +218,8 @@ fn not_fit<T>(reason: String) -> Result<T> {
     Err(Stop::HostNotFit(reason).into())
 }
 
-/// Writes a journal atomically: once it has its name, it is complete, locked, and on the disk.
+/// Writes a journal atomically: once the file has its name, it is complete, locked, and on the
+/// disk.
 fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     let folder = folder_of(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -237,7 +241,8 @@ mod tests {
     use crate::exit::exit_of;
     use crate::stop::Exit;
 
-    /// A journal as every runner since the first has written it, of a fix below `root`.
+    /// Returns the journal of a fix below `root`, in the form that every runner since the first has
+    /// written.
     fn text(root: &Path) -> String {
         let (sysfs, boot) = (root.join(CPUS), boot());
         let sysfs = sysfs.display();
@@ -252,7 +257,7 @@ mod tests {
     }
 
     /// Opens a journal that no runner holds. A process that another test starts inherits the lock
-    /// until it executes its program, so a lock is tried again.
+    /// until that process executes its program, so this function tries the lock again.
     fn open(path: &Path, host: &Host) -> Result<Option<Journal>> {
         for _ in 0..1000 {
             match Journal::open(path, host) {

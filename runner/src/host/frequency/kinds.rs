@@ -7,7 +7,7 @@ use crate::host::{CPUS, Fact, Host};
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
-    /// The evidence that they differ from other CPUs: a file of the kernel and its content.
+    /// The evidence that these CPUs differ from other CPUs: a file of the kernel and its content.
     pub(crate) sign: String,
     pub(crate) cpus: Vec<usize>,
 }
@@ -22,15 +22,15 @@ const FILES: [&str; 4] = [
 const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
 
 /// Performance monitors of the kinds of cores of a hybrid processor, the weakest first. The kernel
-/// has one for each existing kind.
+/// has one monitor for each kind of core that exists.
 const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
 
 /// Smaller differences between highest frequencies do not make another kind of CPU: firmware lets
 /// the best cores of a processor clock somewhat higher. A guess.
 const FAVOURED: f64 = 0.85;
 
-/// The kinds of `cpus`, the strongest first; one if all are alike. They are unequal if one file
-/// shows a difference.
+/// Returns the kinds of `cpus`, the strongest kind first; one kind if all CPUs are alike. CPUs are
+/// unequal if any file shows a difference.
 pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
     let policies = host.policies();
     let policy_of = |cpu| policies.iter().find(|policy| policy.cpus.contains(&cpu));
@@ -44,7 +44,7 @@ pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
                 (Some(_), None) => continue,
             };
             let strength = host.if_any(&file, Host::number)?;
-            // 0 counts as missing.
+            // A value of 0 counts as missing.
             known.extend(strength.filter(|it| *it > 0).map(|it| (it, cpu)));
         }
         if file == HIGHEST {
@@ -83,8 +83,8 @@ pub(crate) fn of(host: &Host, cpus: &[usize]) -> Fact<Vec<Alike>> {
     })
 }
 
-/// The CPUs to which trials should be kept: the strongest kind with at least two CPUs, as a pool of
-/// one worker shows little.
+/// Returns the CPUs to which trials should be kept: the strongest kind with at least two CPUs, as a
+/// pool of one worker shows little.
 pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     let several = kinds.iter().find(|kind| kind.cpus.len() > 1);
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)

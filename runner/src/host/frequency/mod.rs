@@ -21,22 +21,23 @@ use crate::affinity::allowed_cpus;
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix: some drivers need a moment. A guess.
+/// How often the clock is measured after a fix, because some drivers need a moment. A guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
-    /// Set, read back after the trial, and measured within 2 % before and after it.
+    /// The runner set the frequency and read it back after the trial. The measured clock was within
+    /// 2 % of this frequency before and after the trial.
     FixedVerified,
     /// The host did not hold the requested frequency.
     FixedFailed,
-    /// Left to the host, which has a frequency driver.
+    /// The runner leaves the frequency to the host, which has a frequency driver.
     Dynamic,
     /// The host shows no frequency driver, so nothing is known and nothing can be set.
     Uncontrolled,
-    /// Set and read back, but the clock could not be measured.
+    /// The runner set the frequency and read it back, but could not measure the clock.
     #[default]
     Unknown,
 }
@@ -47,10 +48,10 @@ pub enum FreqState {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The host decides.
+    /// The host decides the frequency.
     #[default]
     Dynamic,
-    /// One frequency on all CPUs.
+    /// All CPUs run at one frequency.
     Fixed,
 }
 
@@ -61,22 +62,23 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// Sets the frequency around trials, and measures it before and after each.
+/// Sets the frequency around trials, and measures the clock before and after each trial.
 pub trait ControlFrequency {
-    /// Called just before a trial: switches to its mode if necessary, and measures the clock.
+    /// Called just before a trial: switches to the trial's mode if necessary, and measures the
+    /// clock.
     ///
     /// # Errors
     /// If a promised mode cannot be entered, or the settings of the previous mode cannot be
     /// restored.
     fn before(&mut self, mode: Mode, threads: usize) -> Result<()>;
 
-    /// Called just after the trial: measures again and returns whether the mode held.
+    /// Called just after the trial: measures the clock again, and returns whether the mode held.
     fn after(&mut self) -> ClockReading;
 
     /// Called after all trials: restores the old settings.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the old settings cannot be restored.
     fn leave(&mut self) -> Result<()>;
 }
 
@@ -101,8 +103,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets the files of `host`, and keeps their old content in the file `journal` (default: one
-    /// for this host).
+    /// Sets the files of `host`, and keeps their old content in the file `journal`. By default,
+    /// each host has its own journal.
     #[must_use]
     pub fn new(host: Host, backend: BackendChoice, journal: Option<&Path>) -> Self {
         let journal = journal.map_or_else(|| journal::default_path(&host), Path::to_owned);
@@ -119,16 +121,17 @@ impl Setup {
         Ok((recipe, backend))
     }
 
-    /// Fixes the frequency until the value is dropped.
+    /// Fixes the frequency until the returned value is dropped.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if that is not possible; all settings are then unchanged.
+    /// [`Stop::HostNotFit`] if the frequency cannot be fixed; all settings are then unchanged.
     pub fn fix(&self) -> Result<Hold> {
         let (recipe, backend) = self.prepare()?;
         Hold::begin(self.host.clone(), backend, recipe, &self.journal)
     }
 
-    /// Undoes the fix of a runner that died, and prints that. Returns whether there was one.
+    /// Undoes the fix of a runner that died, and prints a note. Returns whether there was such a
+    /// fix.
     pub(crate) fn restore_leftover(&self) -> Result<bool> {
         let Some(journal) = Journal::open(&self.journal, &self.host)? else {
             return Ok(false);
@@ -178,7 +181,7 @@ impl Setup {
         self.fixable().map(drop).map_err(|reason| {
             Stop::HostNotFit(format!(
                 "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to run anyway \
-                 with every trial labelled so"
+                 with labels that say so in every trial"
             ))
             .into()
         })
@@ -191,7 +194,7 @@ pub struct Controller {
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Hold>,
-    /// Whether the mode requests a fix that failed, and trials run nevertheless.
+    /// Whether the mode requests a fix that failed, while trials run nevertheless.
     has_failed: bool,
     mode: Mode,
     threads: usize,

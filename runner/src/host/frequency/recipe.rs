@@ -65,7 +65,8 @@ pub fn recipe(host: &Host) -> Result<Recipe> {
 /// Refuses CPUs that do different amounts of work in a cycle: one frequency does not make them
 /// equal.
 fn check_alike(host: &Host) -> Result<()> {
-    // If no file shows a difference, the clock that is measured after a fix still does.
+    // If no file shows a difference, the clock that is measured after a fix still shows a
+    // difference in speed.
     let kinds = kinds::of(host, &host.used_cpus()).unwrap_or_default();
     let [strongest, other, ..] = kinds.as_slice() else {
         return Ok(());
@@ -94,7 +95,7 @@ fn most_without_boost(host: &Host, policy: &Policy) -> Result<u64> {
     let mut listed: Vec<u64> = listed.filter_map(|khz| khz.parse().ok()).collect();
     listed.sort_unstable();
     match listed[..] {
-        // ACPI tables of Intel hosts list turbo as 1 MHz above the highest frequency without it.
+        // ACPI tables of Intel hosts list turbo as 1 MHz above the highest frequency without turbo.
         [.., next, top] if next + 1000 == top => return Ok(next),
         [.., top] => return Ok(top),
         [] => {}
@@ -121,8 +122,8 @@ fn known<T>(fact: Fact<T>) -> Result<T> {
     })
 }
 
-/// Describes the first limit below the frequency that CPUs of `policies` can hold without boost,
-/// and says how many policies have such a limit.
+/// Returns a text about the first policy with a limit below the frequency that its CPUs can hold
+/// without boost. The text also says how many of `policies` have such a limit.
 pub(crate) fn cap(host: &Host, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {

@@ -27,7 +27,7 @@ pub const EPP: &str = "energy_performance_preference";
 /// `1` forbids boost on all CPUs, on hosts with the driver `intel_pstate`.
 pub const NO_TURBO: &str = "intel_pstate/no_turbo";
 
-/// The files of the host that a fix may change. All are switches.
+/// The files of the host that a fix may change. Each of these files is a switch.
 const OF_HOST: [&str; 3] = [NO_TURBO, "cpufreq/boost", "intel_pstate/hwp_dynamic_boost"];
 const OF_POLICY: [&str; 6] = [GOVERNOR, "boost", EPP, MAX, MIN, SPEED];
 
@@ -41,7 +41,8 @@ pub struct Knob {
     pub name: FileName,
 }
 
-/// One of the names above. serde would borrow a plain `&'static str` from the journal's text.
+/// One of the file names that are constants above. serde would borrow a plain `&'static str` from
+/// the journal's text.
 pub type FileName = &'static str;
 
 impl From<Knob> for String {
@@ -53,7 +54,7 @@ impl From<Knob> for String {
 impl TryFrom<String> for Knob {
     type Error = String;
 
-    /// Accepts only the files that a fix may change, so a damaged journal cannot name others.
+    /// Accepts only the files that a fix may change, so a damaged journal cannot name other files.
     fn try_from(path: String) -> Result<Self, String> {
         let of_policy = path.strip_prefix("cpufreq/policy");
         let (policy, name, names) = match of_policy.and_then(|path| path.split_once('/')) {
@@ -80,9 +81,9 @@ impl std::fmt::Display for Knob {
 /// CPUs whose frequency is set together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Number in the folder's name.
+    /// The policy's number, from the name of its folder.
     pub number: u32,
-    /// Its CPUs that are online, ascending; at least one.
+    /// The policy's CPUs that are online, ascending; at least one CPU.
     pub cpus: Vec<usize>,
 }
 
@@ -93,7 +94,8 @@ impl Policy {
 }
 
 impl Host {
-    /// The policies that have an online CPU, ascending; none on a host without frequency control.
+    /// Returns the policies that have an online CPU, ascending. A host without frequency control
+    /// has no policy.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
         let names = self.names_in(&format!("{CPUS}/cpufreq")).into_iter();
@@ -105,7 +107,7 @@ impl Host {
             };
             let cpus_in = |file| cpu_list(&self.read(&policy.file(file)).ok()?.replace(' ', ","));
             let cpus = cpus_in("affected_cpus").or_else(|| cpus_in("related_cpus"));
-            // The number of a policy is that of its first CPU.
+            // A policy has the number of its first CPU.
             policy.cpus = cpus.unwrap_or_else(|| vec![number as usize]);
             Some(policy).filter(|policy| !policy.cpus.is_empty())
         };
@@ -114,7 +116,8 @@ impl Host {
         policies
     }
 
-    /// The policies of CPUs on which trials may run. Other containers may use the other CPUs.
+    /// Returns the policies of CPUs on which trials may run. A fix leaves other policies alone,
+    /// because other containers may use their CPUs.
     #[must_use]
     pub fn used_policies(&self) -> Vec<Policy> {
         let used = self.used_cpus();
@@ -123,7 +126,7 @@ impl Host {
         policies
     }
 
-    /// The CPUs that trials may run on; all CPUs if that is unknown.
+    /// Returns the CPUs that trials may run on; all CPUs if these are unknown.
     pub(crate) fn used_cpus(&self) -> Vec<usize> {
         let of_policies = || {
             let policies = self.policies().into_iter();
@@ -152,10 +155,10 @@ impl Host {
         self.path(CPUS).join(knob.to_string())
     }
 
-    /// Reads a file that a fix may change, with the end of its line.
+    /// Returns the content of a file that a fix may change, with the end of its line.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if it cannot be read.
+    /// [`Stop::HostNotFit`] if the file cannot be read.
     pub fn setting(&self, knob: Knob) -> Result<String> {
         let path = self.knob(knob);
         whole_file::read_text(&path).map_err(|error| {
@@ -164,12 +167,12 @@ impl Host {
     }
 }
 
-/// Writes values.
+/// Writes values to the files that a fix may change.
 pub trait Backend {
     /// The backend's name in `--frequency-backend`.
     fn name(&self) -> &'static str;
 
-    /// Whether it can write this file.
+    /// Whether the backend can write this file.
     fn can_set(&self, _knob: Knob) -> bool {
         true
     }
@@ -177,19 +180,20 @@ pub trait Backend {
     /// Writes `value`, byte for byte if the backend allows it.
     ///
     /// # Errors
-    /// If the kernel or the tool refuses. Callers read the setting back after a success, too.
+    /// If the kernel or the tool refuses the value. Callers read the setting back even after a
+    /// success.
     fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()>;
 }
 
 /// The user's choice of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackendChoice {
-    /// The first that is permitted: sysfs, cpufreq-set
+    /// The first backend that is permitted: sysfs, cpufreq-set
     #[default]
     Auto,
     /// Write the kernel's files
     Sysfs,
-    /// The tool of the package cpufrequtils, through `sudo -n` unless root
+    /// Run the tool of the package cpufrequtils, through `sudo -n` unless root
     CpufreqSet,
 }
 
@@ -239,10 +243,10 @@ impl Backend for Sysfs {
     fn set(&mut self, host: &Host, knob: Knob, value: &str) -> Result<()> {
         let path = host.knob(knob);
         let describe = || format!("{}: `{}` is refused", path.display(), value.trim());
-        // The file is never created: if it is gone, its CPU is gone.
+        // A missing file is not created, because its CPU is gone, too.
         let mut options = OpenOptions::new();
         let file = whole_file::open(&path, options.write(true).truncate(true));
-        // One call, because the kernel takes each write as a separate value.
+        // One call writes the whole value, because the kernel takes each write as a separate value.
         let written = file.and_then(|mut file| file.write(value.as_bytes()));
         let written = written.with_context(describe)?;
         if written != value.len() {
@@ -253,7 +257,8 @@ impl Backend for Sysfs {
     }
 }
 
-/// A tool that sets governor and limits, but not boost; started as root or through sudo.
+/// The tool `cpufreq-set`, which sets governor and limits, but not boost. It is started as root or
+/// through sudo.
 struct CpufreqSet;
 
 impl CpufreqSet {
@@ -281,8 +286,8 @@ fn needs_sudo() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// Keyboard signals must reach only the runner: a second Ctrl-C must not end the tool during a
-/// restore.
+/// Gives a command no input and a process group of its own. Keyboard signals then do not reach the
+/// command: a second Ctrl-C must not end the tool during a restore.
 fn quiet(command: &mut Command) -> &mut Command {
     let command = command.stdin(Stdio::null()).process_group(0);
     command.env("LC_ALL", "C")

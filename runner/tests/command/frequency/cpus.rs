@@ -13,11 +13,11 @@ use tempfile::TempDir;
 /// Files of a mock host, with their lines. A `*` means the number of each policy.
 pub(crate) type Files = [(&'static str, &'static str)];
 
-/// The highest frequency of all mock hosts without boost, in kHz.
+/// The highest frequency without boost of all mock hosts, in kHz.
 pub(crate) const BASE: u64 = 2_000_000;
 
-/// The files of every mock host: two policies of one CPU each. The files of a kind of host replace
-/// them.
+/// The files of every mock host: two policies of one CPU each. A kind of host replaces some of
+/// these files and adds others.
 const EVERY: &Files = &[
     ("online", "0-1"),
     ("cpufreq/policy*/affected_cpus", "*"),
@@ -58,8 +58,8 @@ pub(crate) const OF_NOMINAL: &Files = &[
     ("cpufreq/policy*/scaling_governor", "powersave"),
 ];
 
-/// The files of `acpi-cpufreq` on Intel, whose list shows turbo as 1 MHz more, and a user's
-/// request.
+/// The files of `acpi-cpufreq` on Intel, which lists turbo as 1 MHz more than the highest frequency
+/// without turbo. The files include a user's request for a frequency.
 pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/boost", "1"),
     ("cpufreq/policy*/cpuinfo_max_freq", "2001000"),
@@ -73,8 +73,8 @@ pub(crate) const OF_LIST: &Files = &[
     ("cpufreq/policy*/scaling_setspeed", "1500000"),
 ];
 
-/// The files of `cpufreq-dt` and `scmi`: frequencies of a table, boost frequencies in a separate
-/// file.
+/// The files of `cpufreq-dt` and `scmi`, which list frequencies in one file and boost frequencies
+/// in another.
 pub(crate) const OF_TABLE: &Files = &[
     (
         "cpufreq/policy*/scaling_available_frequencies",
@@ -83,8 +83,8 @@ pub(crate) const OF_TABLE: &Files = &[
     ("cpufreq/policy*/scaling_boost_frequencies", "3500000 "),
 ];
 
-/// One host for each file that may name the highest frequency without boost, with the existing
-/// switches for boost.
+/// One mock host for each file that may name the highest frequency without boost, with the switches
+/// for boost that exist on such hosts.
 pub(crate) const HOSTS: [(&str, &Files); 4] = [
     ("base", OF_BASE),
     ("nominal", OF_NOMINAL),
@@ -151,8 +151,8 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // The content is replaced atomically, as the kernel does it. A runner that reads meanwhile
-        // finds the old or the new content, but never an empty file.
+        // The content is replaced atomically, as in the kernel. A runner that reads the file
+        // meanwhile finds the old or the new content, but never an empty file.
         let mut whole = tempfile::NamedTempFile::new_in(self.root()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
@@ -165,7 +165,7 @@ impl Cpus {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_symlink() {
-                    continue; // a link to a policy, which is read anyway
+                    continue; // a link to a policy, whose folder is read anyway
                 }
                 if path.is_dir() {
                     left.push(path);
@@ -186,14 +186,15 @@ pub(crate) enum Quirk {
     Overwrites(&'static str, &'static str),
 }
 
-/// Responds to writes as the kernel does. It refuses contradictory limits, and lowers limits while
-/// boost is forbidden. A governor may allow turbo again and force a preference.
+/// A backend that responds to writes as the kernel does: it refuses contradictory limits, and
+/// lowers limits while boost is forbidden. A governor may allow turbo again and force a preference.
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,
     /// The journal, which must exist before the first write.
     pub(crate) journal: Option<PathBuf>,
-    /// Whether the switches for boost and the preference cannot be written, as with `cpufreq-set`.
+    /// Whether the switches for boost and the energy preference cannot be written, as with
+    /// `cpufreq-set`.
     pub(crate) sets_limits_only: bool,
 }
 
@@ -235,13 +236,15 @@ fn set_governor(host: &Host, policy: u32, governor: &str) {
         if governor == "performance" {
             store(host, knob(EPP), "performance");
         } else if was == "performance" {
-            // This is not the old value, which the restore must write.
+            // The mock kernel stores another value than the old one, so that the restore must write
+            // the old value.
             store(host, knob(EPP), "default");
         }
     }
 }
 
-/// The upper limits follow a switch of boost at once: down, or up to the hardware's limit again.
+/// Changes the upper limits as the kernel does when boost is switched: down, or up to the
+/// hardware's limit again.
 fn switch_boost(host: &Host, is_allowed: bool) {
     for policy in host.policies() {
         let max = knob(policy.number, MAX);

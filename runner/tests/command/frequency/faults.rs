@@ -1,8 +1,8 @@
 //! Ends the runner at each step between the journal and the last restored byte, in every way in
-//! which processes end. Afterwards, or after `frequency restore`, every file of the host has its
-//! old content.
+//! which a process can end. After the runner's end, or after `frequency restore`, every file of the
+//! host has its old content.
 //!
-//! `cargo xtask faults` does this on every kind of host; plain `cargo test` on one.
+//! `cargo xtask faults` runs these tests on every kind of host, plain `cargo test` on one kind.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -23,12 +23,14 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE};
 use crate::{common, namespace};
 
-/// Variable that selects the mock hosts: `all`, or by default the one with the most files.
+/// Environment variable that selects the mock hosts: `all`, or by default only the host with the
+/// most files.
 const ALL: &str = "FREQUENCY_FAULTS";
-/// Variables for the process to be ended: folder, journal, number of the step.
+/// Environment variables for the process that a test ends: the folder, the journal, the number of
+/// the step.
 const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
-/// In place of a step's number: signals request an end before each write.
+/// In place of a step's number: the process gets the two signals before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
 struct Faulty<F> {
@@ -62,7 +64,7 @@ fn run(host: Host, journal: &Path, before_step: impl FnMut(usize) + 'static) {
 }
 
 #[test]
-#[ignore = "is started by the other tests as a process of its own, which has to end"]
+#[ignore = "the other tests start this test as a process, and end that process"]
 fn the_process_to_be_ended() {
     let [root, journal, fault] = TOLD.map(|name| std::env::var(name).unwrap());
     interrupt::install().unwrap();
@@ -130,8 +132,8 @@ fn hosts() -> Vec<(&'static str, &'static Files)> {
     HOSTS[..if all { HOSTS.len() } else { 1 }].to_vec()
 }
 
-/// Number of writes of the shortest fix: a limit and another file of two policies, each also
-/// restored.
+/// Number of writes of the shortest fix: for each of two policies, a limit and another file; all
+/// four are also restored.
 const FEWEST: usize = 8;
 
 #[test]
@@ -143,8 +145,9 @@ fn sigint_and_sigterm_at_any_step_leave_the_host_as_it_was() {
     }
 }
 
-/// Ends a runner before each of its writes, on every host, and restores what its journal has.
-/// `is_ended` tells whether the runner had such a write.
+/// Ends a runner before each of its writes, on every host, and restores the content that the
+/// journal has. `is_ended` runs a runner that ends before the given write, and returns whether
+/// there was such a write.
 fn at_any_step(is_ended: impl Fn(&Case, usize) -> bool) {
     for (name, files) in hosts() {
         for step in 0.. {

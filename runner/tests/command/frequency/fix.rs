@@ -191,7 +191,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
         (OF_LIST, &[(listed, "2200000 1400000 ")][..], "0", 2_200_000),
         (OF_TABLE, &stronger, "1", BASE),
         (OF_BASE, &slower, "1", 1_500_000),
-        // The driver may have any name, or one that cannot be read.
+        // The driver's name may be unknown or unreadable.
         (OF_NOMINAL, &[(driver, "new-driver")], "0", BASE),
         (OF_NOMINAL, &[(driver, GONE)], "0", BASE),
     ] {

@@ -1,5 +1,5 @@
-//! Tests sweeps on mock hosts: trials have the right labels, and every end of a sweep restores the
-//! old settings.
+//! Tests sweeps on mock hosts: trials have the right labels, and the old settings are restored
+//! however a sweep ends.
 
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -51,7 +51,7 @@ impl Case {
         command
     }
 
-    /// A sweep of only the baseline and its A/A control: one build, shared by all tests.
+    /// Makes a sweep of only the baseline and its A/A control, so that all tests share one build.
     fn new_sweep(&self, mode: &str, trials: &str) -> Command {
         let what = "--preset smoke --branches master --workloads quicksort --threads 1 --mode";
         let mut words: Vec<&str> = what.split(' ').collect();
@@ -59,7 +59,7 @@ impl Case {
         self.sweep(&words)
     }
 
-    /// Reads the records so far; leaves out a line that is just being written.
+    /// Reads the records that exist so far. Leaves out a line that the runner is just writing.
     fn records(&self) -> Vec<Value> {
         let sweeps = fs::read_dir(self.cpus.root().join("sweeps"));
         let sweeps = sweeps.into_iter().flatten();
@@ -72,7 +72,7 @@ impl Case {
     }
 
     fn wait_for_records(&self, child: &mut Child, count: usize) {
-        // This time includes a cold build of the baseline.
+        // The time limit includes a build of the baseline from nothing.
         let deadline = Instant::now() + Duration::from_mins(10);
         while self.records().len() < count {
             assert!(Instant::now() < deadline, "no trials");
@@ -106,7 +106,7 @@ fn both_modes_are_labelled_measured_and_put_back() {
     let ended = case.new_sweep("both", "3").output().unwrap();
     ended.assert().success();
     let records = case.records();
-    // 3 trials of master, its A/A control and the sequential program, in each mode.
+    // In each mode, 3 trials of each of master, its A/A control and the sequential program.
     assert_eq!(states(&records, "fixed"), ["fixed-verified"; 9]);
     assert_eq!(states(&records, "dynamic"), ["dynamic"; 9]);
     if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {

@@ -1,5 +1,5 @@
-//! Tests the real `cpufreq-set` and `cpufreq-info` on a mock host that is mounted over the
-//! system's. The mock host has regular files, so all values of a file have the same length.
+//! Tests the real `cpufreq-set` and `cpufreq-info` on a mock host, whose files are mounted over the
+//! system's files. These are regular files, so all values of a file have the same length.
 
 use std::env;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::cpus::{Cpus, OF_LIST};
 use crate::namespace;
 
 #[test]
-#[ignore = "the other tests run it on a mock host"]
+#[ignore = "the other tests run this test as a process on a mock host"]
 fn the_process_that_fixes_and_restores() {
     let backend = BackendChoice::from_str(&env::var("TOOL").unwrap(), false).unwrap();
     let journal = PathBuf::from(env::var_os("JOURNAL").unwrap());
@@ -43,7 +43,7 @@ fn host() -> Cpus {
 }
 
 /// Runs a script while the mock host is mounted over the system's files. The end of the script
-/// starts the process above.
+/// starts the test `the_process_that_fixes_and_restores` as a process.
 fn on(cpus: &Cpus, script: &str) -> Option<Output> {
     if !has("cpufreq-set", "cpufrequtils") {
         return None;

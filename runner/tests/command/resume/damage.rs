@@ -1,5 +1,5 @@
-//! Tests a sweep that was damaged between two runs: the message and the exit code are right, and
-//! nothing is lost.
+//! Tests a sweep that was damaged between two runs: the message and the exit code are right, and no
+//! record is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn a_damaged_sweep_is_refused_with_the_place_before_anything_is_built_and_left_a
     let unplanned = "is not part of the plan";
     let stranger = (&*of("trial"), "\"trial\":\"0123456789abcdef\"");
     // Each case: a command, a file, the text in it that is replaced, the exit code, and the
-    // message. The text `""` means all of the file; `None` removes it.
+    // message. The text `""` means the whole file; `None` removes the file.
     for (command, file, change, code, told) in [
         ("resume", "trials.jsonl", None, 2, parts),
         ("resume", "manifest.json", Some(("", "")), 2, is_torn),
@@ -165,7 +165,7 @@ fn a_sweep_whose_branch_changed_is_not_resumed() {
     let manifest: Value = serde_json::from_str(&text).unwrap();
     let receipt = &manifest["branches"][0]["receipt"];
     let digest = receipt["binary_sha256"].as_str().unwrap();
-    // As if the sweep had been begun with another binary.
+    // After this change, the sweep looks as if it had been begun with another binary.
     fs::write(&path, text.replace(digest, &"0".repeat(64))).unwrap();
     let told = contains("branch `master` is another binary");
     damaged.run("resume").code(2).stderr(told);
@@ -193,7 +193,7 @@ fn a_folder_that_cannot_be_written_is_reported_before_anything_is_built() {
 #[test]
 fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
     let damaged = Damaged::new();
-    // Leaves room for a manifest and a few records.
+    // The file system has room for a manifest and a few records.
     let script = r#"
         mount -t tmpfs -o size=400k none /mnt
         cp -r "$SWEEPS/." /mnt

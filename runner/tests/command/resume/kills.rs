@@ -1,7 +1,7 @@
-//! Kills the runner at random moments, again and again: afterwards every planned trial is there
-//! exactly once.
+//! Kills the runner at random moments, again and again. After the last run, every planned trial is
+//! recorded exactly once.
 //!
-//! `cargo xtask faults` does this more often than `cargo test`.
+//! `cargo xtask faults` kills the runner more often than `cargo test`.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -17,12 +17,12 @@ use tempfile::TempDir;
 
 use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 
-/// Number of kills, unless this variable sets another.
+/// Number of kills, unless the environment variable `SWEEP_KILLS` sets another number.
 const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
 const MOST_TRIALS: u64 = 4;
 
-/// Records so far; an incomplete line at the end does not count.
+/// Returns the records that exist so far, without an incomplete line at the end.
 fn whole_lines(sweep: &Path) -> Vec<String> {
     let mut lines = lines(sweep);
     if !fs::read(sweep.join("trials.jsonl"))
@@ -46,9 +46,9 @@ fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
 fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
     let kills = std::env::var(HOW_OFTEN).map_or(KILLS, |kills| kills.parse().unwrap());
     let seed = std::process::id().into();
-    eprintln!("seed {seed}"); // shown if the test fails
+    eprintln!("seed {seed}"); // the test harness shows this if the test fails
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // More trials than all killed runs together can finish.
+    // The sweep has more trials than all killed runs together can finish.
     let trials = kills * usize::try_from(MOST_TRIALS + 2).unwrap() / CELLS + 2;
     let folder = tempfile::tempdir().unwrap();
     let (mut before, mut torn) = (Vec::new(), 0);
@@ -63,13 +63,17 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
             start(&folder, trials)
         };
         match below(&mut random, MOST_TRIALS + 1) {
-            // Kills the runner while it reads, checks and builds, or makes the folder.
+            // The kill comes while the runner reads, checks and builds, or makes the sweep's
+            // folder.
             0 => thread::sleep(Duration::from_millis(below(&mut random, 500))),
             more => {
                 let until = before.len() + usize::try_from(more).unwrap();
                 let deadline = Instant::now() + Duration::from_mins(10);
                 while recorded(&folder) < until {
-                    assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+                    assert!(
+                        child.try_wait().unwrap().is_none(),
+                        "the runner ended by itself"
+                    );
                     assert!(Instant::now() < deadline, "no trials");
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -86,7 +90,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
         before = now;
         let is_torn = lines(&sweep).len() > before.len();
         if below(&mut random, 4) == 0 && !before.is_empty() && !is_torn {
-            // A part of a line, as a power cut may leave it.
+            // The test appends a part of a line, as a power cut may leave it.
             let half = &before[0][..usize::try_from(1 + below(&mut random, 200)).unwrap()];
             let file = OpenOptions::new()
                 .append(true)

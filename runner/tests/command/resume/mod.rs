@@ -28,7 +28,7 @@ const CELLS: usize = 5;
 const TRIALS: usize = 15;
 const PLANNED: usize = CELLS * TRIALS;
 
-/// Starts a sweep of the baseline and its A/A control: one build, shared by all tests.
+/// Starts a sweep of the baseline and its A/A control, so that all tests share one build.
 fn start(folder: &TempDir, trials: usize) -> Child {
     common::smoke(folder.path(), "master")
         .args(["--layouts=2", &format!("--trials={trials}")])
@@ -39,7 +39,7 @@ fn start(folder: &TempDir, trials: usize) -> Child {
 }
 
 fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
-    // This time includes a cold build of the baseline.
+    // The time limit includes a build of the baseline from nothing.
     let deadline = Instant::now() + Duration::from_mins(10);
     loop {
         assert!(Instant::now() < deadline, "no trials");
@@ -77,11 +77,12 @@ fn resume(folder: &TempDir) -> std::process::Command {
 
 const KILLED_TRIALS: usize = 6;
 
-/// A sweep that was killed after some trials, the same for all tests; they damage copies of it.
+/// Returns a sweep that was killed after some trials. All tests share this sweep, and damage copies
+/// of it.
 fn killed_sweep() -> &'static TempDir {
     static SWEEP: OnceLock<TempDir> = OnceLock::new();
     SWEEP.get_or_init(|| {
-        // A static is never dropped, so each run removes the folder of the last one.
+        // A static is never dropped, so each run of the tests removes the folder of the run before.
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed-sweep");
         let _ = fs::remove_dir_all(&place);
         fs::create_dir_all(&place).unwrap();
@@ -120,7 +121,7 @@ fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
     let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child, 6);
     for _ in 0..2 {
-        // An impatient user presses Ctrl-C twice.
+        // The test sends two signals, like an impatient user who presses Ctrl-C twice.
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     }
     child
@@ -148,7 +149,7 @@ fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
     child.wait().unwrap();
     let before = lines(&sweep);
     assert!(before.len() < PLANNED, "killed too late to prove anything");
-    // A part of a line, as a power cut may leave it.
+    // The test appends a part of a line, as a power cut may leave it.
     let half = r#"{"schema":1,"trial":"half"#;
     let mut options = OpenOptions::new();
     let trials = options.append(true).open(sweep.join("trials.jsonl"));
@@ -171,8 +172,8 @@ fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
         (&"killed".into(), &"finished".into())
     );
 
-    // Killed after its last trial and before its records were compressed: a resumed sweep builds
-    // and runs nothing.
+    // The files now look as if the runner was killed after the last trial and before the records
+    // were compressed. A resumed sweep then builds and runs nothing.
     let manifest = fs::read(sweep.join("manifest.json")).unwrap();
     let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.zst"));
     assert!(!plain.exists());

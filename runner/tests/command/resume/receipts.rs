@@ -1,5 +1,5 @@
-//! Tests the build provenance in a sweep: it identifies what ran, and reveals nothing about its
-//! owner.
+//! Tests the build provenance in a sweep: it identifies the binaries that ran, and reveals nothing
+//! about the machine's owner.
 
 use std::path::PathBuf;
 use std::{fs, io};
