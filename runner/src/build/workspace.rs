@@ -26,7 +26,7 @@ pub(super) const SHUFFLE: &str = "--shuffle-sections";
 
 const WORKLOADS: &str = "workloads";
 const SERVICES: &str = "workloads/services";
-const WHOLE: &str = "workloads/programs";
+pub(super) const WHOLE: &str = "workloads/programs";
 
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
