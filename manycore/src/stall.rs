@@ -86,7 +86,7 @@ fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
         "error: the simulation on thread `{thread}` is stalled: for {} s no core has taken a turn; the last access to \
          shared memory: {at}\n\
          The cause may be that the program holds a lock of the standard library during such an access: use a lock of \
-         `manycore`, or free the lock before the access. Or the program computes for longer without an access.\n",
+         `manycore`, or free the lock before the access. Or the program computes for longer than that without an access.\n",
         limit.as_secs_f64()
     );
     // A test harness keeps the text of `eprintln!` until the end of a test, and this test never

@@ -121,8 +121,8 @@ impl Builder {
             drop(of_thread);
             after();
         });
-        // SAFETY: the caller promises that the borrowed data live until `after` has been called, and
-        // the thread uses `body` only before that call.
+        // SAFETY: the caller promises that the borrowed data live until `after` has been called,
+        // and the thread uses `body` only before that call.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         let name = crate::on_host(|| self.name.clone());
         let Some(number) = engine::spawn(name, body) else {

@@ -61,7 +61,7 @@ pub(crate) fn on_both<A: Send, B: Send>(
         if !pin_to(cpu) {
             are_pinned.store(false, Ordering::Relaxed);
         }
-        // This thread waits even if it could not be pinned, or the other thread would wait for ever.
+        // This thread waits even if pinning failed, or the other thread would wait for ever.
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };

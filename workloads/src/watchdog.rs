@@ -1,4 +1,4 @@
-//! A thread of the process that notices if a run makes no progress. The watchdog then reports the
+//! A watchdog: a thread of the process that notices if a run makes no progress, and reports the
 //! state of every thread, as the pool and the kernel see it, and ends the process. A lost wake-up
 //! shows as workers that sleep.
 
@@ -27,8 +27,8 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Relaxed: after an old value the watchdog reads again, or at worst reports a run that just made
-/// progress.
+/// The progress of a run. Relaxed: after a stale value the watchdog reads again, or at worst
+/// reports a run that just made progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
@@ -126,7 +126,7 @@ fn describe_threads(folder: &Path) -> String {
                 .find(|it| it.id == thread.id)
                 .and_then(|it| it.cpu);
             writeln!(text, "{}", describe_thread(thread, cpu_before))
-                .expect("a string takes everything");
+                .expect("writing to a string cannot fail");
             text
         }),
         Err(error) => format!("  {} cannot be read: {error}\n", folder.display()),

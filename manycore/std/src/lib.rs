@@ -98,8 +98,8 @@ pub mod cell {
     pub use std::cell::*;
 
     /// Like the standard library's `UnsafeCell`, but a visit adds the cost of the value's lines. A
-    /// thread that writes the value informs other threads by an atomic, mostly on the same line. The
-    /// access to that atomic has its own cost.
+    /// thread that writes the value informs other threads by an atomic, mostly on the same line.
+    /// The access to that atomic has its own cost.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);

@@ -313,7 +313,7 @@ impl Instance for Cloud {
     }
 }
 
-/// Computes a step in which each pair is computed once, by Newton's third law.
+/// Computes a step, with the attraction of each pair of bodies only once (Newton's third law).
 fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {

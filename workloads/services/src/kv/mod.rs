@@ -69,7 +69,7 @@ pub(crate) fn serve(
     let mut report = format!("{counts}\n{documents} documents stored\n");
     for (name, metric) in service.take_measured().metrics() {
         writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
-            .expect("memory takes everything");
+            .expect("writing to memory cannot fail");
     }
     Ok(report)
 }

@@ -1,7 +1,7 @@
 //! `injection-ping-pong`: an external thread spawns one job, and waits for its answer.
 //!
 //! With one job in flight, every spawn finds the workers searching, falling asleep or asleep. In a
-//! pool of one thread, a lost wake-up is a hang.
+//! pool of one thread, the workload hangs after a lost wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{

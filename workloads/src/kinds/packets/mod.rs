@@ -28,7 +28,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let strategy = setup.values.word("strategy");
     if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
         return Err(Refusal::new(format!(
-            "strategy = {strategy}: its locks and queues are not simulated; ask for `pool` or `pool-batch`"
+            "strategy = {strategy}: the strategy's locks and queues are not simulated; ask for `pool` or `pool-batch`"
         )));
     }
     Ok(Box::new(Firewall::new(
@@ -53,7 +53,7 @@ struct Firewall {
     values: Values,
     stop: Stop,
     threads: usize,
-    /// The known answer, if it does not depend on the run.
+    /// The known answer, if the answer does not depend on the run.
     known: Option<Tally>,
     /// The strategy's state, built before the run, so that the run allocates nothing.
     ready: Option<Box<dyn HandOn>>,

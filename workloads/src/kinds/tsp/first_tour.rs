@@ -16,7 +16,7 @@ pub(super) fn first_tour(cities: &Cities) -> Tour {
     });
     tours
         .min_by_key(|tour| tour.length)
-        .expect("three cities or more")
+        .expect("there are three cities or more")
 }
 
 fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
