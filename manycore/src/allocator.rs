@@ -17,7 +17,7 @@ use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. A panicking thread gets them
+/// Whether the running code gets objects from the heap of the run. A panicking thread gets objects
 /// from the system. Otherwise the panicking thread would give up its turn inside the panic hook,
 /// and a second panic would end the process.
 fn is_simulated() -> bool {

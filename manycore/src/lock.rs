@@ -36,10 +36,11 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as for `std::sync::Mutex`, at most one guard exists at a time. So a value that can be
-// sent can be lent to one thread after another.
+// SAFETY: at most one guard exists at a time, as for `std::sync::Mutex`. So threads reach the value
+// one after another, which `T: Send` allows.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: at most one guard exists at a time, so threads reach the value one after another.
+// SAFETY: at most one guard exists at a time, so threads reach the value one after another, which
+// `T: Send` allows.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 // Like the standard library's locks, these locks may be used across `catch_unwind`.

@@ -29,8 +29,8 @@ struct OfRun<T> {
     is_set: AtomicBool,
 }
 
-// SAFETY: as for `std::sync::OnceLock`: a thread writes the value under the lock before it sets
-// `is_set`, and threads read the value only after they have seen `is_set`.
+// SAFETY: a thread writes the value under the lock before it sets `is_set`, and threads read the
+// value only after they have seen `is_set`.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {

@@ -13,8 +13,8 @@ use crate::cost::{median_of, on_both};
 /// interrupts few windows.
 const ROUND_TRIPS: u32 = 100;
 
-/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
-/// windows.
+/// Number of windows of a measurement. The result is the median of the windows, because interrupts
+/// lengthen some windows.
 const WINDOWS: u32 = 11;
 
 #[repr(align(128))]
@@ -27,8 +27,8 @@ struct Line(AtomicU32);
 #[must_use]
 pub fn measure(cpus: [usize; 2]) -> Option<f64> {
     let line = Line(AtomicU32::new(0));
-    // Relaxed, here and below: the number in the line carries no other data, and a thread that
-    // waits for a number reads the line until the number is there.
+    // Relaxed, here and below: the number in the line carries no other data. A thread that waits
+    // for a number reads the line until the number is there.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();

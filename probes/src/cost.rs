@@ -76,8 +76,8 @@ pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     stats::median(&mut values.collect::<Vec<f64>>())
 }
 
-/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
-/// windows.
+/// Number of windows of a measurement. The result is the median of the windows, because interrupts
+/// lengthen some windows.
 const WINDOWS: u32 = 15;
 
 pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {

@@ -1,6 +1,6 @@
-//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. Each
-//! cost has the name of its key in the file of a simulated machine of `manycore`. The probes are a
-//! separate crate so that they are optimized even if the calling program is not.
+//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs the probes.
+//! Each cost has the name of its key in a file of `machines/`. The probes are a separate crate so
+//! that they are optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;

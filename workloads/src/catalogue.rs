@@ -39,7 +39,7 @@ impl Workload for Row {
     }
 }
 
-/// The rows whose program is one of `programs`. Each program has its name.
+/// The rows whose program is one of `programs`, a list of names and programs.
 #[must_use]
 pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
     let row = |description: &'static Description| {

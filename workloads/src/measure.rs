@@ -31,8 +31,8 @@ pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Ou
     trial(variant, workload, request, None)
 }
 
-/// Serves `request`. `variant` is the name that the linked rayon-core reports; an instrumented build
-/// has an `observer`.
+/// Serves `request`. `variant` is the name that the linked rayon-core reports; an instrumented
+/// build has an `observer`.
 ///
 /// # Errors
 /// If the request has a fault, or an answer is wrong.

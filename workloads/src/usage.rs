@@ -1,4 +1,4 @@
-//! The resources that the process has used, as the kernel counts them.
+//! The resources that the process has used, by the counts of the kernel.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! A watchdog: a thread of the process that notices if a run makes no progress, and reports the
-//! state of every thread, as the pool and the kernel see it, and ends the process. A lost wake-up
-//! shows as workers that sleep.
+//! A thread of the process that notices if a run makes no progress. The watchdog then reports the
+//! state of every thread, as the pool and the kernel see that state, and ends the process. A lost
+//! wake-up shows as workers that sleep.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -115,7 +115,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     process::exit(i32::from(code));
 }
 
-/// One line for each thread, with the CPU time that it used between two readings.
+/// Returns one line for each thread, with the CPU time that the thread used between two readings.
 fn describe_threads(folder: &Path) -> String {
     let before = glimpses(folder).unwrap_or_default();
     thread::sleep(BETWEEN_LOOKS);

@@ -213,9 +213,8 @@ impl Lines {
 
     /// Gives `core` line `number` before earlier requests, if [`Self::place`] finds a position.
     /// Returns the time when the core has the line, and the ticket of the core's turn. `time` is
-    /// the duration of a transfer in the core's cluster, and `kept` is the part of the transfer in
-    /// which no other core can have the line. `held` is how long the core's operation keeps the
-    /// line.
+    /// the duration of a transfer in the core's cluster. During the part `kept` of the transfer, no
+    /// other core can have the line. `held` is how long the core's operation keeps the line.
     pub(crate) fn squeeze_in(
         &mut self,
         number: usize,

@@ -95,7 +95,7 @@ struct Thread {
     /// accesses with others.
     overlapped: Picoseconds,
     blocked: Option<Blocked>,
-    /// Whether the thread stopped waiting because its time was up.
+    /// Whether the thread stopped waiting because the time limit of the wait had passed.
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
@@ -469,7 +469,7 @@ impl Drop for Engine {
     /// continue nor unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
-            // SAFETY: no code reaches the values on these stacks again: only the coroutines' own
+            // SAFETY: no code reaches the values on these stacks again. Only the coroutines' own
             // code knows the addresses of these values, and that code no longer runs.
             unsafe { coroutine.force_reset() };
         }

@@ -7,7 +7,8 @@ pub type Picoseconds = u64;
 pub const NANOSECOND: Picoseconds = 1_000;
 
 /// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
-/// the function that converts a written value, and the value on a machine where everything is free.
+/// and the function that converts a written value. Last comes the value on a machine where
+/// everything is free.
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
@@ -57,8 +58,8 @@ costs! {
     read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
     /// Of a core: a sequentially consistent fence whose store buffer is empty.
     fence: Picoseconds = "fence-ns", time, 0;
-    /// Of a core: the cycles of a branch's own instructions on this core, divided by the cycles of
-    /// the same instructions on the host that measured them.
+    /// Of a core: the cycles of a branch's own instructions on this core, divided by the cycles on
+    /// the host that measured these instructions.
     own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
@@ -72,8 +73,8 @@ costs! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How often operations of one core, or of cores of one cluster, follow each other on a line
-    /// for which other cores wait. 1 means first come, first served.
+    /// How many operations of one core, or of cores of one cluster, follow each other on a line for
+    /// which other cores wait. The value 1 means first come, first served.
     run: usize = "run", count, 1;
     /// The time that each sharer of a line, except the farthest, adds to a write of that line.
     invalidation: Picoseconds = "invalidation-ns", time, 0;

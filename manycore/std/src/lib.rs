@@ -16,7 +16,8 @@ pub use std::*;
 
 pub use manycore;
 
-/// One folder and no files, because access to the host's files would take no simulated time.
+/// This module has one folder and no files, because access to the host's files would take no
+/// simulated time.
 pub mod fs {
     use std::io;
     use std::path::Path;

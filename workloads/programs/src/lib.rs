@@ -30,8 +30,8 @@ pub const ROWS: &str = include_str!("../programs.toml");
 pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
     let mut whole: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
     let mut binaries = whole.binaries.remove(build).unwrap_or_default();
-    // Inputs and answers lie beside the folder of binaries, so that they outlive the trial, and
-    // that a user deletes them together with the builds.
+    // Inputs and answers lie beside the folder of binaries. So they outlive the trial, and
+    // disappear together with the builds.
     let program = std::env::current_exe().unwrap_or_default();
     let common = program
         .parent()

@@ -111,7 +111,8 @@ fn attraction(distance: Vector) -> Vector {
     distance * (1.0 / (square * square.sqrt()))
 }
 
-/// The sum over all bodies in their order, which has the same bits on any number of threads.
+/// The acceleration of `body` by all bodies. The sum has the order of the bodies, so it has the
+/// same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     add_cost(bodies.len() as u64);
     bodies.iter().fold(Vector::ZERO, |sum, other| {

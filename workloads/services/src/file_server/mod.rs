@@ -35,7 +35,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// guess.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The limit for the input that the server drops after its answer, in bytes.
+/// The most input that the server drops after an answer, in bytes.
 const LINGER_BYTES: u64 = 1 << 20;
 
 /// How many bytes of a file the server reads and sends at a time.

@@ -93,7 +93,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Sends all of `bytes`. The client has to read them within the time limit of a request.
+    /// Sends all of `bytes`. The client has to read these bytes within the time limit of a request.
     pub(super) fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let due = Instant::now() + self.limits.request;
         let mut stream = self.stream;

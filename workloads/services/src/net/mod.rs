@@ -32,16 +32,16 @@ pub(crate) trait Service: Sync {
     /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
-    /// Returns the answer to a request that is still incomplete when its time is up or the server
-    /// ends.
+    /// Returns the answer to a request that is still incomplete when the client's time is up or the
+    /// server ends.
     fn late(&self) -> Vec<u8>;
 
     /// Adds the answer to `output`. The second value is `false` if the connection ends after the
     /// answer.
     fn answer(&self, request: &Self::Request, output: &mut Vec<u8>) -> (Self::Outcome, bool);
 
-    /// The server calls this when it has given an answer to the kernel. Connections are numbered
-    /// from 0.
+    /// The server calls this method when the kernel has the answer. Connections are numbered from
+    /// 0.
     fn answered(
         &self,
         connection: usize,

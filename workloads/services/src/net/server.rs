@@ -1,4 +1,4 @@
-//! A server that can be started and stopped, and the threads that answer its requests.
+//! A server that can be started and stopped, and the threads that answer the server's requests.
 
 use std::fmt;
 use std::io;
@@ -18,8 +18,8 @@ use super::conversation::Conversation;
 use super::queue::{Kind, Queue};
 use super::{Service, Times};
 
-/// The pause after the kernel could not accept a connection, or could not start a thread for it. A
-/// guess.
+/// The pause after the kernel could not accept a connection, or could not start the connection's
+/// thread. A guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //! A thread gives up the OS thread when it waits or yields, and at a [`Current::safepoint`] if its
 //! quantum is used up. There is no interrupt, so work without safepoints is never preempted. All
 //! threads share one OS thread, so the code uses cells instead of atomics. The library `corosensei`
-//! provides stacks and the switch between them.
+//! provides stacks, and switches between the stacks.
 
 mod files;
 mod mutex;

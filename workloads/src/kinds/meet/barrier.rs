@@ -1,8 +1,8 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
 //! Another worker must take the second half, or the join never ends. After a lost wake-up the join
-//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section 9
-//! which variants lose wake-ups.
+//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section
+//! 9 which variants lose wake-ups.
 //!
 //! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.

@@ -31,8 +31,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last answer
-        // then reads a sum that contains this answer.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last
+        // answer then reads a sum that contains this answer.
         self.last.store(number, Release);
     }
 

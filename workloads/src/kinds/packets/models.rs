@@ -1,5 +1,5 @@
-//! Loom models of the lock: they run every schedule, with every stale value that the memory model
-//! allows, within loom's bounds.
+//! Loom models of the array lock. Loom runs every schedule, with every stale value that the memory
+//! model allows, within loom's bounds.
 //!
 //! `cargo xtask models` runs these models.
 

@@ -48,7 +48,7 @@ impl Costs {
     /// Creates costs with penalties, by a subgradient ascent towards round trips shorter than
     /// `target`.
     ///
-    /// A step changes a city's penalty in proportion to its number of roads in the cheapest
+    /// A step changes a city's penalty in proportion to the city's number of roads in the cheapest
     /// one-tree, minus two. The length of a step follows Held, Wolfe and Crowder (1974):
     /// proportional to the gap that remains, halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {

@@ -2,8 +2,8 @@
 //!
 //! G. Reinelt defines the format in "TSPLIB 95", Heidelberg 1995. A file has `KEYWORD: value`
 //! lines, then `NODE_COORD_SECTION` with one `number x y` line for each city. The file ends after
-//! these lines, or at `EOF`. Many files end the cities by `-1`, and have remarks behind the type and
-//! behind a city.
+//! these lines, or at `EOF`. Many files end the cities by `-1`, and have remarks behind the type
+//! and behind a city.
 
 use std::collections::HashMap;
 

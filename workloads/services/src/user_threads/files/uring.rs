@@ -114,8 +114,8 @@ impl Backend for Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for the transfers in flight: the kernel may still write into their buffers, so the
-    /// buffers must live until then.
+    /// Waits until the transfers in flight have ended: until then, the kernel may still write into
+    /// the buffers.
     fn drop(&mut self) {
         while !self.flights.is_empty() {
             if self.ended().is_none() && self.enter(1).is_err() {
