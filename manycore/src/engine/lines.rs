@@ -265,8 +265,8 @@ impl Lines {
         line.tickets
     }
 
-    /// The time when `core` will have line `number`, which is on its way to this core, and the
-    /// ticket of that turn. `None` if the core has the line, or did not request it.
+    /// If line `number` is on its way to `core`, returns the time when the core will have the line,
+    /// and the ticket of the core's turn. `None` if the core has the line, or did not request it.
     pub(crate) fn on_its_way(
         &self,
         number: usize,

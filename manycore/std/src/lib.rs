@@ -197,7 +197,7 @@ pub mod hash {
     }
 }
 
-/// Hints to the processor, of which a spin hint takes simulated time.
+/// Hints to the processor. Only a spin hint takes simulated time.
 pub mod hint {
     pub use std::hint::*;
 

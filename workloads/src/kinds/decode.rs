@@ -118,8 +118,8 @@ impl Matrix {
 }
 
 struct Model {
-    /// Matrices by layer. If there are fewer sets of matrices than layers, the layers use the sets
-    /// in rotation.
+    /// The matrices of each layer. If there are fewer sets of matrices than layers, the layers use
+    /// the sets in rotation.
     weights: Vec<[Matrix; 7]>,
     layers: usize,
     task_rows: usize,

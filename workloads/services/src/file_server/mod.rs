@@ -1,4 +1,4 @@
-//! An HTTP server of files, on user-level threads, after a student project.
+//! An HTTP server of files, on user-level threads. A student project is the model.
 //!
 //! One user-level thread accepts connections. For each connection it starts another user-level
 //! thread, which answers one request. The threads wait for sockets and files without blocking the

@@ -1,5 +1,5 @@
-//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
-//! such servers.
+//! `kv`: an HTTP key-value server on loopback and its clients. The model is a study of queues and
+//! locks in such servers.
 
 mod clients;
 mod http;

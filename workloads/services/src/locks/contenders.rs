@@ -1,4 +1,4 @@
-//! Contenders as jobs on a pool, OS threads, or user-level threads.
+//! Runs contenders as jobs on a pool, as OS threads, or as user-level threads.
 
 use std::rc::Rc;
 use std::thread;

@@ -21,7 +21,7 @@ use crate::workload::Setup;
 struct Task {
     steps: u64,
     needed_by: Vec<usize>,
-    /// How many predecessors there are, and how many have not ended yet.
+    /// How many predecessors the task has; `missing` of these have not ended yet.
     needs: usize,
     missing: AtomicUsize,
     /// The sum of the predecessors' values. Relaxed: `missing` orders the accesses to this sum.

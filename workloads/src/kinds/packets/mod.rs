@@ -1,5 +1,5 @@
-//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
-//! and locks.
+//! `packets`: a firewall that checksums packets from several sources. The model is a 2021 study of
+//! queues and locks.
 //!
 //! A dispatcher takes packets from the sources in rotation, and passes them on through one bounded
 //! queue per source. The threads of a trial are the dispatcher and its workers together.
