@@ -1,5 +1,5 @@
 //! Declares the module of each program that `workloads.toml` names. A new workload is a file in
-//! `src/kinds/` and a row, and needs no other list.
+//! `src/kinds/` and a row of that file; no other list names the workload.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=workloads.toml");
     println!("cargo::rerun-if-changed=src/kinds");
-    let variable = |name| env::var(name).expect("Cargo sets it");
+    let variable = |name| env::var(name).expect("Cargo sets this variable");
     let kinds = Path::new(&variable("CARGO_MANIFEST_DIR")).join("src/kinds");
-    let rows = fs::read_to_string("workloads.toml").expect("it lies beside this file");
+    let rows = fs::read_to_string("workloads.toml").expect("the file lies beside this one");
     let (mut modules, mut programs) = (String::new(), String::new());
     let mut named = BTreeSet::new();
     for row in rows.split("[[workload]]\n").skip(1) {
@@ -53,10 +53,10 @@ fn main() {
             programs,
             "{condition}(\"{program}\", {module}::prepare),"
         ));
-        written.expect("text takes everything");
+        written.expect("writing to a string cannot fail");
     }
-    let shared = fs::read_to_string(kinds.join("mod.rs")).expect("it lies there");
-    for entry in fs::read_dir(&kinds).expect("it is there").flatten() {
+    let shared = fs::read_to_string(kinds.join("mod.rs")).expect("the folder has a mod.rs");
+    for entry in fs::read_dir(&kinds).expect("the folder exists").flatten() {
         let path = entry.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let module = format!("mod {name};\n");

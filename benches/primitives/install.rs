@@ -1,5 +1,5 @@
-//! `install`: from an external thread, back to back, so that workers still search; and from a
-//! worker.
+//! The cost of `install`, called by an external thread and by a worker. The external thread calls
+//! `install` back to back, so workers still search for jobs when the next call comes.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! `join` inside the pool: push, pop, and the cost of the notification.
+//! The cost of `join` on a worker: a push, a pop and a notification.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use rayon_core::join;
 
 use crate::on_every_pool;
 
-/// Joins in the tree: 2^10 - 1.
+/// The levels of the tree, which has 2^10 - 1 joins.
 const LEVELS: u32 = 10;
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {

@@ -1,8 +1,8 @@
 //! The cost of each primitive of the pool by itself, on pools of several sizes.
 //!
-//! For people who work on a hot path: `cargo bench -p benches --bench primitives -- join` before
-//! and after a change. To compare variants, use the runner, which builds each by itself and
-//! alternates between them.
+//! To see how a change to a hot path affects `join`, run
+//! `cargo bench -p benches --bench primitives -- join` before and after the change. To compare
+//! variants, use the runner, which builds each variant separately and alternates between builds.
 
 mod install;
 mod join;

@@ -1,4 +1,4 @@
-//! `scope`: an empty one, and one with many jobs that one thread spawns.
+//! The cost of an empty `scope`, and of a `scope` in which one thread spawns many jobs.
 
 use std::hint::black_box;
 

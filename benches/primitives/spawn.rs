@@ -1,4 +1,5 @@
-//! `spawn`: detached jobs from a worker, and from an external thread through the injector.
+//! The cost of `spawn`: a worker spawns detached jobs, or an external thread spawns them through
+//! the injector.
 
 use std::sync::mpsc;
 
@@ -32,7 +33,7 @@ pub(crate) fn benchmarks(criterion: &mut Criterion) {
 fn spawn_all(pool: &ThreadPool, done: &mpsc::Sender<()>) {
     for _ in 0..SPAWNS {
         let done = done.clone();
-        pool.spawn(move || done.send(()).expect("a thread waits for every job"));
+        pool.spawn(move || done.send(()).expect("the receiver waits for every job"));
     }
 }
 

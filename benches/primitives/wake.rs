@@ -9,8 +9,8 @@ use rayon_core::{ThreadPool, join};
 
 use crate::on_every_pool;
 
-/// Long enough for every worker to stop searching: a guess, some hundred times what a few dozen
-/// rounds of yielding take.
+/// A pause in which every worker falls asleep. The length is a guess: some hundred times as long as
+/// a few dozen rounds of yielding.
 const IDLE: Duration = Duration::from_millis(2);
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {
@@ -34,7 +34,8 @@ fn broadcast(pool: &ThreadPool) -> usize {
     pool.broadcast(|context| context.index()).len()
 }
 
-/// Time of `work` alone, which begins when the pool has been idle for a while.
+/// Returns the time of `runs` calls of `work`, without the pause in which the pool falls asleep
+/// before each call.
 fn after_idling<T>(runs: u64, work: impl Fn() -> T) -> Duration {
     let mut elapsed = Duration::ZERO;
     for _ in 0..runs {

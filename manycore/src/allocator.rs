@@ -1,9 +1,10 @@
 //! A heap whose addresses do not depend on the host, and whose calls have a cost.
 //!
 //! A program's costs depend on which objects share a line. In this heap, an object's address
-//! follows from the program's earlier allocations. Each thread has an arena and, before it, a cache
-//! of free objects of each size. An object goes into the cache of the thread that frees it. If that
-//! cache is full, the object goes back into its own arena, whose lock is on an ordinary line.
+//! follows from the program's earlier allocations. Each thread has an arena, and a cache of free
+//! objects of each size, from which the thread allocates first. An object goes into the cache of
+//! the thread that frees the object. If that cache is full, the object goes back into the arena it
+//! came from, and taking the lock of that arena costs an access.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -11,27 +12,27 @@ use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
 /// The allocator of a program on a simulated machine: `#[global_allocator] static HEAP: Heap =
-/// Heap;`. The system's allocator serves allocations outside a simulation, and the simulation's
-/// own.
+/// Heap;`. The system's allocator serves allocations outside a simulation, and those of the
+/// simulator itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. A panicking thread gets them
-/// from the system. Otherwise it would give up its turn inside the panic hook, and a second panic
-/// would end the process.
+/// Whether the running code gets objects from the heap of the run. A panicking thread gets objects
+/// from the system. Otherwise the panicking thread would give up its turn inside the panic hook,
+/// and a second panic would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own. Objects are as
 // long as their class says, and aligned to 16, or to their size if that is a power of two. A larger
-// object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. An
-// object is given out again only after it was freed. No code here unwinds, except at a failed
-// assertion, which ends the process.
+// object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. The
+// heap gives an object out again only after the program freed it. No code here unwinds, except at a
+// failed assertion, which ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {
-            // SAFETY: the caller has the same obligations.
+            // SAFETY: the caller has the obligations of a caller of `System.alloc`.
             return unsafe { System.alloc(layout) };
         }
         engine::allocation();
@@ -54,8 +55,8 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         if chunk_of(object).is_none() {
-            // SAFETY: the caller has the same obligations, and a pointer outside the region is the
-            // system's.
+            // SAFETY: the caller has the obligations of a caller of `System.dealloc`, and every
+            // object outside the region is from the system's allocator.
             return unsafe { System.dealloc(object, layout) };
         }
         let chunk = count(object, false);

@@ -87,10 +87,10 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, Relaxed, Relaxed)
             }
 
-            /// Like [`Self::compare_exchange`]: it never fails spuriously.
+            /// Does the same as [`Self::compare_exchange`]: never fails spuriously.
             ///
             /// # Errors
-            /// The value, if it is not `current`.
+            /// Returns the atomic's value, if that is not `current`.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(

@@ -35,7 +35,7 @@ struct Shared<T> {
 impl<T> Shared<T> {
     #[track_caller]
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().expect("it is never poisoned")
+        self.state.lock().expect("the lock is never poisoned")
     }
 }
 
@@ -89,7 +89,7 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let state = self.0.changed.wait_while(self.0.lock(), State::is_early);
         state
-            .expect("it is never poisoned")
+            .expect("the lock is never poisoned")
             .messages
             .pop_front()
             .ok_or(RecvError)
@@ -101,7 +101,7 @@ impl<T> Receiver<T> {
             .0
             .changed
             .wait_timeout_while(self.0.lock(), time, State::is_early);
-        let (mut state, _) = state.expect("it is never poisoned");
+        let (mut state, _) = state.expect("the lock is never poisoned");
         let none = if state.senders == 0 {
             RecvTimeoutError::Disconnected
         } else {

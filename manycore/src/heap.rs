@@ -57,8 +57,8 @@ struct Region {
 
 static REGION_OF_PROCESS: OnceLock<Mutex<Region>> = OnceLock::new();
 
-/// The address of the region, or 0. With this address, code recognizes pointers into the region
-/// without a lock.
+/// The address of the region, or 0 before the region exists. By this address, code recognizes
+/// pointers into the region without a lock.
 static BASE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 fn region() -> MutexGuard<'static, Region> {
@@ -270,7 +270,8 @@ impl Drop for RunHeap {
     }
 }
 
-/// Counts one more live object in the object's chunk, or one less. Returns the chunk.
+/// Adds one to the live objects of the chunk of `object` if the object `lives`, otherwise subtracts
+/// one. Returns the chunk.
 pub(crate) fn count(object: *mut u8, lives: bool) -> Chunk {
     let number = chunk_of(object).expect("the object is in the region");
     let mut region = region();

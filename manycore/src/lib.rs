@@ -67,8 +67,8 @@ pub struct Finished<R> {
     pub turns: u64,
 }
 
-/// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that
-/// runs nothing else. When `main` returns, the program ends, like a process.
+/// Runs `main`, and every thread that `main` starts, on `machine`, as an operating system would
+/// that runs nothing else. When `main` returns, the program ends, like a process.
 ///
 /// The same program, machine, mode and `seed` give the same result.
 ///
@@ -76,8 +76,8 @@ pub struct Finished<R> {
 /// If every thread is blocked.
 ///
 /// # Panics
-/// If `main` panics, with its payload; and if a simulation is already running on this thread of the
-/// host.
+/// If `main` panics, with the payload of that panic. Also if a simulation already runs on this
+/// thread of the host.
 pub fn run<R: 'static>(
     machine: &Machine,
     mode: FrequencyMode,
@@ -90,15 +90,15 @@ pub fn run<R: 'static>(
 /// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
 /// core takes a turn within this limit.
 ///
-/// All cores are one thread of the host. So the limit passes if a core holds a lock of the standard
-/// library while it gives up its turn, and another core wants that lock. The limit also passes if a
-/// core computes for so long without an access to shared memory.
+/// All cores run on one thread of the host. So the limit passes if a core holds a lock of the
+/// standard library while it gives up its turn, and another core wants that lock. The limit also
+/// passes if a core computes for longer than `stalled_after` without an access to shared memory.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns an error in the same cases as [`run`].
 ///
 /// # Panics
-/// As [`run`].
+/// Panics in the same cases as [`run`].
 pub fn run_watched<R: 'static>(
     machine: &Machine,
     mode: FrequencyMode,

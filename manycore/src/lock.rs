@@ -36,13 +36,14 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as for `std::sync::Mutex`, at most one guard exists at a time. So a value that can be
-// sent can be lent to one thread after another.
+// SAFETY: at most one guard exists at a time, as for `std::sync::Mutex`. So threads reach the value
+// one after another, which `T: Send` allows.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: as above.
+// SAFETY: at most one guard exists at a time, so threads reach the value one after another, which
+// `T: Send` allows.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-// Like the standard library's locks, these may be used across `catch_unwind`.
+// Like the standard library's locks, these locks may be used across `catch_unwind`.
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
@@ -105,8 +106,8 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Waits a little until the lock is free, or another thread waits for it; returns the lock's
-    /// state.
+    /// Spins for a limited time, until the lock is free or another thread waits for the lock.
+    /// Returns the lock's state.
     fn spin(&self, at: &'static Location<'static>) -> u32 {
         for _ in 0..SPINS {
             let state = self.state.load_at(at);
@@ -142,7 +143,8 @@ impl<T: ?Sized> Mutex<T> {
 #[must_use = "the lock is free again when the guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized> {
     lock: &'a Mutex<T>,
-    /// The place where the lock was taken: a guard does not know where it is dropped.
+    /// The place in the source that took the lock, because a guard's destructor does not know the
+    /// place that drops the guard.
     at: &'static Location<'static>,
 }
 
@@ -175,7 +177,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
     }
 }
 
-/// A condition variable: a count of notifications, and the threads that wait for a change of it.
+/// A condition variable: a count of notifications. Threads wait until this count changes.
 #[derive(Debug, Default)]
 pub struct Condvar {
     notifications: AtomicU32,
@@ -298,7 +300,7 @@ impl Barrier {
 
     #[track_caller]
     pub fn wait(&self) {
-        let mut come = self.come.lock().expect("it is never poisoned");
+        let mut come = self.come.lock().expect("the lock is never poisoned");
         come.0 += 1;
         if come.0 >= self.threads {
             *come = (0, come.1 + 1);

@@ -12,8 +12,8 @@ impl Number {
     }
 
     pub(crate) fn get(&self) -> usize {
-        // Relaxed, here and below: only the number itself passes from one thread of the host to
-        // another. The exchange lets only one thread assign the number.
+        // Relaxed, here and below: the number carries no other data between threads of the host.
+        // The compare-exchange lets only one thread assign the number.
         let number = self.0.load(Ordering::Relaxed);
         if number != 0 {
             return number;

@@ -29,8 +29,8 @@ struct OfRun<T> {
     is_set: AtomicBool,
 }
 
-// SAFETY: as for `std::sync::OnceLock`: the value is written under the lock before `is_set` is, and
-// only read after `is_set`.
+// SAFETY: a thread writes the value under the lock before it sets `is_set`, and threads read the
+// value only after they have seen `is_set`.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {
@@ -42,7 +42,7 @@ impl<T: 'static> OnceLock<T> {
     }
 
     /// Returns the cell's state in this run; `None` outside a simulation. The state outlives the
-    /// run, because references to the state may do so.
+    /// run, because references to the state may outlive the run, too.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {
@@ -81,12 +81,12 @@ impl<T: 'static> OnceLock<T> {
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
-        self.get_or_init(|| value.take().expect("it is called once"));
+        self.get_or_init(|| value.take().expect("the closure is called once"));
         value.map_or(Ok(()), Err)
     }
 }
 
-/// A step that runs once in each run; like a [`OnceLock`].
+/// A step that the program executes once in each run, as it writes a [`OnceLock`] once.
 #[derive(Default)]
 pub struct Once(OnceLock<()>);
 

@@ -49,8 +49,8 @@ pub(crate) struct Watch {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// How often the watcher looks for progress before it ends the process. With many looks, a process
-/// that was stopped for a while, or got no CPU, is not ended at once.
+/// How often the watcher looks for progress before it ends the process. The watcher looks several
+/// times, so that it does not end a process that was stopped for a while, or got no CPU.
 const LOOKS: u32 = 10;
 
 /// Ends the process if the simulation that begins on this thread takes no turn for as long as
@@ -79,18 +79,18 @@ pub(crate) fn watch(limit: Duration) -> Watch {
 
 fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
     let at = progress.at.load(Ordering::Relaxed);
-    // SAFETY: null, or a `&'static Location` as `Progress::access` got it.
+    // SAFETY: the pointer is null, or a `&'static Location` that `Progress::access` stored.
     let at = unsafe { at.as_ref() };
     let at = at.map_or_else(|| "there was none".to_owned(), ToString::to_string);
     let text = format!(
         "error: the simulation on thread `{thread}` is stalled: for {} s no core has taken a turn; the last access to \
          shared memory: {at}\n\
-         The cause is a lock of the standard library that is held during such an access: use a lock of `manycore`, or free \
-         it first. Or it is a computation that takes longer.\n",
+         The cause may be that the program holds a lock of the standard library during such an access: use a lock of \
+         `manycore`, or free the lock before the access. Or the program computes for longer than that without an access.\n",
         limit.as_secs_f64()
     );
-    // Not `eprintln!`: a test harness would keep its text until the end of a test, and this test
-    // never ends.
+    // A test harness keeps the text of `eprintln!` until the end of a test, and this test never
+    // ends.
     drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(STALLED);
 }

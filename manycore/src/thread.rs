@@ -49,9 +49,9 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn join(self) -> Result<T> {
         let Packet { result, is_done } = &*self.packet;
-        let result = result.lock().expect("it is never poisoned");
+        let result = result.lock().expect("the lock is never poisoned");
         let result = is_done.wait_while(result, |result| result.is_none());
-        let taken = result.expect("it is never poisoned").take();
+        let taken = result.expect("the lock is never poisoned").take();
         taken.expect("the thread has stored its result")
     }
 }
@@ -71,13 +71,13 @@ impl Builder {
         self
     }
 
-    /// Ignored: every thread has the same stack.
+    /// Ignores the size: the stacks of all threads have one size.
     pub fn stack_size(self, _: usize) -> Self {
         self
     }
 
-    /// Starts the thread on the first free core, or behind others. Fails if there are thousands of
-    /// threads, or outside a simulation.
+    /// Starts the thread on the first free core, or behind other threads. Fails if there are
+    /// thousands of threads, or outside a simulation.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,
@@ -86,11 +86,12 @@ impl Builder {
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
-    /// [`Self::spawn`] of a `body` that borrows. The thread calls `after` last.
+    /// Does the same as [`Self::spawn`] with a `body` that borrows data. The thread calls `after`
+    /// last.
     ///
     /// # Safety
     /// All data that `body` and its result borrow must live until `after` has been called,
-    /// or until this returns an error.
+    /// or until this function returns an error.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,
         body: impl FnOnce() -> T + 'a,
@@ -101,7 +102,7 @@ impl Builder {
             is_done: Condvar::new(),
         });
         let of_thread = Arc::clone(&packet);
-        // The standard library's own record of a thread has no cost.
+        // The allocation is free: it stands for the standard library's record of a thread.
         let token = crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
         let own = Arc::clone(&token);
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
@@ -114,13 +115,14 @@ impl Builder {
                 }
                 value
             }));
-            *of_thread.result.lock().expect("it is never poisoned") = Some(result);
+            *of_thread.result.lock().expect("the lock is never poisoned") = Some(result);
             of_thread.is_done.notify_all();
             // The thread that drops the packet last drops the result, too.
             drop(of_thread);
             after();
         });
-        // SAFETY: the caller's promise; after `after` the thread does not touch `body` any more.
+        // SAFETY: the caller promises that the borrowed data live until `after` has been called,
+        // and the thread uses `body` only before that call.
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         let name = crate::on_host(|| self.name.clone());
         let Some(number) = engine::spawn(name, body) else {
@@ -256,7 +258,7 @@ struct Unfinished {
 
 impl Unfinished {
     fn change(&self, change: impl FnOnce(&mut usize)) {
-        change(&mut self.threads.lock().expect("it is never poisoned"));
+        change(&mut self.threads.lock().expect("the lock is never poisoned"));
         self.changed.notify_all();
     }
 }
@@ -267,14 +269,18 @@ pub struct Scope<'scope> {
 }
 
 /// Waits for all threads of the scope, also when `body` panics. Unlike the standard library's
-/// scope, it ignores panics of its threads.
+/// scope, this scope ignores panics of its threads.
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     struct Waits(Arc<Unfinished>);
     impl Drop for Waits {
         fn drop(&mut self) {
-            let mut threads = self.0.threads.lock().expect("it is never poisoned");
+            let mut threads = self.0.threads.lock().expect("the lock is never poisoned");
             while *threads > 0 {
-                threads = self.0.changed.wait(threads).expect("it is never poisoned");
+                threads = self
+                    .0
+                    .changed
+                    .wait(threads)
+                    .expect("the lock is never poisoned");
             }
         }
     }
@@ -303,8 +309,8 @@ impl Builder {
     ) -> io::Result<JoinHandle<T>> {
         let of_thread = Arc::clone(&scope.unfinished);
         scope.unfinished.change(|threads| *threads += 1);
-        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the
-        // thread has counted itself off.
+        // SAFETY: the data that `body` borrows live for `'scope`, and the function `scope` does not
+        // return before the thread has decremented the count.
         let thread = unsafe {
             self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1))
         };
@@ -323,7 +329,7 @@ pub struct Local<T: 'static> {
 type Outside<T> = fn(&dyn Fn(&T));
 
 impl<T: 'static> Local<T> {
-    /// Made by [`crate::core_local!`].
+    /// For [`crate::core_local!`] only.
     #[doc(hidden)]
     pub const fn new(make: fn() -> T, outside: Outside<T>) -> Self {
         Self {
@@ -346,14 +352,14 @@ impl<T: 'static> Local<T> {
             let visit = Cell::new(Some(visit));
             let result = Cell::new(None);
             (self.outside)(&|value| {
-                let visit = visit.take().expect("it is called once");
+                let visit = visit.take().expect("the closure is called once");
                 result.set(Some(visit(value)));
             });
-            return Ok(result.into_inner().expect("it was called"));
+            return Ok(result.into_inner().expect("the closure was called"));
         }
         let make = || -> engine::Value { (Box::new((self.make)()), std::mem::needs_drop::<T>()) };
         let value = engine::local(self.number.get(), make).ok_or(AccessError)?;
-        // SAFETY: the value is boxed and stays until its thread ends; this thread runs this code.
+        // SAFETY: the value's box lives until its thread ends, and that thread runs this code.
         let value = unsafe { &*value };
         Ok(visit(
             value

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::engine;
 use crate::machine::{NANOSECOND, Picoseconds};
 
-/// A moment of the machine's time, by the clock of the core that reads it.
+/// A moment of the machine's time, by the clock of the core that calls [`Self::now`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Picoseconds);
 
@@ -33,7 +33,7 @@ impl Instant {
         self - earlier
     }
 
-    /// The moment after this duration; never `None`.
+    /// The moment that is `time` later; never `None`.
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         Some(self + time)
     }

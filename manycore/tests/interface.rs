@@ -93,7 +93,7 @@ fn a_cell_that_is_a_static_is_empty_in_every_run_also_of_several_at_once() {
             threads.spawn(move || (0..5).for_each(|_| assert_eq!(visit(value), Some(value))));
         }
     });
-    assert_eq!(CELL.get(), None, "no run");
+    assert_eq!(CELL.get(), None, "no simulation runs");
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn every_thread_has_its_own_locals_and_drops_them_at_its_end() {
     assert_eq!(
         (add(), add()),
         (0, 1),
-        "outside a simulation, the host's thread has one"
+        "outside a simulation, the host's thread has its own value"
     );
 }
 

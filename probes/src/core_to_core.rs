@@ -1,20 +1,20 @@
 //! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
 //! A hypervisor may move two virtual CPUs from two threads of one core to two sockets, and back. A
-//! move changes the speed of a pool by a factor of several, and only this distance shows it in the
-//! guest.
+//! move changes the speed of a pool by a factor of several, and only this distance shows the move
+//! in the guest.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use crate::cost::{median_of, on_both};
 
-/// Round trips of one window: some 40 µs, less than a time slice, so that few windows are
-/// interrupted.
+/// Round trips of one window. A window takes some 40 µs, less than a time slice, so that the kernel
+/// interrupts few windows.
 const ROUND_TRIPS: u32 = 100;
 
-/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
-/// windows.
+/// Number of windows of a measurement. The result is the median of the windows, because interrupts
+/// lengthen some windows.
 const WINDOWS: u32 = 11;
 
 #[repr(align(128))]
@@ -27,8 +27,8 @@ struct Line(AtomicU32);
 #[must_use]
 pub fn measure(cpus: [usize; 2]) -> Option<f64> {
     let line = Line(AtomicU32::new(0));
-    // Relaxed, here and below: the number in the line carries no other data, and a thread that
-    // waits for it reads until it is there.
+    // Relaxed, here and below: the number in the line carries no other data. A thread that waits
+    // for a number reads the line until the number is there.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();

@@ -13,7 +13,7 @@ use crate::stats;
 pub struct Cost {
     /// The key of the parameter in a machine's file, which ends in the unit.
     pub key: &'static str,
-    /// Its value, finite and not below 0.
+    /// The value of the parameter, finite and not below 0.
     pub value: f64,
     /// How the parameter was measured.
     pub how: &'static str,
@@ -29,14 +29,14 @@ impl Cost {
     }
 }
 
-/// A CPU, and what it shares with others.
+/// A CPU, with the cluster and the socket that it shares with other CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// Its number for the kernel.
+    /// The kernel's number for the CPU.
     pub number: usize,
-    /// Its cluster: CPUs of a cluster share the last cache.
+    /// The CPU's cluster: CPUs of a cluster share the last cache.
     pub cluster: usize,
-    /// Its socket.
+    /// The CPU's socket.
     pub socket: usize,
 }
 
@@ -47,8 +47,9 @@ pub(crate) fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option
     thread::scope(|scope| scope.spawn(run).join()).expect("a probe does not panic")
 }
 
-/// Runs a body in a thread on each of two CPUs, and begins both together. `None` if this process
-/// may not use one of the CPUs: if both were on one CPU, each response would take a time slice.
+/// Runs `one` and `other` in threads on two CPUs, and begins both bodies together. `None` if this
+/// process may not use one of the CPUs: if both threads were on one CPU, each response would take a
+/// time slice.
 pub(crate) fn on_both<A: Send, B: Send>(
     cpus: [usize; 2],
     one: impl FnOnce() -> A + Send,
@@ -60,7 +61,7 @@ pub(crate) fn on_both<A: Send, B: Send>(
         if !pin_to(cpu) {
             are_pinned.store(false, Ordering::Relaxed);
         }
-        // Waits even after a failure, or the other thread would wait for ever.
+        // This thread waits even if pinning failed, or the other thread would wait for ever.
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };
@@ -75,8 +76,8 @@ pub(crate) fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     stats::median(&mut values.collect::<Vec<f64>>())
 }
 
-/// Number of windows of a measurement. The result is their median, because interrupts lengthen some
-/// windows.
+/// Number of windows of a measurement. The result is the median of the windows, because interrupts
+/// lengthen some windows.
 const WINDOWS: u32 = 15;
 
 pub(crate) fn each_ns(times: u32, mut body: impl FnMut()) -> f64 {

@@ -1,6 +1,6 @@
-//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. Each
-//! cost has the name of its key in the file of a simulated machine of `manycore`. The probes are a
-//! separate crate so that they are optimized even if the calling program is not.
+//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs the probes.
+//! Each cost has the name of its key in a file of `machines/`. The probes are a separate crate so
+//! that they are optimized even if the calling program is not.
 
 pub mod affinity;
 pub mod core_to_core;
@@ -14,12 +14,12 @@ mod system;
 pub use cost::{Cost, Cpu};
 use cost::{median_of, on};
 
-/// Number of rounds in which every cost is measured; the result is their median, because
-/// disturbances of a host last longer than a window.
+/// Number of rounds. Each round measures every cost; the result is the median of the rounds,
+/// because disturbances of a host last longer than a window.
 const ROUNDS: usize = 5;
 
-/// Measures every cost parameter that can be measured with `cpus`, and leaves out others. The
-/// measurements take some seconds. Call it while no other program runs.
+/// Measures every cost parameter that can be measured with `cpus`, and leaves out the other
+/// parameters. The measurements take some seconds. Call this while no other program runs.
 #[must_use]
 pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
     medians(cpus, ROUNDS)

@@ -1,11 +1,12 @@
 //! Costs of cache lines that move from one core to another.
 //!
-//! There are two measurements, a ping-pong and concurrent additions. The time of each loop on a
-//! simulated machine gives an equation, which is solved for the cost parameters. In one way of a
-//! ping-pong, the store takes the line from the reader. The other CPU fetches the line as soon as
-//! the store releases it: `way = transfer × (1 + occupancy) + 3 hits`. When two cores add, each
-//! does a run of additions before the line leaves: `run × add = transfer + run ×
-//! read-modify-write`. The values that each core has read show the length of a run.
+//! There are two measurements, a ping-pong and concurrent additions. For each loop, the time that a
+//! simulated machine would take gives an equation. The probe solves the equations for the cost
+//! parameters. In one way of a ping-pong, the store takes the line from the reader. The other CPU
+//! fetches the line as soon as the store releases the line:
+//! `way = transfer × (1 + occupancy) + 3 hits`. When two cores add, each core does a run of
+//! additions before the line leaves: `run × add = transfer + run × read-modify-write`. The values
+//! that each core has read show the length of a run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +92,8 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
         (times, values)
     };
     let ((one, values), (other, _)) = on_both(cpus, add, add)?;
-    // The thread that began a window first ran alone for a part of it, so the slower time counts.
+    // The thread that began a window first ran alone for a part of the window, so the slower time
+    // counts.
     let slower = one.into_iter().zip(other).map(|(a, b)| a.max(b));
     median_of(slower).zip(run(&values))
 }

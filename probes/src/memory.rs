@@ -1,4 +1,4 @@
-//! The cost of memory that no cache has.
+//! The cost of a read from memory that no cache has.
 
 use std::hint::black_box;
 use std::time::Instant;

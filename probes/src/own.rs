@@ -1,4 +1,4 @@
-//! Costs of a core that works alone: accesses to lines that it has, fences, spin hints,
+//! Costs of a core that works alone: accesses to lines that the core has, fences, spin hints,
 //! allocations.
 
 use std::hint::{black_box, spin_loop};
@@ -39,7 +39,7 @@ pub(crate) fn costs() -> Vec<Cost> {
     });
     let fenced = each_ns(TIMES, || {
         store(&other.0, 1);
-        // ORDERING: SeqCst fence without a partner; only its time matters.
+        // ORDERING: SeqCst fence without a partner; only the time of the fence matters.
         fence(Ordering::SeqCst);
     });
     let pause = each_ns(TIMES / 10, spin_loop);

@@ -1,6 +1,6 @@
 //! The median, the only statistic that the runner needs, since the analysis tests the results.
 
-/// The median; `None` for no values. Sorts in place.
+/// Returns the median; `None` if there are no values. Sorts `values` in place.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -12,8 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::cost::{Cost, Cpu, each_ns, median_of, on, on_both, pair};
 
-/// How long a thread sleeps until it is woken, and how often. In the first [`SHORT`] rows, the
-/// thread's core may still be polling when the thread is woken.
+/// How long a thread sleeps until another thread wakes it, and how often. In the first [`SHORT`]
+/// rows, the thread's core may still be polling when the other thread wakes it.
 const SLEEPS: [(Duration, u32); 7] = [
     (Duration::from_micros(5), 100),
     (Duration::from_micros(20), 100),
@@ -93,7 +93,7 @@ fn switched_ns() -> f64 {
     thread::scope(|scope| {
         let other = scope.spawn(yields);
         let one = yields();
-        one.min(other.join().expect("it yields and ends"))
+        one.min(other.join().expect("the thread yields and ends"))
     })
 }
 
@@ -102,7 +102,7 @@ fn spawned_ns() -> f64 {
         let started = Instant::now();
         let thread = thread::spawn(|| ());
         let elapsed = started.elapsed().as_nanos() as f64;
-        thread.join().expect("it does nothing");
+        thread.join().expect("the thread does nothing");
         elapsed
     });
     median_of(times).unwrap_or(f64::NAN)
@@ -120,8 +120,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let all: Vec<Woken> = all.into_iter().collect::<Option<_>>()?;
     let (short, seen) = all.split_at(SHORT);
     let (soon, shallow, deep) = (&short[0], &seen[0], &seen[seen.len() - 1]);
-    // The parameter and its jitter have the measured median and quartiles, up to the limit of the
-    // jitter.
+    // Chooses `resume-ns` and `jitter` so that the simulated latency has the measured median and
+    // quartiles, if the jitter stays below its limit.
     let spread = shallow.resume[2] - shallow.resume[0];
     let [_, middle, _] = shallow.resume;
     let jitter = if spread < middle / 3.0 {
@@ -134,7 +134,7 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let is_deep = |woken: &Woken| woken.resume[1] > between;
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "latency of a thread that slept 50 µs in a futex call";
-    // The core polls during a sleep if threads come back sooner from that sleep.
+    // After a short sleep, the core still polls if the thread comes back sooner than after 50 µs.
     let polled = short
         .iter()
         .rposition(|woken| woken.resume[1] < 0.7 * middle);
@@ -183,8 +183,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
 fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
     let (word, ready) = (AtomicU32::new(0), AtomicU32::new(0));
     let flags = futex::Flags::PRIVATE;
-    // Relaxed, here and below: the words count rounds and carry no other data; a stale value is
-    // read again.
+    // Relaxed, here and below: the words count rounds and carry no other data; a thread that reads
+    // a stale value reads again.
     let wakes = || {
         let mut stamps = Vec::new();
         for round in 0..times {
@@ -247,7 +247,7 @@ fn thread_cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// `None` if the kernel has no such fence.
+/// Returns the costs of `membarrier`; `None` if the kernel does not have it.
 fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     membarrier(MembarrierCommand::RegisterPrivateExpedited).ok()?;
     let fence = || {
@@ -270,7 +270,7 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Cost>> {
         time
     };
     let is_delayed = || {
-        // Relaxed: the flag carries no other data; a stale value is read again.
+        // Relaxed: the flag carries no other data; a stale value only lets this loop run once more.
         let begin = || (!is_over.load(Ordering::Relaxed)).then(delayed);
         median_of(std::iter::from_fn(begin))
     };

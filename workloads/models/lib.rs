@@ -1,5 +1,5 @@
 //! The part of the workloads that has loom models, and the model of a proposal to upstream. `cargo
-//! xtask models` compiles them with `--cfg locks_loom`.
+//! xtask models` compiles these models with `--cfg locks_loom`.
 #![cfg(all(test, locks_loom))]
 
 #[path = "../src/kinds/packets/anderson.rs"]

@@ -7,13 +7,13 @@ use protocol::{Description, Refusal};
 use crate::kinds;
 use crate::workload::{Instance, Setup, Workload};
 
-/// Workloads in the order in which they are listed.
+/// Workloads in the order in which a program lists them.
 pub type Catalogue = [Box<dyn Workload>];
 
 /// The function of a program that [`Workload::prepare`] calls.
 pub type Prepare = fn(&Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 
-/// Every workload that is compiled.
+/// Every workload that this build contains.
 pub static CATALOGUE: &LazyLock<Vec<Box<dyn Workload>>> = &COMPILED;
 
 static COMPILED: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(compiled);
@@ -39,7 +39,7 @@ impl Workload for Row {
     }
 }
 
-/// The rows whose program is one of `programs`, which are given by name.
+/// The rows whose program is one of `programs`, a list of names and programs.
 #[must_use]
 pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
     let row = |description: &'static Description| {
@@ -59,7 +59,7 @@ pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
 ///
 /// # Errors
 ///
-/// If there is none; the message lists the known names.
+/// If `catalogue` has no such workload; the message lists the known names.
 pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload, Refusal> {
     catalogue
         .iter()
@@ -77,7 +77,7 @@ pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload
         })
 }
 
-/// The descriptions of all workloads, as tools read them.
+/// The descriptions of all workloads, as JSON for tools.
 #[must_use]
 pub fn as_json(catalogue: &Catalogue) -> String {
     let descriptions: Vec<&Description> = catalogue

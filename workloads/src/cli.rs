@@ -55,7 +55,7 @@ pub struct Run {
 /// Reads `NAME=VALUE`.
 ///
 /// # Errors
-/// If there is no `=`.
+/// If `setting` has no `=`.
 pub fn parse_setting(setting: &str) -> Result<(String, String), String> {
     let (name, value) = setting.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
@@ -64,7 +64,7 @@ pub fn parse_setting(setting: &str) -> Result<(String, String), String> {
 /// Collects the settings by name.
 ///
 /// # Errors
-/// If a name is given twice. The function has then printed a message.
+/// If two settings have one name. The function has then printed a message.
 pub fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String>, ExitCode> {
     let mut parameters = BTreeMap::new();
     for (name, value) in settings {
@@ -176,7 +176,7 @@ fn describe(request: &Request, outcome: &Outcome) -> String {
 }
 
 fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
-    writeln!(text, "{content}").expect("a string takes everything");
+    writeln!(text, "{content}").expect("writing to a string cannot fail");
 }
 
 /// Prints data. A reader that closes the pipe (`| head`) is no error.

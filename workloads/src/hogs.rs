@@ -73,7 +73,7 @@ fn start(shell: &str) -> io::Result<Child> {
     let parent = getpid();
     let die_with_parent = move || {
         set_pdeathsig(Signal::SIGKILL)?;
-        // The parent may have died before the line above.
+        // The parent may have died before the call above.
         if getppid() == parent {
             Ok(())
         } else {

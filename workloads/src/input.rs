@@ -1,5 +1,5 @@
-//! Reads the input files of workloads. Simulated machines have no files, so this lies outside
-//! `kinds/`.
+//! Reads the input files of workloads. Simulated machines have no files, so this module lies
+//! outside `kinds/`.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) fn refusal(path: &Path, fault: &str) -> Refusal {
 /// Reads a regular file of at most `longest` bytes. `expected` names the file's format.
 pub(crate) fn read(path: &Path, longest: u64, expected: &str) -> Result<Vec<u8>, Refusal> {
     let refuse = |fault: String| refusal(path, &format!("{fault}; expected {expected}"));
-    // The kind of file is checked before opening, because opening a pipe would wait for a writer.
+    // Checks the kind of file before reading, because opening a pipe would wait for a writer.
     let facts = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if !facts.is_file() {
         return Err(refuse("is no regular file".to_owned()));

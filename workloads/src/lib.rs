@@ -30,19 +30,19 @@ use std::process::ExitCode;
 pub use catalogue::CATALOGUE;
 use observer::Observer;
 
-/// [`program::main`] with the workloads of this crate.
+/// Does the same as [`program::main`], with the workloads of this crate.
 ///
 /// # Panics
-/// As that function.
+/// Panics in the same cases as [`program::main`].
 #[must_use]
 pub fn main(variant: &'static str) -> ExitCode {
     program::main(variant, CATALOGUE)
 }
 
-/// [`program::main_instrumented`] with the workloads of this crate.
+/// Does the same as [`program::main_instrumented`], with the workloads of this crate.
 ///
 /// # Panics
-/// As that function.
+/// Panics in the same cases as [`program::main_instrumented`].
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, CATALOGUE, observer)

@@ -50,7 +50,7 @@ pub(crate) fn used() -> UsageSample {
         user: usage.iter().map(|it| duration(it.user_time())).sum(),
         system: usage.iter().map(|it| duration(it.system_time())).sum(),
         counts: protocol::Usage {
-            // Linux counts in KiB.
+            // Linux counts this memory in KiB.
             max_rss_bytes: usage
                 .iter()
                 .map(|it| count(it.max_rss()))
@@ -74,7 +74,7 @@ fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }
 
-/// How timed regions spent their time, which only a simulated machine reports.
+/// The time that timed regions spent on each activity. Only a simulated machine reports this time.
 #[derive(Default)]
 pub(crate) struct Ledger {}
 

@@ -14,13 +14,14 @@ pub(crate) use manycore::time::Instant;
 
 pub(crate) const IS_SIMULATED: bool = true;
 
-/// How many lines of source the report names. It names the lines whose waits took longest.
+/// How many lines of source the report names. The report names the lines whose waits took longest.
 const WAITS_REPORTED: usize = 40;
 
 /// The current iteration, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The cost of a unit in picoseconds, as the bits of an `f64`. It is set before the machine starts.
+/// The cost of a unit in picoseconds, as the bits of an `f64`. [`run`] sets this cost before the
+/// machine starts.
 static UNIT_COST: AtomicU64 = AtomicU64::new(0);
 
 /// Adds the cost of `units` units of work; the request gives the cost of a unit.
@@ -47,20 +48,20 @@ pub(crate) fn run(
     let refuse = |message: String| Failure::from(Refusal::new(message));
     let Some(asked) = &request.machine else {
         return Err(refuse(
-            "machine: this build runs on simulated machines; name one".to_owned(),
+            "machine: this build runs on simulated machines; name a machine".to_owned(),
         ));
     };
     let mut machine = Machine::read(&asked.file).map_err(|error| refuse(error.to_string()))?;
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
         return Err(refuse(format!(
-            "charge_ns = {}: a unit takes more than that",
+            "charge_ns = {}: write a number above 0",
             asked.charge_ns
         )));
     }
     for (name, cycles) in &asked.own_cycles {
         let Some(call) = Call::named(name) else {
             return Err(refuse(format!(
-                "own_cycles: {name}: no such call; know join, spawn"
+                "own_cycles: {name}: no such call; known: join, spawn"
             )));
         };
         if !cycles.is_finite() {
@@ -125,7 +126,7 @@ impl Ledger {
 
     pub(crate) fn end(&mut self) {
         for (number, thread) in manycore::spent().iter().enumerate() {
-            // Threads that were started during the region had spent no time before it.
+            // A thread that started during the region had spent no time before the region.
             let before = self
                 .before
                 .get(number)

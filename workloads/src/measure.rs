@@ -15,14 +15,14 @@ use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// The most iterations of one process, warm-ups included: the results of each stay in memory and in
-/// the record. A guess.
+/// The most iterations of one process, warm-ups included: the results of each iteration stay in
+/// memory and in the record. A guess.
 const MAX_ITERATIONS: u64 = 100_000;
 
 /// Calls [`trial`] with the workload of `catalogue` that `request` names.
 ///
 /// # Errors
-/// If there is no such workload, and as [`trial`].
+/// If there is no such workload, and in the same cases as [`trial`].
 ///
 /// # Panics
 /// If the workload panics.
@@ -31,8 +31,8 @@ pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Ou
     trial(variant, workload, request, None)
 }
 
-/// Serves `request`. `variant` is the name that the linked rayon-core reports; an instrumented build
-/// has an `observer`.
+/// Serves `request`. `variant` is the name that the linked rayon-core reports; an instrumented
+/// build has an `observer`.
 ///
 /// # Errors
 /// If the request has a fault, or an answer is wrong.
@@ -154,7 +154,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     let all = u64::from(request.warmup_iterations) + u64::from(request.iterations);
     if all > MAX_ITERATIONS {
         return refuse(format!(
-            "iterations = {} after {} warm-ups: each is kept, and one process keeps {MAX_ITERATIONS} \
+            "iterations = {} after {} warm-ups: one process keeps the results of {MAX_ITERATIONS} iterations \
              at most; ask for fewer, or for a larger size",
             request.iterations, request.warmup_iterations
         ));
@@ -162,7 +162,7 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
     match (request.program, request.threads) {
         (_, 0) => refuse("threads = 0: a pool needs 1 or more".to_owned()),
         (Program::Sequential, threads) if threads > 1 => refuse(format!(
-            "threads = {threads}: the sequential program uses no pool; ask for 1 or for the parallel one"
+            "threads = {threads}: the sequential program uses no pool; ask for 1, or for the parallel program"
         )),
         (Program::Parallel, threads) if threads > rayon::max_num_threads() => refuse(format!(
             "threads = {threads}: this rayon-core has at most {} in a pool",

@@ -75,8 +75,8 @@ impl<'a> Observing<'a> {
     }
 }
 
-/// Adds to each name's sum the count between two moments. Other threads write a count while it is
-/// read, so it may seem to fall by a few events.
+/// Adds to each name's sum the count between two moments. Other threads may write a count while
+/// this thread reads it, so the count may seem to fall by a few events.
 fn add_difference(sum: &mut BTreeMap<String, u64>, before: &NamedCounts, after: &NamedCounts) {
     for ((name, earlier), (_, later)) in before.iter().zip(after) {
         *sum.entry((*name).to_owned()).or_default() += later.saturating_sub(*earlier);

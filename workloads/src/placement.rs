@@ -12,7 +12,7 @@ use crate::machine::IS_SIMULATED;
 /// The kernel's identifier of the calling thread.
 pub const MYSELF: Pid = Pid::from_raw(0);
 
-/// Builds a pool of `threads` workers. Pinned workers are on their CPUs when this returns.
+/// Builds a pool of `threads` workers. Pinned workers are on their CPUs when this function returns.
 pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, Refusal> {
     let builder = ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -25,7 +25,8 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
     match placement {
         Placement::Free => builder.build().map_err(refuse),
         Placement::Pinned if IS_SIMULATED => Err(Refusal::new(
-            "placement = pinned: simulated machines pin no worker; leave it out".to_owned(),
+            "placement = pinned: simulated machines pin no worker; leave `placement` out"
+                .to_owned(),
         )),
         Placement::Pinned => {
             let cpus = usable_cpus()?;
@@ -46,7 +47,7 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
 /// Numbers of the CPUs that the calling thread may use, ascending.
 ///
 /// # Errors
-/// If the kernel does not report them.
+/// If the kernel does not report the CPUs.
 pub fn usable_cpus() -> Result<Vec<usize>, Refusal> {
     let set = sched_getaffinity(MYSELF)
         .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;

@@ -25,11 +25,11 @@ pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
     respond(variant, catalogue, None)
 }
 
-/// [`main`] of an instrumented build, whose outcomes also contain the counts of `observer`. Do not
-/// use the times of instrumented builds as results.
+/// Does the same as [`main`] in an instrumented build, whose outcomes also contain the counts of
+/// `observer`. Do not use the times of instrumented builds as results.
 ///
 /// # Panics
-/// As [`main`].
+/// Panics in the same cases as [`main`].
 #[must_use]
 pub fn main_instrumented(
     variant: &'static str,

@@ -1,6 +1,6 @@
-//! Seeded random numbers by `SplitMix64` (Steele, Lea and Flood 2014). The generator is written
-//! here and not from a library, because inputs must never change: results of different years are
-//! compared under one seed.
+//! Seeded random numbers by `SplitMix64` (Steele, Lea and Flood 2014). This file implements the
+//! generator, because a library's generator may change. Inputs must never change: users compare
+//! results of different years under one seed.
 
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 

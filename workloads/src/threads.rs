@@ -8,13 +8,13 @@ use std::time::Duration;
 
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
-/// A field that the kernel does not show is `None`.
+/// The state of one thread. A field that the kernel does not show is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glimpse {
     pub(crate) id: u64,
     /// The thread's name, which the kernel cuts off after 15 bytes.
     pub(crate) name: Option<String>,
-    /// For example `S (sleeping)`.
+    /// The kernel's word for what the thread does, for example `S (sleeping)`.
     state: Option<String>,
     pub(crate) cpu: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! The resources that the process has used, as the kernel counts them.
+//! The resources that the process has used, by the counts of the kernel.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::machine;
 /// The use of resources by the whole process, and by its children that have ended.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
-/// thread that asks. So CPU time is coarse over a region of a few milliseconds.
+/// thread that makes the system call. So CPU time is coarse over a region of a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageSample {
     /// CPU time in user mode.
@@ -50,7 +50,8 @@ fn clock(clock: ClockId) -> Duration {
         .into()
 }
 
-/// The duration in whole nanoseconds; more than some 500 years become the largest number.
+/// The duration in whole nanoseconds; a duration of more than some 500 years becomes the largest
+/// number.
 #[must_use]
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

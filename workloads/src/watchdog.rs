@@ -1,6 +1,6 @@
 //! A thread of the process that notices if a run makes no progress. The watchdog then reports the
-//! state of every thread, as the pool and the kernel see it, and ends the process. A lost wake-up
-//! shows as workers that sleep.
+//! state of every thread, as the pool and the kernel see that state, and ends the process. A lost
+//! wake-up shows as workers that sleep.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -27,8 +27,8 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Relaxed: after an old value the watchdog reads again, or at worst reports a run that just made
-/// progress.
+/// The progress of a run. Relaxed: after a stale value the watchdog reads again, or at worst
+/// reports a run that just made progress.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
@@ -115,7 +115,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     process::exit(i32::from(code));
 }
 
-/// One line for each thread, with the CPU time that it used between two readings.
+/// Returns one line for each thread, with the CPU time that the thread used between two readings.
 fn describe_threads(folder: &Path) -> String {
     let before = glimpses(folder).unwrap_or_default();
     thread::sleep(BETWEEN_LOOKS);
@@ -126,7 +126,7 @@ fn describe_threads(folder: &Path) -> String {
                 .find(|it| it.id == thread.id)
                 .and_then(|it| it.cpu);
             writeln!(text, "{}", describe_thread(thread, cpu_before))
-                .expect("a string takes everything");
+                .expect("writing to a string cannot fail");
             text
         }),
         Err(error) => format!("  {} cannot be read: {error}\n", folder.display()),

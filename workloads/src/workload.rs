@@ -12,7 +12,7 @@ pub trait Workload: Send + Sync {
     /// The workload's row of `workloads.toml`.
     fn description(&self) -> &Description;
 
-    /// Builds the input and the known answer. This is not timed.
+    /// Builds the input and the known answer. This call is not timed.
     ///
     /// # Errors
     /// If the input file cannot be used.
@@ -24,33 +24,34 @@ pub trait Workload: Send + Sync {
 /// Workloads about how work enters a pool implement [`Instance::run_on`], all others
 /// [`Instance::run_parallel`].
 pub trait Instance: Send {
-    /// Restores the input and makes room for the answer. This is not timed.
+    /// Restores the input and makes room for the answer. This call is not timed.
     fn reset(&mut self);
 
     /// Discards all data for [`Instance::metrics`], because the warm-up is over.
     fn forget_warmup(&mut self) {}
 
-    /// Does the work on the calling thread alone; returns the units of work done. This is timed.
+    /// Does the work on the calling thread alone; returns the units of work done. This call is
+    /// timed.
     fn run_sequential(&mut self) -> u64;
 
     /// Does the work on the pool that the calling thread belongs to; returns the units of work
-    /// done. This is timed.
+    /// done. This call is timed.
     ///
     /// # Panics
     ///
-    /// If the workload has [`Instance::run_on`] in its place.
+    /// If the workload implements [`Instance::run_on`] instead of this method.
     fn run_parallel(&mut self) -> u64 {
         unreachable!("this workload has `run_on` in place of `run_parallel`")
     }
 
-    /// Does the work on `pool`, from an external thread; returns the units of work done. This is
-    /// timed.
+    /// Does the work on `pool`, from an external thread; returns the units of work done. This call
+    /// is timed.
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.run_parallel())
     }
 
-    /// Compares the answer of the last run with the known answer; returns it in a short printable
-    /// form.
+    /// Compares the answer of the last run with the known answer. Returns the answer in a short
+    /// printable form.
     ///
     /// # Errors
     ///
@@ -86,10 +87,10 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// `Ok` with the answer if both are the same.
+    /// Returns the answer if `expected` and `actual` are the same.
     ///
     /// # Errors
-    /// If they differ.
+    /// If the two answers differ.
     pub fn unless_equal<T: PartialEq + fmt::Display>(
         expected: &T,
         actual: &T,

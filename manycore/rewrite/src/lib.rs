@@ -1,6 +1,6 @@
 //! Rewrites a source file so that it runs on a simulated machine. In the rewritten file, paths to
 //! `std`, `core` and `alloc` begin with `cores_std` instead, which has the same names. Paths to
-//! `rustix` lead to the part of that crate that `cores_std` has.
+//! `rustix` lead to `cores_std::rustix`, which has a part of that crate.
 //!
 //! The rewriter works on tokens, so it rewrites macros but not comments; every line keeps its
 //! number.
@@ -21,13 +21,14 @@ const BEFORE_PATHS: &[&str] = &[
 /// Source that cannot be rewritten: its line and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// The code that cannot be rewritten, and the remedy.
     pub why: String,
 }
 
-/// The text of each word is kept, because looking it up by its position takes long.
+/// The tokens of a file and their positions. Each [`Token::Word`] keeps its text, because finding
+/// the text by its position takes long.
 struct Tokens(Vec<(Token, Span)>);
 
 enum Token {
@@ -80,15 +81,15 @@ impl Tokens {
 }
 
 /// Returns the rewritten text. `has_alloc` says whether a file of the crate says `extern crate
-/// alloc`: then the name `alloc` is that crate.
+/// alloc`. If so, the name `alloc` means that crate.
 ///
 /// # Errors
-/// The first place that cannot be rewritten.
+/// Returns the first place that cannot be rewritten.
 pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     let tokens = Tokens::of(text)?;
     let word = |i| tokens.word(i);
     let count = tokens.0.len();
-    // A visit to an `UnsafeCell` has a cost, so a function with one cannot be `const`.
+    // A visit to an `UnsafeCell` has a cost, so a function with such a visit cannot be `const`.
     let has_cells = (0..count).any(|i| word(i) == "UnsafeCell");
     let visits = |i: usize| {
         let is_called = || text[tokens.range(i).end..].starts_with("()");
@@ -162,7 +163,8 @@ const CALLS: [(&str, &[&str]); 2] = [
 ];
 
 /// Returns the text of a pool's source file, in which public functions that begin a job first add
-/// the cost of their own instructions. A function that calls another of them adds nothing.
+/// the cost of their own instructions. A function that calls another such function adds nothing,
+/// because the called function adds the cost.
 ///
 /// # Errors
 /// If the text has the name of such a function and is not Rust.
@@ -219,7 +221,7 @@ pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
 /// `on("name", || { … })`.
 ///
 /// # Errors
-/// If it is not Rust.
+/// If `text` is not Rust.
 pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     let mut after = String::with_capacity(text.len());
     let (mut copied, mut is_test, mut name) = (0, false, None);
@@ -289,7 +291,7 @@ fn passes_on(text: &str, tokens: &Tokens, i: usize) -> bool {
 /// Whether the file says `extern crate alloc`.
 ///
 /// # Errors
-/// If the text has these three words and is not Rust.
+/// If the text has the words `extern`, `crate` and `alloc`, and is not Rust.
 pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     const WORDS: [&str; 3] = ["extern", "crate", "alloc"];
     // Searching for words is far quicker than finding tokens, and few files have all three words.
@@ -304,7 +306,7 @@ pub fn has_alloc(text: &str) -> Result<bool, Fault> {
 fn parsed(text: &str) -> Result<TokenStream, Fault> {
     text.parse::<TokenStream>().map_err(|error| Fault {
         line: error.span().start().line,
-        why: format!("not Rust: {error}; mend it, or delete the file if no module needs it"),
+        why: format!("not Rust: {error}; mend the file, or delete it if no module needs it"),
     })
 }
 

@@ -16,10 +16,10 @@ macro_rules! spendings {
         }
 
         impl Spending {
-            /// All kinds, in the order in which they are reported.
+            /// All activities, in the order in which reports list them.
             pub const ALL: [Self; 7] = [$(Self::$variant),*];
 
-            /// Its name in records.
+            /// The activity's name in records.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -48,7 +48,7 @@ spendings! {
     Asleep = "asleep",
 }
 
-/// Time by [`Spending`], in the order of [`Spending::ALL`].
+/// The time spent on each activity, in the order of [`Spending::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent([Picoseconds; 7]);
 
@@ -81,9 +81,9 @@ impl Spent {
 /// The thing for which a line of source waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedFor {
-    /// A line of memory, and the source line that last wrote it; `None` if it was never written.
+    /// A cache line, and the source line that last wrote it; `None` if no source line wrote it.
     Line(Option<&'static Location<'static>>),
-    /// A lock: the thread blocked until it ran again.
+    /// A lock. The wait lasts from the moment at which the thread blocked until it ran again.
     Lock,
     /// A system call that wakes other threads.
     Wake,
@@ -96,14 +96,15 @@ pub struct Wait {
     pub at: &'static Location<'static>,
     /// The thing for which the line of source waited.
     pub on: WaitedFor,
-    /// How often it waited: the number of transfers, of times that it blocked, or of calls.
+    /// How often the line of source waited: the number of transfers, of blocked threads, or of
+    /// system calls.
     pub times: u64,
-    /// The duration, summed over all threads. For a line of memory it includes queueing and the
-    /// transfer.
+    /// The duration of the waits, summed over all threads. For a cache line, the duration includes
+    /// queueing and the transfer.
     pub waited: Picoseconds,
 }
 
-/// Places are compared by their address: one place has one address in a program.
+/// The identity of a place. A place can have several addresses; `Waits::sorted` merges them.
 fn address(place: &'static Location<'static>) -> usize {
     std::ptr::from_ref(place) as usize
 }

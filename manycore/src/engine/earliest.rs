@@ -11,11 +11,11 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
-/// The clock is in the upper bits, so that ties go to the smaller number.
+/// The clock is in the upper bits, so that at equal clocks the smaller thread number goes first.
 pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
     debug_assert!(
         clock < 1 << (u64::BITS - THREAD_BITS),
-        "the clock of a run of half an hour"
+        "a run lasts at most half an hour"
     );
     clock << THREAD_BITS | thread as u64
 }

@@ -40,9 +40,9 @@ pub(crate) struct Line {
     /// The time at which a core at the end of the queue can have the line.
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns in the order in which cores get the line. First come the core that has it and
-    /// earlier cores of its cluster, then all cores that wait. Empty if cores get the line in the
-    /// order of their requests.
+    /// The turns in the order in which cores get the line. First come the core that has the line,
+    /// and the cores of its cluster that had the line just before; then all cores that wait. The
+    /// queue is empty if cores get the line in the order of their requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
@@ -61,10 +61,10 @@ pub(crate) struct Miss {
 pub(crate) struct Lines {
     numbers: FxHashMap<usize, u32>,
     all: Vec<Line>,
-    /// The cores that have each line, a bit for each core.
+    /// For each line, a bit for each core: whether the core has the line.
     holders: Vec<u64>,
     words: usize,
-    /// For each core, the cores of its cluster, and those of its socket.
+    /// For each core, the cores of its cluster, and the cores of its socket.
     neighbours: Vec<[Vec<u64>; 2]>,
 }
 
@@ -162,7 +162,7 @@ impl Lines {
     }
 
     /// The position in line `number`'s turns at which `core` may go before earlier requests; `None`
-    /// if it goes last. The second value is whether the line is then in the core's own cache.
+    /// if `core` goes last. The second value is whether the line is then in the core's own cache.
     fn place(&self, number: usize, core: usize, run: usize) -> Option<(usize, bool)> {
         let turns = &self.all[number].turns;
         let mut operations = 0;
@@ -195,8 +195,8 @@ impl Lines {
         of_cluster
     }
 
-    /// Removes turns that are over. Keeps the turn of the core that now has the line, and those
-    /// directly before it in the same cluster.
+    /// Removes turns that are over. Keeps the turn of the core that now has the line, and the turns
+    /// of cores of the same cluster directly before that turn.
     fn forget(&mut self, number: usize, now: Picoseconds) {
         let turns = &self.all[number].turns;
         let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
@@ -211,10 +211,10 @@ impl Lines {
         self.all[number].turns.drain(..over);
     }
 
-    /// Lets `core` have line `number` before earlier requests, if it may; returns the time when it
-    /// has the line, and its ticket. `time` is the duration of a transfer in its cluster, and
-    /// `kept` the part in which no other core can have the line. `held` is how long the core's
-    /// operation keeps the line.
+    /// Gives `core` line `number` before earlier requests, if [`Self::place`] finds a position.
+    /// Returns the time when the core has the line, and the ticket of the core's turn. `time` is
+    /// the duration of a transfer in the core's cluster. During the part `kept` of the transfer, no
+    /// other core can have the line. `held` is how long the core's operation keeps the line.
     pub(crate) fn squeeze_in(
         &mut self,
         number: usize,
@@ -265,8 +265,8 @@ impl Lines {
         line.tickets
     }
 
-    /// The time when `core` will have line `number`, which is on its way to this core, and the
-    /// ticket of that turn. `None` if the core has the line, or did not request it.
+    /// If line `number` is on its way to `core`, returns the time when the core will have the line,
+    /// and the ticket of the core's turn. `None` if the core has the line, or did not request it.
     pub(crate) fn on_its_way(
         &self,
         number: usize,
@@ -286,7 +286,8 @@ impl Lines {
         }
     }
 
-    /// The time when the core with this ticket has line `number`; `None` if its turn is over.
+    /// The time when the core with this ticket has line `number`; `None` if the ticket's turn is
+    /// over.
     pub(crate) fn turn(&self, number: usize, ticket: u64) -> Option<Picoseconds> {
         let turns = &self.all[number].turns;
         turns

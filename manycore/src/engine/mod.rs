@@ -1,8 +1,8 @@
 //! The simulation itself: threads take turns in the order of their clocks, and each operation adds
 //! its cost to a clock.
 //!
-//! Everything runs on one thread of the host. The engine is reached by a raw pointer: a reference
-//! to it must not live while another thread runs.
+//! All simulated threads run on one thread of the host. These threads reach the engine by a raw
+//! pointer, because no reference to the engine may live while another simulated thread runs.
 
 pub(crate) mod attribution;
 mod earliest;
@@ -33,14 +33,14 @@ use earliest::{Earliest, NEVER, thread_of};
 pub(crate) use lines::{Access, LINE_BYTES};
 use lines::{Lines, Miss};
 
-/// Pages that are not touched cost nothing.
+/// The size of a thread's stack. Pages that the thread does not touch cost nothing.
 const STACK_BYTES: usize = 2 << 20;
 
 type Step = Coroutine<(), (), (), DefaultStack>;
 
 thread_local! {
     static RUNNING: Cell<*mut Engine> = const { Cell::new(ptr::null_mut()) };
-    /// Whether the code of a thread runs, and not the engine's.
+    /// Whether the code of a simulated thread runs, and not code of the engine.
     static IS_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn running() -> *mut Engine {
 enum State {
     Free,
     Awake,
-    /// Blocked until another thread wakes it. If the thread has a clock in the tournament, it is
-    /// blocked for a limited time.
+    /// The thread is blocked until another thread wakes it. If the blocked thread has a key in the
+    /// tournament, it is blocked for a limited time.
     Blocked,
     Sleeping,
     /// The thread has a core, and takes a turn when the simulation reaches its clock.
@@ -91,10 +91,11 @@ struct Thread {
     yielder: *const Yielder<(), ()>,
     spent: Spent,
     is_searching: bool,
-    /// The part of the time of its next accesses that the core overlaps with others.
+    /// The time of the thread's next accesses that costs nothing, because the core overlaps these
+    /// accesses with others.
     overlapped: Picoseconds,
     blocked: Option<Blocked>,
-    /// Whether the thread stopped waiting because its time was up.
+    /// Whether the thread stopped waiting because the time limit of the wait had passed.
     is_late: bool,
     locals: Vec<Local>,
     name: Option<String>,
@@ -120,13 +121,13 @@ impl Thread {
     }
 }
 
-/// A core as the operating system sees it: each hardware thread of a physical core is one, with its
-/// own number.
+/// A core as the operating system sees it: each hardware thread of a physical core is a core of its
+/// own, with its own number.
 #[derive(Default)]
 struct Core {
     thread: Option<usize>,
     queue: VecDeque<usize>,
-    /// The time at which its thread got the core, or at which the core became free.
+    /// The time at which the core's thread got the core, or at which the core became free.
     since: Picoseconds,
     is_counted: bool,
     /// The times at which buffered stores will be done, oldest first.
@@ -151,7 +152,7 @@ struct Socket {
 
 struct Transfer {
     number: usize,
-    /// The ticket of its turn, if other cores may still go first.
+    /// The ticket of the core's turn, if other cores may still go first.
     ticket: Option<u64>,
     done: Picoseconds,
     at: &'static Location<'static>,
@@ -254,16 +255,16 @@ impl Engine {
                 }
                 &raw mut **engine.coroutines[engine.current]
                     .as_mut()
-                    .expect("it has a key")
+                    .expect("a thread with a key has a coroutine")
             };
             IS_THREAD.set(true);
-            // SAFETY: the box stays where it is while threads are started, and only this loop takes
-            // it out of its place. The code that runs now reaches the engine, never the coroutines
-            // of threads that have begun.
+            // SAFETY: the coroutine's box stays where it is while the program starts threads, and
+            // only this loop takes the box out of its place. The code that runs now reaches the
+            // engine, never the coroutines of threads that have begun.
             let is_done = unsafe { (*coroutine).resume(()).as_return().is_some() };
             IS_THREAD.set(false);
             if is_done {
-                // SAFETY: as above, no thread's code runs.
+                // SAFETY: no thread's code runs, so no other reference to the engine exists.
                 unsafe { (*engine).end_thread() };
             }
         }
@@ -394,8 +395,8 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// If this returns a transfer, the caller must take its turn again before the access takes
-    /// effect, until it is not [overtaken](Self::is_overtaken).
+    /// Adds the cost of an access. If this returns a transfer, the access takes effect only after
+    /// the transfer: the caller must take turns until [`Self::is_overtaken`] returns false.
     #[inline]
     fn cost(
         &mut self,
@@ -468,14 +469,14 @@ impl Drop for Engine {
     /// continue nor unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
-            // SAFETY: what lies on these stacks is never reached again: only code on them knows
-            // where it is, and none of it runs any more.
+            // SAFETY: no code reaches the values on these stacks again. Only the coroutines' own
+            // code knows the addresses of these values, and that code no longer runs.
             unsafe { coroutine.force_reset() };
         }
     }
 }
 
-/// Removes the engine from this thread of the host, also if its run panics.
+/// Removes the engine from this thread of the host, also if the run panics.
 struct Reset;
 
 impl Drop for Reset {

@@ -1,13 +1,13 @@
 //! Assigns threads to cores, as an operating system does.
 //!
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
-//! free core. If no core is free, it waits for its previous core. A core that loses its thread
-//! takes the first thread of its own queue, otherwise the first of the longest queue. A thread
-//! gives up its core when it blocks, sleeps or ends. A thread also gives its core to a waiting
-//! thread if it yields or has used its time slice.
+//! free core. If no core is free, the thread waits for its previous core. A core that loses its
+//! thread takes the first thread of its own queue, otherwise the first of the longest queue. A
+//! thread gives up its core when it blocks, sleeps or ends. A thread that yields, or that has used
+//! its time slice, gives its core to a waiting thread.
 //!
 //! Each hardware thread counts as a core in this file. A thread that must move prefers a core whose
-//! sibling is free. No thread is moved away from a busy sibling afterwards.
+//! sibling is free. The simulation moves no thread away from a busy sibling afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 
@@ -76,8 +76,8 @@ impl Engine {
         self.stacks
             .insert(stack.base().get(), (stack.limit().get(), place));
         let coroutine = Step::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop
-            // in `run` has just given its own up.
+            // SAFETY: the engine outlives its coroutines, and no reference to the engine is alive:
+            // the reference in the loop of `run` has just ended.
             unsafe {
                 let engine = &mut *running();
                 engine.threads[engine.current].yielder = yielder;
@@ -106,8 +106,8 @@ impl Engine {
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
     }
 
-    /// Whether a thread runs on the sibling of `core`, whatever it does: a spinning thread slows
-    /// the core as much as a working one.
+    /// Whether a thread runs on the sibling of `core`. A spinning thread counts, because it slows
+    /// the core as much as a working thread.
     fn does_sibling_run(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         let thread = sibling.and_then(|sibling| self.cores[sibling].thread);
@@ -190,7 +190,8 @@ impl Engine {
         self.cores[from].queue.pop_front()
     }
 
-    /// The earliest thread takes its turn. Returns `false` if the thread only became able to run.
+    /// Begins the turn of `thread`, which has the earliest clock. Returns `false` if the thread
+    /// only became able to run.
     pub(super) fn begin_turn(&mut self, thread: usize) -> bool {
         self.steps += 1;
         self.progress.turn(self.steps);
@@ -241,8 +242,9 @@ impl Engine {
         self.release();
     }
 
-    /// The current thread goes behind those that wait for its core, if there are any. Unless it
-    /// `yields`, it must also have used its slice. Returns whether it gave up the core.
+    /// Puts the current thread behind the threads that wait for its core, if any thread waits. If
+    /// the current thread does not yield, it must also have used its time slice. Returns whether
+    /// the thread gave up the core.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.costs.slice;
@@ -296,7 +298,8 @@ impl Engine {
         time + scaled(time, 1.0 / jitter)
     }
 
-    /// The cost of waking `thread`, for the waking thread: less if no core must be interrupted.
+    /// Returns the time that the waking thread spends to wake `thread`: less if the waking thread
+    /// interrupts no core.
     pub(super) fn wake_cost(&self, thread: usize) -> Picoseconds {
         let core = &self.cores[self.core_for(thread)];
         let polls = self.clock.saturating_sub(core.since) <= self.machine.costs.poll;

@@ -29,7 +29,7 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
 }
 
 /// Lets threads with earlier clocks go first, and threads with an equal clock and a smaller number.
-/// A thread that waits for the core also goes first, if its turn has come.
+/// If the current thread has used its time slice, a thread that waits for the core also goes first.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -51,8 +51,8 @@ pub(crate) fn turn() {
 
 fn suspend() {
     if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
-        // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long
-        // as its thread.
+        // SAFETY: the running thread has stored its own yielder, which lives on the thread's stack
+        // as long as the thread.
         unsafe { (*yielder).suspend(()) };
     }
 }
@@ -69,7 +69,8 @@ pub(crate) fn access(address: usize, access: Access, at: &'static Location<'stat
     }
 }
 
-/// Adds the cost of reading or writing `bytes` of plain memory from `address` on: each line once.
+/// Adds the cost of reading or writing `bytes` of plain memory from `address` on: one access for
+/// each cache line.
 #[track_caller]
 pub fn touch(address: usize, bytes: usize, is_written: bool) {
     if running().is_null() || bytes == 0 {
@@ -92,8 +93,8 @@ pub fn read_modify_write(address: usize) {
 }
 
 /// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
-/// did not report. The bytes come from the core whose stack they are in, or if they are a box, from
-/// the core that allocated the box.
+/// did not report. The bytes come from the core on whose stack the bytes lie. If the bytes are a
+/// box, they come from the core that allocated the box.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     on_engine(|engine| {
@@ -248,8 +249,9 @@ pub fn work(time: Picoseconds) {
     }
 }
 
-/// Blocks until woken at `address`, unless `is_due` returns false when the core's turn has come.
-/// Returns `false` if the time was up.
+/// Blocks the current thread until another thread wakes it at `address`, or until `time` has
+/// passed. Does not block if `is_due` returns false when the current thread's turn comes. Returns
+/// `false` if `time` has passed.
 pub(crate) fn block(
     address: usize,
     time: Option<Duration>,
@@ -266,7 +268,7 @@ pub(crate) fn block(
     }
     on_engine(|engine| {
         let thread = engine.current;
-        // From here on the thread can be woken, even before it sleeps.
+        // From here on, other threads can wake this thread, even before it sleeps.
         engine.charge(Spending::System, engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,
@@ -323,7 +325,7 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
     });
 }
 
-/// Sleeps for `time`; returns whether this is a simulation.
+/// Sleeps for `time`, but only in a simulation. Returns whether a simulation runs.
 pub(crate) fn sleep(time: Duration) -> bool {
     let is_simulated = on_engine(|engine| {
         let time = picoseconds(time);
@@ -377,7 +379,8 @@ pub(crate) fn clock() -> Picoseconds {
     on_engine(|engine| engine.clock).unwrap_or(0)
 }
 
-/// A number from the run's seed, different at each call; 0 outside a simulation.
+/// A random number that follows from the run's seed, different at each call; 0 outside a
+/// simulation.
 #[must_use]
 pub fn random() -> u64 {
     on_engine(|engine| engine.random.u64(..)).unwrap_or(0)
@@ -454,8 +457,8 @@ pub fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// Returns the time that each thread spent so far; empty outside a simulation. If a thread has
-/// taken the index of a thread that ended, its entry includes that thread's time.
+/// Returns the time that each thread spent so far; empty outside a simulation. A new thread can
+/// reuse the index of a thread that ended. Then its entry includes the time of the ended thread.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
@@ -475,8 +478,8 @@ pub fn spent() -> Vec<Spent> {
     spent.unwrap_or_default()
 }
 
-/// Lines of source that waited since the beginning or [`forget_waits`], the longest wait first;
-/// empty outside a simulation.
+/// Lines of source that waited since the run began, or since [`forget_waits`], the longest wait
+/// first; empty outside a simulation.
 #[must_use]
 pub fn waits() -> Vec<Wait> {
     on_engine(|engine| engine.waits.sorted()).unwrap_or_default()

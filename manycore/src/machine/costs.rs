@@ -7,7 +7,8 @@ pub type Picoseconds = u64;
 pub const NANOSECOND: Picoseconds = 1_000;
 
 /// Declares [`Costs`] from one list. A row has documentation, name, type and key of a parameter,
-/// the function that converts a written value, and the value where everything is free.
+/// and the function that converts a written value. Last comes the value on a machine where
+/// everything is free.
 macro_rules! costs {
     ($(
         $(#[doc = $doc:literal])*
@@ -15,8 +16,9 @@ macro_rules! costs {
     )*) => {
         /// The cost parameters, in picoseconds if no other unit is named.
         ///
-        /// Those of a core hold at [`Frequency::reference_mhz`](super::Frequency::reference_mhz)
-        /// and scale with the frequency; transfers and work of the operating system do not.
+        /// The parameters of a core hold at the frequency
+        /// [`Frequency::reference_mhz`](super::Frequency::reference_mhz), and scale with the
+        /// frequency. The parameters of transfers and of the operating system do not scale.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
@@ -49,43 +51,45 @@ macro_rules! costs {
 }
 
 costs! {
-    /// Of a core: a read of a line that it has, or a store, and the instructions around it.
+    /// Of a core: a read of a line that the core has, or a store, and the instructions around that
+    /// access.
     hit: Picoseconds = "hit-ns", time, 0;
-    /// Of a core: a read-modify-write of a line that it owns, in addition to a hit.
+    /// Of a core: a read-modify-write of a line that the core owns, in addition to a hit.
     read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
     /// Of a core: a sequentially consistent fence whose store buffer is empty.
     fence: Picoseconds = "fence-ns", time, 0;
-    /// Of a core: the factor of a branch's own instructions, relative to the cycles on the host
-    /// that measured them.
+    /// Of a core: the cycles of a branch's own instructions on this core, divided by the cycles on
+    /// the host that measured these instructions.
     own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
     /// Of a core: an allocation, or freeing an object that the core allocated itself.
     allocation: Picoseconds = "allocation-ns", time, 0;
-    /// A line from another core of the cluster.
+    /// The transfer of a line from another core of the cluster.
     transfer_cluster: Picoseconds = "transfer-cluster-ns", time, 0;
-    /// A line from another cluster of the socket.
+    /// The transfer of a line from another cluster of the socket.
     transfer_socket: Picoseconds = "transfer-socket-ns", time, 0;
-    /// A line from another socket.
+    /// The transfer of a line from another socket.
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How often operations of one core, or of cores of one cluster, follow each other on a line
-    /// for which other cores wait. 1 means first come, first served.
+    /// How many operations of one core, or of cores of one cluster, follow each other on a line for
+    /// which other cores wait. The value 1 means first come, first served.
     run: usize = "run", count, 1;
-    /// For a write: each sharer of the line except the farthest.
+    /// The time that each sharer of a line, except the farthest, adds to a write of that line.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;
     /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
-    /// A system call that finds no thread to wake, or that need not block.
+    /// A system call that finds no thread to wake, or that does not block its caller.
     call: Picoseconds = "call-ns", time, 0;
     /// Going to sleep: from the call until the core is idle.
     block: Picoseconds = "block-ns", time, 0;
-    /// Waking a thread, in addition to the call, if an idle core must be interrupted for it.
+    /// Waking a thread, in addition to the call, if the waking core must interrupt an idle core.
     wake: Picoseconds = "wake-ns", time, 0;
-    /// Waking a thread, in addition to the call, if its core polls, or has another thread.
+    /// Waking a thread, in addition to the call, if the core of the woken thread polls, or has
+    /// another thread.
     wake_polling: Picoseconds = "wake-polling-ns", time, 0;
     /// From the end of waking until the thread runs on a core that was idle for a short time.
     resume: Picoseconds = "resume-ns", time, 0;
@@ -101,7 +105,7 @@ costs! {
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.
     slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
-    /// The largest random delay of a resumption, as a part of its time, from 0 to 1.
+    /// The largest random delay of a resumption, as a part of the resumption's time, from 0 to 1.
     jitter: f64 = "jitter", share, 0.0;
     /// A yield, in addition to switching to another thread.
     yielding: Picoseconds = "yield-ns", time, 0;
@@ -118,7 +122,7 @@ costs! {
 }
 
 impl Costs {
-    /// Makes a line from every other core cost the same.
+    /// Makes the transfer of a line from every other core cost `price`.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
         self.transfer_socket = price;

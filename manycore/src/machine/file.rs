@@ -18,7 +18,7 @@ const MHZ: std::ops::RangeInclusive<u32> = 100..=10_000;
 pub struct MachineError {
     /// The file's path as the caller gave it, and the line of an error in its syntax.
     pub file: String,
-    /// Key, value and remedy.
+    /// The key, the value and the remedy.
     pub message: String,
 }
 
@@ -178,7 +178,7 @@ impl Machine {
         for [less, key] in ordered(self.topology) {
             let (low, high) = (values[less], values[key]);
             check(low <= high, || {
-                format!("{key} = {high}: less than {less} = {low}; write at least that")
+                format!("{key} = {high}: less than {less} = {low}; write at least {low}")
             })?;
         }
         for table in layers
@@ -208,7 +208,7 @@ impl Machine {
     }
 
     /// The file with the cost parameters of the machine at `path`: that file, or the file of the
-    /// machine on which it is based.
+    /// machine that `path` names in `like`.
     #[must_use]
     pub fn costs_file(path: &Path) -> PathBuf {
         let like = written(path).ok().and_then(|it| it.like);
@@ -269,8 +269,8 @@ impl FrequencyTable {
     }
 }
 
-/// Pairs of keys of which the second must not cost less than the first. The second is for a longer
-/// distance on this machine, or for a deeper sleep.
+/// Pairs of keys. The cost of the second key must not be less than the cost of the first, because
+/// the second key is for a longer distance on this machine, or for a deeper sleep.
 fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let distances = [
         ("transfer-cluster-ns", topology.cores_per_cluster),
@@ -464,7 +464,7 @@ mod tests {
             .lines()
             .find(|line| line.starts_with("transfer-far-ns"));
         let far = example.replacen(far.unwrap(), &price("transfer-far-ns", "1").1, 1);
-        assert!(read(&far).is_ok(), "it has one socket");
+        assert!(read(&far).is_ok(), "the machine has one socket");
         let wide = read(&LIKE.replace("zen4-64", "wide-1024")).unwrap_err();
         assert!(wide.contains("at most 1023 cores"), "{wide}");
     }

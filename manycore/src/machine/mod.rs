@@ -15,22 +15,22 @@ pub const MAX_CORES: usize = 2_047;
 pub struct Machine {
     /// The machine's name, as in `machines/NAME.toml`.
     pub name: String,
-    /// The machine that it stands for, in one line.
+    /// The machine that this simulated machine stands for, in one line.
     pub title: String,
-    /// The arrangement of its cores.
+    /// The arrangement of the machine's cores.
     pub topology: Topology,
     /// The cost parameters.
     pub costs: Costs,
-    /// The frequencies of its cores.
+    /// The frequencies of the machine's cores.
     pub frequency: Frequency,
     /// The time of the own instructions of each [`Call`] of the pool that runs, in picoseconds at
     /// the reference frequency. The time is negative if the core overlaps accesses of the call
-    /// whose costs are added one after the other.
+    /// whose costs the simulation adds one after the other.
     pub own_instructions: [i64; 2],
 }
 
-/// A call of a pool's interface whose own instructions have a cost: those that access no shared
-/// memory.
+/// A call of a pool's interface whose own instructions have a cost. Own instructions are those that
+/// access no shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// `join` and `join_context`, with the execution of both closures.
@@ -65,24 +65,24 @@ impl Call {
 /// siblings in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Sockets of the machine.
+    /// Number of sockets of the machine.
     pub sockets: usize,
-    /// Clusters of a socket.
+    /// Number of clusters of a socket.
     pub clusters_per_socket: usize,
-    /// Cores of a cluster.
+    /// Number of cores of a cluster.
     pub cores_per_cluster: usize,
-    /// Hardware threads of a core: 1, or 2 that are siblings.
+    /// Number of hardware threads of a core: 1, or 2 that are siblings.
     pub hardware_threads: usize,
 }
 
 impl Topology {
-    /// All cores.
+    /// Number of cores.
     #[must_use]
     pub fn cores(&self) -> usize {
         self.sockets * self.cores_per_socket()
     }
 
-    /// All CPUs: as many as cores, or twice as many.
+    /// Number of CPUs: as many as cores, or twice as many.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.cores() * self.hardware_threads
@@ -100,7 +100,7 @@ impl Topology {
         (self.hardware_threads == 2).then(|| (cpu + self.cores()) % self.cpus())
     }
 
-    /// Cores of one socket.
+    /// Number of cores of one socket.
     #[must_use]
     pub fn cores_per_socket(&self) -> usize {
         self.clusters_per_socket * self.cores_per_cluster
@@ -142,7 +142,8 @@ pub enum Distance {
 }
 
 impl Costs {
-    /// The cost of a line from a core at this distance; 0 if both are the same core.
+    /// The cost of the transfer of a line from a core at this distance; 0 if both cores are the
+    /// same.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Picoseconds {
         match distance {
@@ -214,8 +215,8 @@ impl Machine {
         }
     }
 
-    /// Sets the time of `call` of the branch that runs: `cycles` times the cost parameter
-    /// `own-instructions`.
+    /// Sets the time that `call` spends on own instructions of the branch that runs: `cycles` times
+    /// the cost parameter `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
         let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);

@@ -40,20 +40,20 @@ impl<T> Arc<T> {
     }
 
     pub unsafe fn from_raw(value: *const T) -> Self {
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         Self(unsafe { sync::Arc::from_raw(value) })
     }
 
     #[track_caller]
     pub unsafe fn increment_strong_count(value: *const T) {
         change_counts(value, align_of::<T>());
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         unsafe { sync::Arc::increment_strong_count(value) };
     }
 
     #[track_caller]
     pub unsafe fn decrement_strong_count(value: *const T) {
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         drop(unsafe { Self::from_raw(value) });
     }
 }

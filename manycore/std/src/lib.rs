@@ -1,6 +1,6 @@
 //! The names of the standard library, for rewritten crates. Types that threads share belong to a
 //! simulated machine. Files, sockets, other processes, the time of day and assembler are missing,
-//! since they are not simulated.
+//! because the machine does not simulate them.
 
 #![expect(
     missing_docs,
@@ -16,7 +16,8 @@ pub use std::*;
 
 pub use manycore;
 
-/// One folder and no files, because access to the host's files would take no simulated time.
+/// This module has one folder and no files, because access to the host's files would take no
+/// simulated time.
 pub mod fs {
     use std::io;
     use std::path::Path;
@@ -45,7 +46,7 @@ pub mod rustix {
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum MembarrierCommand {
-            /// Does nothing: every process may use it from the start.
+            /// Does nothing: every process may use the fence from the start.
             RegisterPrivateExpedited,
             /// A fence on all cores that run.
             PrivateExpedited,
@@ -61,10 +62,11 @@ pub mod rustix {
     }
 }
 
-/// No sockets, because access to the host's sockets would take no simulated time.
+/// This module has no sockets, because access to the host's sockets would take no simulated time.
 pub mod net {}
 
-/// No intrinsics of a processor: the simulation would not see their accesses to memory.
+/// This module has no intrinsics of a processor: the simulation would not see their accesses to
+/// memory.
 pub mod arch {}
 
 /// Functions that end this process; a program cannot start other processes.
@@ -72,8 +74,8 @@ pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
 
-/// The most bytes whose cost a core pays when it takes over an object: of a large object it may
-/// touch only a part.
+/// The most bytes whose cost a core pays when it takes over an object, because a core may touch
+/// only a part of a large object.
 const MOST: usize = 256;
 
 /// Boxes, which pass between threads as pointers.
@@ -84,7 +86,7 @@ pub mod boxed {
     #[inline]
     #[track_caller]
     pub unsafe fn from_raw<T: ?Sized>(place: *mut T) -> Box<T> {
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         let value = unsafe { Box::from_raw(place) };
         let bytes = size_of_val(&*value).min(super::MOST);
         manycore::take_over(place.cast::<u8>() as usize, bytes, true);
@@ -97,8 +99,8 @@ pub mod cell {
     pub use std::cell::*;
 
     /// Like the standard library's `UnsafeCell`, but a visit adds the cost of the value's lines. A
-    /// thread that writes the value informs others by an atomic, mostly on the same line, which has
-    /// its own cost.
+    /// thread that writes the value informs other threads by an atomic, mostly on the same line.
+    /// The access to that atomic has its own cost.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -147,7 +149,7 @@ pub mod ptr {
     #[track_caller]
     pub unsafe fn read_volatile<T>(place: *const T) -> T {
         manycore::touch(place as usize, size_of::<T>(), false);
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         unsafe { std::ptr::read_volatile(place) }
     }
 
@@ -157,7 +159,7 @@ pub mod ptr {
     #[track_caller]
     pub unsafe fn write_volatile<T>(place: *mut T, value: T) {
         manycore::touch(place as usize, size_of::<T>(), true);
-        // SAFETY: the caller has the same obligations.
+        // SAFETY: the caller has the obligations of the standard library's function.
         unsafe { std::ptr::write_volatile(place, value) }
     }
 }
@@ -195,7 +197,7 @@ pub mod hash {
     }
 }
 
-/// Hints to the processor, of which a spin hint takes simulated time.
+/// Hints to the processor. Only a spin hint takes simulated time.
 pub mod hint {
     pub use std::hint::*;
 
@@ -256,7 +258,8 @@ pub mod os {
             }
         }
 
-        /// Handles of threads, which the system does not know.
+        /// System handles of threads. There are none, because the host's system does not know
+        /// simulated threads.
         pub mod thread {
             /// The type of a thread's system handle; there are no values of this type.
             pub type RawPthread = std::convert::Infallible;

@@ -1,5 +1,5 @@
-//! Names of the standard library behave on a simulated machine, in a rewritten crate, as in the
-//! standard library.
+//! Tests that the names of the standard library, in a rewritten crate on a simulated machine,
+//! behave as in the standard library.
 
 use std::time::Duration;
 

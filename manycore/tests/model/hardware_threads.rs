@@ -1,5 +1,5 @@
-//! Tests the slowdown of two hardware threads that share a core, and the placement of threads when
-//! cores have two.
+//! Tests the slowdown of two hardware threads that share a core, and the placement of threads on
+//! cores with two hardware threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ fn is_about(elapsed: Picoseconds, expected: Picoseconds) -> bool {
     elapsed.abs_diff(expected) <= US
 }
 
-/// How long 300 µs of work take beside a thread that does `other`. The machine has one core, and
-/// each thread takes `wake` until it runs.
+/// How long 300 µs of work take while another thread executes `other`. The machine has one core,
+/// and a woken thread runs after the time `wake`.
 fn beside(wake: Picoseconds, other: fn(Arc<AtomicBool>)) -> Picoseconds {
     let mut machine = machine(1);
     machine.costs.pause = 40 * NS;
@@ -60,20 +60,25 @@ fn work_takes_longer_by_the_shared_speed_exactly_while_a_sibling_runs() {
     };
     let sleeps = |_| thread::sleep(Duration::from_micros(50));
     for (what, wake, other, expected) in [
-        ("it works", 0, works as fn(Arc<AtomicBool>), 600 * US),
-        ("it spins", 0, spins, 600 * US),
-        ("it falls asleep", 0, falls_asleep, 310 * US),
-        ("it wakes", 0, wakes, 400 * US),
-        ("it is parked", 0, |_| thread::park(), 300 * US),
         (
-            "it sleeps",
+            "the sibling works",
+            0,
+            works as fn(Arc<AtomicBool>),
+            600 * US,
+        ),
+        ("the sibling spins", 0, spins, 600 * US),
+        ("the sibling falls asleep", 0, falls_asleep, 310 * US),
+        ("the sibling wakes", 0, wakes, 400 * US),
+        ("the sibling is parked", 0, |_| thread::park(), 300 * US),
+        (
+            "the sibling sleeps",
             0,
             |_| thread::sleep(Duration::from_millis(1)),
             300 * US,
         ),
-        // The other thread starts after 200 µs, sleeps for 50, and starts again when the work is
+        // The other thread starts after 200 µs, sleeps for 50 µs, and starts again when the work is
         // done.
-        ("it is being woken", 200 * US, sleeps, 300 * US),
+        ("the sibling is being woken", 200 * US, sleeps, 300 * US),
     ] {
         let elapsed = beside(wake, other);
         assert!(is_about(elapsed, expected), "{what}: {elapsed}");
@@ -158,8 +163,8 @@ fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
         sleeper.thread().unpark();
         sleeper.join().unwrap();
     });
-    // The sleeper took 3 µs to start and 3 µs to wake. `main`, which waited for it, then resumes in
-    // less than 3 µs.
+    // The sleeper took 3 µs to start and 3 µs to wake. `main`, which waited for the sleeper, then
+    // resumes in less than 3 µs.
     assert!(is_about(elapsed, 1_006 * US), "{elapsed}");
 }
 

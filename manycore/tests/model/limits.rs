@@ -29,8 +29,8 @@ fn threads_on_cores_of_their_own_work_at_the_same_time() {
     }
 }
 
-/// Number of accesses that `threads` threads make to one word, in the time of a transfer of its
-/// line.
+/// Number of accesses that `threads` threads make to one word, in the time of a transfer of the
+/// word's line.
 fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
     let mut machine = with_lines(threads);
     machine.costs.occupancy = occupancy;
@@ -141,7 +141,8 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // One thread and the thread that it has just started both run fast; the last of three does not.
+    // The main thread and the first thread that it starts run fast; the last of three threads does
+    // not.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 
@@ -237,7 +238,7 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969.
+    /// The bound is from R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969.
     #[test]
     fn a_greedy_schedule_keeps_its_bound_if_nothing_else_costs(task in tasks(), threads in 1..20_usize) {
         let elapsed = run_greedily(&task, threads);
@@ -247,9 +248,9 @@ proptest! {
     }
 }
 
-/// Runs threads on the cores of `machine` that each add to one word `each` times, and work for
-/// `gap` after each addition. Returns the threads in the order of their additions, and the whole
-/// time.
+/// Runs a thread for each CPU of `machine`. Every thread adds to one word `each` times, and works
+/// for `gap` after each addition. Returns the threads in the order of their additions, and the
+/// elapsed time.
 fn additions(
     machine: &Machine,
     each: usize,

@@ -1,5 +1,5 @@
-//! Results that the model must give: limits known from theory, and costs that can be counted by
-//! hand.
+//! Tests results that the model must give: limits known from theory, and costs that a reader can
+//! count by hand.
 
 mod hardware_threads;
 mod limits;
@@ -7,7 +7,7 @@ mod schedule;
 
 use manycore::{FrequencyMode, Machine, Picoseconds, run, thread};
 
-/// Decides which objects share a line.
+/// The heap decides which objects share a line.
 #[global_allocator]
 static HEAP: manycore::Heap = manycore::Heap;
 

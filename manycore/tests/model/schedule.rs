@@ -1,4 +1,4 @@
-//! Tests the choice of threads to run when they outnumber the cores, and the cost of waking up.
+//! Tests which threads run if threads outnumber the cores, and the cost of waking up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
     machine.costs.wake_polling = 10 * NS;
     machine.costs.wake = 100 * NS;
     machine.costs.poll = 2 * US;
-    // Parking is a call, too; joining wakes no waiting thread.
+    // Parking makes a system call, too; joining wakes no waiting thread.
     let system = |slept| woken_after(&machine, slept).1;
     assert_eq!(system(50 * US) - system(US), 90 * NS);
     let notify = || manycore::lock::Condvar::new().notify_all();

@@ -8,7 +8,8 @@ use png::{ColorType, Compression, Encoder};
 use protocol::WholeInput;
 use workloads::random::Random;
 
-/// An incomplete input never gets the final name.
+/// Returns the path of the input, which an earlier trial or this call creates. An incomplete input
+/// never gets the final name.
 pub(crate) fn make(
     folder: &Path,
     input: WholeInput,
@@ -26,7 +27,7 @@ pub(crate) fn make(
     }
     fs::create_dir_all(folder)?;
     let mut random = Random::new(seed);
-    // If another trial creates the input at the same time, one of the two inputs is deleted.
+    // If another trial creates the input at the same time, one of the two trials deletes its copy.
     let unfinished = tempfile::tempdir_in(folder)?;
     let path = unfinished.path().join(name);
     match input {
@@ -75,7 +76,7 @@ fn source(random: &mut Random) -> String {
     (0..10 + random.below(150)).map(|_| line(random)).collect()
 }
 
-/// Slow waves of three colours with noise, as a PNG that is not compressed.
+/// Writes slow waves of three colours with noise, as a PNG that is not compressed.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "colours are below 256, and the largest picture has less than 2^32 bytes"

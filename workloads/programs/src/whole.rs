@@ -48,7 +48,7 @@ impl Workload for Whole {
         } = &self.row;
         let Some(binary) = self.binary.clone() else {
             return Err(Refusal::new(format!(
-                "this build has no `{name}`; build it again"
+                "this build has no program `{name}`; build the branch again"
             )));
         };
         let (amount, seed) = (setup.values.whole(unit), setup.seed);
@@ -106,8 +106,8 @@ struct Run {
     folder: Option<PathBuf>,
     /// The file with the output of the very first run, on any branch.
     known: PathBuf,
-    /// Peak memory before the first run. The kernel reports at least as much for each process that
-    /// is started from here.
+    /// Peak memory of this process before the first run. The kernel reports at least as much for
+    /// each process that this process starts.
     floor_bytes: Option<u64>,
     last: Option<io::Result<Output>>,
 }
@@ -122,8 +122,8 @@ impl Run {
             // The runner keeps the standard error of a failed trial.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
-            // The output of the user's own program is not read, and would count as memory of this
-            // process.
+            // This process discards the output of the user's own program, because the output would
+            // count as this process's memory.
             command.current_dir(folder).stdout(Stdio::null());
         }
         self.floor_bytes.get_or_insert_with(peak_bytes);
@@ -133,7 +133,7 @@ impl Run {
 
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
-            expected: format!("what a branch gave before, by {}", self.known.display()),
+            expected: format!("the output of the first run, in {}", self.known.display()),
             actual: why,
         };
         let first = match fs::read_to_string(&self.known) {
@@ -167,7 +167,8 @@ impl Instance for Run {
         self.run(self.threads)
     }
 
-    /// The peak memory of the user's own program, if it exceeds that of all earlier processes.
+    /// Returns the peak memory of the user's own program, if that exceeds the peak memory of all
+    /// earlier processes.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);

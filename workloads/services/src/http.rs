@@ -26,7 +26,8 @@ pub(crate) const EMPTY_ROOM: Room<'static> = [httparse::EMPTY_HEADER; MAX_HEADER
 
 pub(crate) struct Head<'room, 'input> {
     pub(crate) method: &'input str,
-    /// The target's path without its leading slash, and its query, as they were sent.
+    /// The target's path without its leading slash, and the target's query, as the client sent
+    /// them.
     pub(crate) path: &'input str,
     pub(crate) version: u8,
     pub(crate) headers: &'room [httparse::Header<'input>],
@@ -34,7 +35,7 @@ pub(crate) struct Head<'room, 'input> {
 }
 
 impl<'room, 'input> Head<'room, 'input> {
-    /// Returns the head at the beginning of `input`; `None` if it is not complete.
+    /// Returns the head at the beginning of `input`; `None` if the head is not complete.
     pub(crate) fn parse(
         input: &'input [u8],
         room: &'room mut Room<'input>,

@@ -1,7 +1,7 @@
 //! Servers, locks, user-level threads and asynchronous input and output as workloads of a pool.
 //!
-//! The services are in a separate crate, so that a branch is built with them only if a sweep runs
-//! one.
+//! The services are in a separate crate, so that the runner builds a branch with them only if a
+//! sweep runs a service.
 
 mod async_io;
 #[cfg(feature = "cli")]
@@ -36,7 +36,7 @@ use workloads::workload::Workload;
 
 use observer::Observer;
 
-/// A new program needs a line here.
+/// The programs of this crate. A new program needs a line here.
 const PROGRAMS: &[(&str, Prepare)] = &[
     ("locks", locks::prepare),
     ("async-io", async_io::prepare),
@@ -44,7 +44,7 @@ const PROGRAMS: &[(&str, Prepare)] = &[
     ("forum", forum::prepare),
 ];
 
-/// Every workload of this crate, in the order in which it is listed.
+/// Every workload of this crate, in the order of `workloads.toml`.
 pub static SERVICES: &LazyLock<Vec<Box<dyn Workload>>> = &OWN;
 
 static OWN: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| catalogue::of(PROGRAMS));
@@ -55,19 +55,19 @@ static ALL: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| {
     all
 });
 
-/// [`program::main`] with all workloads.
+/// Does the same as [`program::main`], with all workloads.
 ///
 /// # Panics
-/// As that function.
+/// Panics in the same cases as [`program::main`].
 #[must_use]
 pub fn main(variant: &'static str) -> ExitCode {
     program::main(variant, &ALL)
 }
 
-/// [`program::main_instrumented`] with all workloads.
+/// Does the same as [`program::main_instrumented`], with all workloads.
 ///
 /// # Panics
-/// As that function.
+/// Panics in the same cases as [`program::main_instrumented`].
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)

@@ -1,5 +1,5 @@
-//! Reads one request and prints one record. With arguments, tries a service by hand, or runs its
-//! server alone.
+//! Reads one request and prints one record. With arguments, tries a service by hand, or runs the
+//! server of a service alone.
 
 use std::io::{self, IsTerminal};
 use std::mem;
@@ -12,7 +12,7 @@ use workloads::cli::{self, Run, print};
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Try one service by hand, every answer checked, or run its server by itself.
+/// Try one service by hand, every answer checked, or run the server of a service alone.
 ///
 /// Without arguments, reads one request as a line of JSON from standard input and prints one line.
 /// Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed (for example, the

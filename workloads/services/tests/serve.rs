@@ -1,4 +1,4 @@
-//! `service serve`, tested by plain TCP clients, curl, and a signal.
+//! Tests `service serve` with plain TCP clients, curl, and a signal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -111,7 +111,7 @@ fn an_interrupted_server_reports_what_it_did() {
     assert_eq!(forum.end(), "1 connections: 1 good, 0 failed\n");
 }
 
-/// If curl is not installed, prints that the test is skipped.
+/// Returns the output of curl; `None` if curl is not installed.
 fn curl(arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("curl");
     let Ok(output) = command.arg("-sS").args(arguments).output() else {
@@ -127,7 +127,8 @@ fn curl_stores_reads_and_removes_a_document_and_reads_a_file() {
     let url = format!("http://{}/letter", server.address);
     let with_status = ["-w", " %{http_code}", &url];
     let ask = |arguments: &[&str]| curl(&[&with_status[..], arguments].concat());
-    // Above 1 MiB curl would first send `Expect: 100-continue`; the limit of documents is lower.
+    // For more than 1 MiB, curl would first send `Expect: 100-continue`. The server refuses such
+    // documents anyway.
     let body = "a".repeat(900_000);
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), &body).unwrap();

@@ -23,7 +23,7 @@ struct Load {
 }
 
 static LOADS: &[Load] = &[
-    // Jobs of 20 us, one after the other.
+    // Jobs of 20 µs, one after the other.
     Load {
         workload: "install",
         often: ("installs", 20),
@@ -125,7 +125,7 @@ mod tests {
         let (Accepts::OneOf(names), Accepts::Whole { max, .. }) =
             (accepts("load"), accepts("rounds"))
         else {
-            panic!("they take other values");
+            panic!("the parameters accept other values");
         };
         assert_eq!(names.len(), LOADS.len());
         for name in names {

@@ -20,8 +20,8 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// matrices belong to attention, three to the feed-forward net.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
-/// The input of each matrix: the number of the product that it comes from, or 0 for the layer's own
-/// input.
+/// The input of each matrix: the number of the product that gives this input, or 0 for the layer's
+/// own input.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
@@ -51,14 +51,14 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Row after row.
+/// A matrix of bytes, row after row.
 struct Matrix {
     columns: usize,
     entries: Vec<i8>,
 }
 
 fn byte(random: &mut Random) -> i8 {
-    narrow(i32::try_from(random.below(1 << 16)).expect("16 bits"))
+    narrow(i32::try_from(random.below(1 << 16)).expect("the word has 16 bits"))
 }
 
 fn narrow(sum: i32) -> i8 {
@@ -118,8 +118,8 @@ impl Matrix {
 }
 
 struct Model {
-    /// Matrices by layer. If there are fewer sets of matrices than layers, the layers use the sets
-    /// in rotation.
+    /// The matrices of each layer. If there are fewer sets of matrices than layers, the layers use
+    /// the sets in rotation.
     weights: Vec<[Matrix; 7]>,
     layers: usize,
     task_rows: usize,
@@ -133,7 +133,7 @@ impl Model {
             for (matrix, input) in self.weights[layer % self.weights.len()].iter().zip(INPUTS) {
                 made.push(times(matrix, &made[input]));
             }
-            vector = made.pop().expect("seven");
+            vector = made.pop().expect("a layer has seven products");
         }
         fingerprint(
             vector

@@ -1,4 +1,4 @@
-//! A hash of a collection that does not depend on the order: the check uses it to find elements
+//! A hash of a collection that does not depend on the order. By this hash, a check notices elements
 //! that a sort lost.
 
 use crate::random::mix;

@@ -78,7 +78,7 @@ impl Batch {
 
     pub(super) fn run(&self, job: usize, start: Instant) {
         self.moments.note(job, start);
-        // Relaxed: read after the scope of all jobs.
+        // Relaxed: the sum is read after the scope of all jobs.
         self.sum.fetch_add(chain(job as u64, self.steps), Relaxed);
     }
 

@@ -14,7 +14,8 @@ const PERCENTILES: [(&str, f64); 4] =
 /// The longest latency that the histogram distinguishes from longer ones: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// A longer latency is reported separately: a lost wake-up or a busy host may have caused it.
+/// The metrics count longer latencies separately: a lost wake-up or a busy host may have caused
+/// them.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// The latencies of one kind of event.
@@ -55,7 +56,8 @@ impl Latencies {
         self.noted.push(nanoseconds(latency));
     }
 
-    /// Adds one latency to the histogram at once, for callers with an unlimited number of them.
+    /// Adds one latency to the histogram at once, for callers that record an unlimited number of
+    /// latencies.
     pub fn count(&mut self, latency: Duration) {
         self.histogram.saturating_record(nanoseconds(latency));
         self.slow += u64::from(latency > SLOW);

@@ -44,7 +44,7 @@ struct Torus {
     next: Vec<u8>,
     columns: usize,
     generations: u64,
-    /// Zero: not paced.
+    /// The time from one frame to the next; zero if each generation follows at once.
     frame: Duration,
     known: String,
 }
@@ -128,7 +128,7 @@ fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
         rule(neighbours, here[column])
     };
     let last = columns - 1;
-    // The edges are separate, so that the compiler can vectorise the rest.
+    // Computes the edges separately, so that the compiler can vectorise the rest.
     next[0] = at(last, 0, 1 % columns);
     next[last] = at((last + columns - 1) % columns, last, 0);
     if columns > 2 {

@@ -12,8 +12,7 @@ use crate::machine::add_cost;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Side of a tile that is multiplied by three plain loops. Three tiles of 8 KiB fit the first
-/// cache.
+/// Side of a tile. Three plain loops multiply two tiles. Three tiles of 8 KiB fit the first cache.
 const TILE_SIDE: usize = 32;
 
 pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
@@ -134,7 +133,7 @@ fn quarters(matrix: &[f64]) -> [&[f64]; 4] {
 
 fn quarters_mut(matrix: &mut [f64]) -> [&mut [f64]; 4] {
     let mut quarters = matrix.chunks_exact_mut(matrix.len() / 4);
-    array::from_fn(|_| quarters.next().expect("there are four"))
+    array::from_fn(|_| quarters.next().expect("a matrix has four quarters"))
 }
 
 fn multiply(sum: &mut [f64], left: &[f64], right: &[f64], side: usize) {

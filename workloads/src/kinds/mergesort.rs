@@ -1,4 +1,4 @@
-//! `mergesort`: a stable sort that joins both in the halves and in the merge.
+//! `mergesort`: a stable sort that sorts the halves by joins, and also merges by joins.
 //!
 //! There is ample parallelism, in tasks of very different sizes, and more memory traffic than in
 //! `quicksort`.
@@ -153,7 +153,7 @@ fn merge_parallel(low: &[u64], high: &[u64], merged: &mut [u64], cutoff: usize) 
     }
     let (low_middle, high_middle) = if low.len() >= high.len() {
         let middle = low.len() / 2;
-        // Equal keys of `high` follow those of `low`, so they belong to the upper part.
+        // Equal keys of `high` follow those of `low`, so the cut in `high` is before them.
         (
             middle,
             high.partition_point(|&element| key(element) < key(low[middle])),

@@ -111,7 +111,8 @@ fn attraction(distance: Vector) -> Vector {
     distance * (1.0 / (square * square.sqrt()))
 }
 
-/// The sum over all bodies in their order, which has the same bits on any number of threads.
+/// The acceleration of `body` by all bodies. The sum has the order of the bodies, so it has the
+/// same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     add_cost(bodies.len() as u64);
     bodies.iter().fold(Vector::ZERO, |sum, other| {
@@ -313,7 +314,7 @@ impl Instance for Cloud {
     }
 }
 
-/// Computes a step in which each pair is computed once, by Newton's third law.
+/// Computes a step, with the attraction of each pair of bodies only once (Newton's third law).
 fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
     let mut accelerations = vec![Vector::ZERO; bodies.len()];
     for (later, body) in bodies.iter().enumerate() {

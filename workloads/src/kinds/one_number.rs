@@ -45,8 +45,8 @@ impl<P: Problem> Instance for OneNumber<P> {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        // `black_box` hides the problem from the optimiser, which could otherwise compute it only
-        // once for all iterations.
+        // `black_box` hides the problem from the optimiser, which could otherwise compute the
+        // answer only once for all iterations.
         self.answer = Some(black_box(&self.problem).sequential());
         self.problem.work_units()
     }

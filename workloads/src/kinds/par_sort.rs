@@ -1,4 +1,4 @@
-//! `par-sort`: the facade's own parallel sorts, with which most programs sort.
+//! `par-sort`: rayon's own parallel sorts, with which most programs sort.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -27,8 +27,8 @@ struct Sort {
     values: Vec<u64>,
 }
 
-/// The cost of a key in the facade's stable sort, in units. In the other sorts, a key costs about 1
-/// unit. On one thread, the measured cost was 2.2 to 3.1 units.
+/// The cost of a key in rayon's stable sort, in units. In the other sorts, a key costs about 1
+/// unit. On one thread, the measured cost in the stable sort was 2.2 to 3.1 units.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {

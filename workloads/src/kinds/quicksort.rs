@@ -91,7 +91,8 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
 
 /// Reorders `values` so that no element before the returned index is greater than any element from
 /// that index on. Both sides are then non-empty. Equal elements are spread over both sides, so that
-/// inputs with many of them do not take quadratic time. `values` must have at least two elements.
+/// inputs with many equal elements do not take quadratic time. `values` must have at least two
+/// elements.
 fn partition(values: &mut [u32]) -> usize {
     add_cost(values.len() as u64);
     let pivot = median_of_three(values);
@@ -114,7 +115,7 @@ fn partition(values: &mut [u32]) -> usize {
     }
 }
 
-/// Orders the first, middle and last element and returns the middle one.
+/// Orders the first, the middle and the last element, and returns their median.
 fn median_of_three(values: &mut [u32]) -> u32 {
     let (middle, last) = ((values.len() - 1) / 2, values.len() - 1);
     for (lower, upper) in [(0, middle), (middle, last), (0, middle)] {

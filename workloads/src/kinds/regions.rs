@@ -1,7 +1,7 @@
 //! `regions`: one small fork-join region after the other, with serial work before each.
 //!
-//! The figure of merit is the overhead of a region: its latency, less the time of its jobs on
-//! workers that need no notification.
+//! The figure of merit is the overhead of a region: the region's latency, less the time of its jobs
+//! on workers that need no notification.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
 //! worker. The shape `barrier` is a control without the pool's regions. In one long broadcast, the
@@ -166,7 +166,7 @@ impl Region {
 struct Line<T>(T);
 
 struct Barrier {
-    /// The number of the current region or, between regions, of the previous one.
+    /// The number of the current region or, between regions, of the previous region.
     number: Line<AtomicU64>,
     /// How many workers other than the leader have finished the region.
     done: Line<AtomicUsize>,
@@ -192,7 +192,8 @@ impl Barrier {
         // region's results before this region's jobs run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
-        // ORDERING: Acquire, pairs with the count in `follow`: the jobs' results are read next.
+        // ORDERING: Acquire, pairs with the count in `follow`: the leader reads the jobs' results
+        // next.
         while self.done.0.load(Acquire) + 1 < region.threads {
             spin_loop();
         }
@@ -275,7 +276,8 @@ impl Request for Stream {
                         .take();
                     let (times, run) = leader.expect("there is one leader");
                     times.of_each(region, run, |number| barrier.lead(region, number));
-                    // ORDERING: Release, pairs with the Acquire in `follow`.
+                    // ORDERING: Release, pairs with the Acquire in `follow`, although the workers
+                    // only end and read nothing more.
                     barrier.number.0.store(Barrier::OVER, Release);
                 });
             }

@@ -1,5 +1,5 @@
-//! The loop of workloads that send many requests to a pool: it starts the submitting threads, and
-//! decides when each request is due.
+//! The loop of workloads that send many requests to a pool. The loop starts the submitting threads,
+//! and decides when each request is due.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -20,8 +20,8 @@ pub(super) enum Pace {
     /// A request is due one gap after the previous request has ended. The submitter sleeps in the
     /// gap.
     Sleeps,
-    /// A request is due one gap after the previous request was due, even if that has not ended: an
-    /// open load.
+    /// A request is due one gap after the previous request was due, even if the previous request
+    /// has not ended: an open load.
     Open,
 }
 
@@ -86,7 +86,8 @@ impl Run<'_> {
         }
     }
 
-    /// Like [`Self::each`], for requests that the submitter waits for. Records their latencies.
+    /// Does the same as [`Self::each`], for requests for which the submitter waits, and records
+    /// their latencies.
     pub(super) fn wait_for_each(self, mut request: impl FnMut(usize, Instant)) {
         self.each(|number, due, latencies| {
             request(number, due);
@@ -184,7 +185,7 @@ impl<R: Request> Instance for Requests<R> {
         } = self;
         let series = &*series;
         if *has_threads {
-            // The time includes starting the threads: some 20 us each.
+            // The measured time includes starting the threads, some 20 µs for each thread.
             thread::scope(|scope| {
                 for submitter in submitters {
                     scope.spawn(move || submitter.run(Some(pool), series));
@@ -253,7 +254,7 @@ pub(super) mod tests {
         Requests::new(series, request)
     }
 
-    /// Three requests, whose answer must be wrong after each of `damages`.
+    /// Runs three requests, and asserts that the check rejects the answer after each of `damages`.
     pub(in super::super) fn rejects<R: Request>(request: R, damages: &[&dyn Fn(&mut R)]) {
         let mut requests = without_gaps(3, request);
         requests.reset();

@@ -1,7 +1,7 @@
 //! `skynet`: a tree of tasks with fan-out ten, whose leaves only return their number.
 //!
-//! A common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a task, and a
-//! parent waits for all its children.
+//! This is a common micro-benchmark for runtimes with cheap tasks. Every node of the tree is a
+//! task, and a parent waits for all its children.
 
 use protocol::Refusal;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! `sum`: the facade's sum over a slice that fits the cache, again and again.
+//! `sum`: rayon's sum over a slice that fits the cache, again and again.
 //!
 //! One pass takes microseconds, so the time depends on the depth of the splits and on the speed of
 //! wake-ups.
@@ -32,7 +32,7 @@ impl Passes {
     }
 }
 
-/// The slice fits the caches, so this adds no cost of memory bandwidth.
+/// The slice fits the caches, so this function adds no cost of memory bandwidth.
 fn added(value: u32) -> u64 {
     add_cost(1);
     u64::from(value)

@@ -1,9 +1,9 @@
 //! `sumcheck`: the prover of a sum-check, the heart of many proof systems.
 //!
-//! The prover proves the sum of the products of two tables. Each round sums over pairs of entries,
-//! is given a challenge, and folds each pair into one entry. A round has two parallel loops, half
-//! as long as those of the previous round, down to a single entry. So the last rounds consist of
-//! overhead only.
+//! The prover proves the sum of the products of two tables. In each round, the prover sums over
+//! pairs of entries, gets a challenge, and folds each pair into one entry. A round has two parallel
+//! loops, half as long as the loops of the previous round, down to a single entry. So the last
+//! rounds consist of overhead only.
 
 use protocol::Refusal;
 use rayon::prelude::*;
@@ -66,7 +66,7 @@ impl std::ops::Mul for Field {
         Self::new(
             [low, high]
                 .iter()
-                .map(|&part| u64::try_from(part).expect("61 bits"))
+                .map(|&part| u64::try_from(part).expect("a part has 61 bits"))
                 .sum(),
         )
     }

@@ -25,7 +25,7 @@ struct Sums {
     tree: Tree,
     nodes: u64,
     repeats: u64,
-    /// Whether the pool is entered once for all sums, and not once for each sum.
+    /// Whether the caller enters the pool once for all sums, and not once for each sum.
     is_inside: bool,
 }
 

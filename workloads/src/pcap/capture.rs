@@ -9,7 +9,8 @@ use protocol::Refusal;
 use super::{CheckResult, Tally, verify};
 use crate::input;
 
-/// Longest file that is read, in bytes: the whole file is held in memory.
+/// Longest file that is read, in bytes. There is a limit, because the process holds the whole file
+/// in memory.
 const MAX_BYTES: u64 = 4 << 30;
 
 /// The first header of every packet of a file.
@@ -56,7 +57,7 @@ impl Capture {
         Self::parse(bytes).map_err(|fault| input::refusal(path, &fault))
     }
 
-    /// An error names the position of the first faulty record.
+    /// Parses the bytes of a file. An error names the position of the first faulty record.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
             return Err(

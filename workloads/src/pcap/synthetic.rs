@@ -1,4 +1,5 @@
-//! Captures with known contents. The library `etherparse` writes them and computes their checksums.
+//! Captures with known contents. The library `etherparse` writes the packets, and computes their
+//! checksums.
 
 use etherparse::{EtherType, PacketBuilder, VlanId};
 
@@ -71,8 +72,8 @@ pub(super) fn packet(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// Some packets have a flipped bit, a checksum left to the network card, or a cut end, or are of an
-/// unknown protocol.
+/// Returns a capture of random packets, and the results of their checks. Some packets have a
+/// flipped bit, a checksum left to the network card, or a cut end, or are of an unknown protocol.
 pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
     let mut file = file_header();

@@ -1,4 +1,4 @@
-//! Captures with known contents: complete ones, damaged ones, and random ones.
+//! Tests with captures of known contents: complete, damaged, and random captures.
 
 use etherparse::checksum::Sum16BitWords;
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn a_checksum_left_to_the_network_card_is_no_error() {
         let (mut bytes, field) = packet(kind, b"content");
         bytes[field..field + 2].fill(0);
         assert_eq!(result(&bytes), zero_is, "zero, kind {kind}");
-        // Linux leaves the sum of addresses, protocol and length, not complemented.
+        // Linux leaves the uncomplemented sum of addresses, protocol and length in the field.
         let (header, addresses) = if kind < 3 { (34, 26..34) } else { (54, 22..54) };
         let protocol = if kind % 3 == 0 { 6 } else { 17 };
         let length = u16::try_from(bytes.len() - header).unwrap();

@@ -56,7 +56,8 @@ impl fmt::Display for Tally {
 
 const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
-/// Checks the captured `bytes` of a packet; `is_cut` says whether more bytes were sent.
+/// Checks the captured `bytes` of a packet. `is_cut` says whether the sender sent more bytes than
+/// the capture has.
 pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
     let unchecked = if is_cut {
         CheckResult::Truncated
@@ -96,8 +97,8 @@ pub(crate) fn verify(link: Link, bytes: &[u8], is_cut: bool) -> CheckResult {
         {
             Some(CheckResult::Other)
         }
-        // The checksum covers the last address of a route, and all fragments, so it cannot be
-        // checked here.
+        // The checksum covers the last address of a route, and all fragments, so this function
+        // cannot check it.
         (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(CheckResult::Other),
         (Some(LaxNetSlice::Ipv6(ip)), Some(_))
             if ip
@@ -142,8 +143,8 @@ impl Sums {
         let found = u16::from_be_bytes([part[field], part[field + 1]]);
         let (before, after) = (&part[..field], &part[field + 2..]);
         let sum = pseudo.clone().add_slice(before).add_slice(after);
-        // In UDP, a field of zero means that there is no checksum, so a checksum of zero is sent as
-        // 0xffff.
+        // In UDP, a field of zero means that there is no checksum, so a sender writes a checksum of
+        // zero as 0xffff.
         let expected = match sum.ones_complement().to_be() {
             0 if is_udp => 0xffff,
             expected => expected,
@@ -152,7 +153,7 @@ impl Sums {
         if found == expected || (found, expected) == (0xffff, 0) {
             return;
         }
-        // Linux leaves the sum of addresses, protocol and length, not complemented.
+        // Linux leaves the uncomplemented sum of addresses, protocol and length in the field.
         let left = !pseudo.ones_complement().to_be();
         if [0, left].contains(&found) {
             self.is_offloaded = true;
@@ -161,7 +162,7 @@ impl Sums {
         }
     }
 
-    /// Checks the checksum of a TCP, UDP or ICMP packet. Fails if it cannot be checked.
+    /// Checks the checksum of a TCP, UDP or ICMP packet. Fails if the checksum cannot be checked.
     fn check_transport(&mut self, slice: &TransportSlice<'_>, addresses: &[u8]) -> Result<(), ()> {
         const UDP: u8 = 17;
         let is_version_4 = addresses.len() == 8;

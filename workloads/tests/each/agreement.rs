@@ -1,6 +1,6 @@
-//! On random inputs, the smallest ones included, both programs of every workload give the same
-//! answer on every pool. Workloads and their parameters come from the catalogue, so these tests
-//! include new workloads.
+//! Tests on random inputs, the smallest inputs included, that both programs of every workload give
+//! the same answer on every pool. Workloads and their parameters come from the catalogue, so these
+//! tests include new workloads.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,18 @@ const KEPT: [(&str, &str, &str); 4] = [
     (
         "packets",
         "sources",
-        "0 means one per worker, so the input depends on the number of threads",
+        "0 means one source per worker, so the input depends on the number of threads",
     ),
     (
         "packets",
         "stop",
         "a run that ends after a time has another sum each time",
     ),
-    ("kv", "empty", "its other value sleeps for 250 ms"),
+    (
+        "kv",
+        "empty",
+        "with the other value, handlers sleep for 250 ms",
+    ),
     (
         "kv",
         "rate",
@@ -48,8 +52,8 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
     }
 }
 
-/// Returns values of a parameter. For a number: the three smallest, and others up to the value
-/// `tiny`. For words: any of them.
+/// Returns values of a parameter. A number is one of the three smallest, or any number up to the
+/// value `tiny`. A word is any of the words that the parameter accepts.
 fn values(parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
     match &parameter.accepts {
         Accepts::OneOf(words) => select(words.clone()).boxed(),

@@ -1,4 +1,4 @@
-//! Every workload gives its known answer at its tiny size, with both programs.
+//! Tests that both programs of every workload give the known answer at size `tiny`.
 
 use protocol::{Outcome, Program, SCHEMA};
 use workloads::measure::run;

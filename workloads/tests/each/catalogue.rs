@@ -1,4 +1,4 @@
-//! Each row of `workloads.toml` has a program, and each program a row.
+//! Tests that each row of `workloads.toml` has a program, and that each program has a row.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The watchdog of the process reports a run that hangs, with the state of every thread.
+//! Tests that the watchdog reports a run that hangs, with the state of every thread.
 
 use std::process::{Command, Output};
 use std::sync::Barrier;
@@ -11,7 +11,8 @@ use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// In its second iteration, both halves of a join wait for a third half, which does not exist.
+/// A workload that hangs: in the second iteration, both halves of a join wait for a third half,
+/// which does not exist.
 struct Hanging {
     runs: u32,
 }
@@ -65,7 +66,7 @@ fn request(program: Program, threads: usize) -> Request {
     }
 }
 
-/// Not a test: a process that hangs, which the tests start.
+/// This function is no test: the tests start it as a process, which hangs.
 #[test]
 #[ignore = "a process that other tests start"]
 fn child() {
@@ -75,7 +76,7 @@ fn child() {
         &request(Program::Parallel, 2),
         None,
     );
-    panic!("it did not hang: {outcome:?}");
+    panic!("the run did not hang: {outcome:?}");
 }
 
 fn hang() -> Output {

@@ -85,8 +85,8 @@ impl Workload for Mock {
     }
 }
 
-/// A workload whose answers are right up to and including run `lies_from`. If it `wavers`, each
-/// answer differs.
+/// A workload whose answers are right up to and including run `lies_from`. If the workload
+/// `wavers`, each answer differs from the previous one.
 #[derive(Default)]
 struct Liar {
     lies_from: u32,
@@ -177,7 +177,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     }
 }
 
-/// A workload that an external thread runs. The instance counts its runs for its metrics.
+/// A workload that an external thread runs. The metrics count the runs.
 struct Outside {
     runs: u32,
 }

@@ -1,4 +1,5 @@
-//! Tests of the harness, which runs a workload as a request says, and of the program around it.
+//! Tests the harness, which runs a workload as a request says, and the program that uses the
+//! harness.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,5 @@
-//! The events that an instrumented build reports beside the times, counted by a mock observer.
+//! Tests the events that an instrumented build reports beside the times. A mock observer counts the
+//! events.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The program as the runner and a person at a terminal see it: lines, messages, exit codes.
+//! Tests the program as the runner and a person at a terminal see it: lines, messages, exit codes.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +12,8 @@ fn workload() -> Command {
     Command::new(env!("CARGO_BIN_EXE_workload"))
 }
 
-/// Exit code, standard output and standard error of the program, given `input`.
+/// Returns the exit code, the standard output and the standard error of the program, which reads
+/// `input`.
 fn answered(arguments: &[&str], input: &str) -> (i32, String, String) {
     let mut program = workload()
         .args(arguments)
@@ -116,7 +117,8 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
             thread::sleep(Duration::from_millis(1));
         }
     };
-    // The state and the parent of a process are behind its name, which may contain any character.
+    // In the file `stat`, the state and the parent of a process are behind its name, which may
+    // contain any character.
     let look = |process: u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let mut fields = stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned);

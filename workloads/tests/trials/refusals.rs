@@ -1,4 +1,4 @@
-//! Invalid requests are refused, and the message says how to correct them.
+//! Tests that the program refuses invalid requests, and that the message says how to correct them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn good() -> Request {
     Request::tiny("quicksort")
 }
 
-/// The message with which a good request is refused after `change`.
+/// Returns the message that refuses a good request after `change`.
 fn refusal(change: impl FnOnce(&mut Request)) -> String {
     assert!(run("test", CATALOGUE, &good()).is_ok());
     let mut request = good();
@@ -163,7 +163,7 @@ fn more_cities_than_can_be_solved_are_refused_with_the_way_out() {
         "{message}"
     );
     assert!(message.contains("set max-cities=41"), "{message}");
-    // The file is refused before its distances are computed, which would take 80 GB.
+    // The program refuses the file before it computes the distances, which would take 80 GB.
     let (message, _) = tsp_refusal(&tsp_file(100_000), &[("max-cities", "64")]);
     assert!(message.contains("handles 64 at most"), "{message}");
 }
@@ -174,8 +174,8 @@ fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
     fs::write(file.path(), tsp_file(7)).unwrap();
     let outcome = run("test", CATALOGUE, &tsp(file.path())).unwrap();
     assert!(!outcome.parameters.contains_key("cities"));
-    // The tour goes along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, each
-    // rounded.
+    // The tour goes along the parabola and straight back: 3 + 5 + 7 + 9 + 11 + 13 + 48.4, with each
+    // length rounded.
     assert_eq!(outcome.answer, "a tour of length 96");
 }
 

@@ -15,7 +15,7 @@ const QUERIES: usize = 2048;
 const KEYS: usize = 1024;
 const INNER: usize = 3072;
 
-/// How many numbers a block has. In front of them is the block's scale as a 16-bit float.
+/// How many numbers a block has. In front of these numbers is the block's scale as a 16-bit float.
 const BLOCK: usize = 32;
 
 struct Layer {
@@ -77,7 +77,7 @@ impl Layer {
             self.keys.forward(&normal)?,
             self.values.forward(&normal)?,
         );
-        // Stands in for attention: a cheap step that needs all three results.
+        // This cheap step stands in for attention: it needs all three results.
         let mixed = Tensor::cat(&[(keys + &values)?, values], D::Minus1)?;
         let x = (x + self.out.forward(&(queries + mixed)?)?)?;
         let normal = normalized(&x)?;

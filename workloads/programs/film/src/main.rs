@@ -17,8 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut encoder = EncoderConfig::with_speed_preset(10);
     (encoder.width, encoder.height) = (WIDTH, LINES);
-    // The number of tiles does not depend on the number of threads, so that the output does not
-    // either.
+    // The number of tiles does not depend on the number of threads, so the output is the same for
+    // every number of threads.
     encoder.tiles = 8;
     let mut context: Context<u8> = Config::new().with_encoder_config(encoder).new_context()?;
     for frame in 0..frames {
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns waves that move from frame to frame, and noise that does not.
+/// Returns waves that move from frame to frame, and noise that stays in place.
 fn plane_of(width: usize, lines: usize, frame: usize, seed: usize) -> Vec<u8> {
     let pixel = |at: usize| {
         let (x, y) = (at % width, at / width);

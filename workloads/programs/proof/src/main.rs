@@ -1,5 +1,5 @@
 //! `proof STEPS SEED`: proves that a synthetic computation took `STEPS` steps (a power of two),
-//! verifies the proof, and prints its size and a digest.
+//! verifies the proof, and prints the proof's size and a digest.
 
 use p3_air::{Air, AirBuilder, BaseAir, WindowAccess as _};
 use p3_baby_bear::{BabyBear, Poseidon2BabyBear, default_babybear_poseidon2_16};
@@ -73,7 +73,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns a configuration without a proof of work, because the search for one takes a random time.
+/// Returns a configuration without a proof of work, because the search for a proof of work takes a
+/// random time.
 fn config() -> Config {
     let permutation = default_babybear_poseidon2_16();
     let tree = Tree::new(

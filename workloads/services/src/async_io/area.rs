@@ -15,7 +15,7 @@ use crate::user_threads::Direction;
 use workloads::kinds::pacing::chain;
 use workloads::random::{Random, mix};
 
-/// Files have no names, so they disappear however the process ends.
+/// The files of all tasks. The files have no names, so they disappear however the process ends.
 pub(super) struct Area {
     tasks: Vec<Task>,
     blocks: usize,
@@ -40,8 +40,8 @@ impl Area {
         let folder = std::env::temp_dir();
         let refuse = |what: String| {
             Refusal::new(format!(
-                "temporary directory {}: {what}; free some, name another one by TMPDIR, or ask for \
-                 fewer `tasks`, `operations` or `bytes`",
+                "temporary directory {}: {what}; free some space, name another directory by \
+                 TMPDIR, or ask for fewer `tasks`, `operations` or `bytes`",
                 folder.display()
             ))
         };
@@ -141,7 +141,7 @@ impl Area {
         mem::replace(&mut self.tasks[task].buffers()[block], buffer)
     }
 
-    /// Transfers a block and blocks the OS thread until it is done.
+    /// Transfers a block, and blocks the OS thread until the transfer is done.
     pub(super) fn transfer(&self, task: usize, block: usize) -> io::Result<()> {
         let mut buffers = self.tasks[task].buffers();
         let offset = self.offset(block);
@@ -149,7 +149,7 @@ impl Area {
         self.direction.carry_out(file, &mut buffers[block], offset)
     }
 
-    /// Returns task and number of the first block with wrong content.
+    /// Returns the task and the number of the first block with wrong content.
     pub(super) fn first_wrong_block(&self) -> io::Result<Option<(usize, usize)>> {
         for (number, task) in self.tasks.iter().enumerate() {
             for (block, buffer) in task.buffers().iter().enumerate() {

@@ -1,8 +1,9 @@
-//! `async-io`: threads read or write files and then compute. A student project on user-level threads
-//! is the model.
+//! `async-io`: threads read or write files and then compute. A student project on user-level
+//! threads is the model.
 //!
-//! User-level threads on one OS thread transfer synchronously, which blocks all of them, or
-//! asynchronously, while other user-level threads run. Jobs on the pool block one worker each.
+//! User-level threads share one OS thread. A synchronous transfer blocks all of these threads;
+//! during an asynchronous transfer, other user-level threads run. A job on the pool blocks its
+//! worker.
 
 mod area;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Every way of transferring, and faults that the check must notice.
+//! Tests every way of transferring, and plants faults that the check must notice.
 
 use super::*;
 use crate::fixtures::{pool, values};

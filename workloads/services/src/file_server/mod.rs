@@ -1,4 +1,4 @@
-//! An HTTP server of files, on user-level threads, after a student project.
+//! An HTTP server of files, on user-level threads. A student project is the model.
 //!
 //! One user-level thread accepts connections. For each connection it starts another user-level
 //! thread, which answers one request. The threads wait for sockets and files without blocking the
@@ -25,19 +25,20 @@ use protocol::Refusal;
 use crate::http::{EMPTY_ROOM, Head, MAX_HEAD, Status, Wrong};
 use crate::user_threads::{Current, Direction, Files, UserSocket, UserThreads};
 
-/// The limit of files that are read at a time. Processes usually have 1024 file descriptors, and
-/// each connection has one for its socket and one for its file.
+/// The most files that the server reads at a time. Processes usually have 1024 file descriptors,
+/// and each connection has one for its socket and one for its file.
 const TRANSFERS: usize = 1024;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The pause if the process has no descriptor or no memory left. A guess.
+/// The pause before the server accepts again, if the process has no descriptor or no memory left. A
+/// guess.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The limit for the input that the server drops after its answer, in bytes.
+/// The most input that the server drops after an answer, in bytes.
 const LINGER_BYTES: u64 = 1 << 20;
 
-/// The bytes of a file that are read and sent at a time.
+/// How many bytes of a file the server reads and sends at a time.
 const PIECE_BYTES: u64 = 64 * 1024;
 
 /// The time slice of a user-level thread, as in the student project. A thread hardly ever uses up
@@ -51,7 +52,7 @@ pub(crate) struct FileServer {
 }
 
 impl FileServer {
-    /// Binds a server of the files below `root` to this port of 127.0.0.1; 0 is any free port.
+    /// Binds a server of the files below `root` to `port` of 127.0.0.1; port 0 is any free port.
     pub(crate) fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
         let folder = File::open(root)
             .and_then(|folder| open_below(&folder, b"./").map(|_| folder))
@@ -60,7 +61,7 @@ impl FileServer {
             .and_then(|it| it.set_nonblocking(true).map(|()| it))
             .map_err(|error| {
                 Refusal::new(format!(
-                    "--port {port}: {error}; choose another one, or 0 for any"
+                    "--port {port}: {error}; choose another port, or 0 for any free one"
                 ))
             })?;
         Ok(Self {
@@ -83,13 +84,14 @@ impl FileServer {
     }
 }
 
-/// Without descriptors, clients wait in the kernel's queue.
+/// Accepts connections for ever. If the process has no descriptor left, clients wait in the
+/// kernel's queue.
 fn accept_all(me: &Current<'_>, listener: &Rc<TcpListener>, root: &Rc<File>) {
     loop {
         let accepted = listener.accept().and_then(|(stream, _)| {
             let root = Rc::clone(root);
             me.spawn(move |me| {
-                // A client that went away or took too long gets no more.
+                // An error means that the client went away or took too long.
                 let _ = attend(me, stream, &root);
             })
         });
@@ -165,8 +167,8 @@ fn find(root: &File, name: &[u8]) -> Result<(File, u64), Wrong> {
         .ok_or((Status::NOT_FOUND, "this file cannot be served\n"))
 }
 
-/// The kernel refuses every name that leads out of the root by `..`, an absolute name or a symbolic
-/// link, even if files change meanwhile.
+/// Opens file `name` below `root`. The kernel refuses every name that leads out of the root by
+/// `..`, an absolute name or a symbolic link, even if files change meanwhile.
 fn open_below(root: &File, name: &[u8]) -> io::Result<File> {
     // Without O_NONBLOCK, opening a pipe would wait for its other end.
     let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

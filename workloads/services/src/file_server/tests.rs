@@ -1,4 +1,4 @@
-//! The server's answers to good and bad clients.
+//! Tests the server's answers to good and bad clients.
 
 use std::fs;
 use std::os::unix::fs::symlink;

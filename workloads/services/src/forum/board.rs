@@ -16,8 +16,8 @@ const SHARDS: usize = 64;
 
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
-/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it
-/// is sent to clients without holding the lock.
+/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so a
+/// thread sends it to a client without holding the lock.
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,
@@ -43,7 +43,7 @@ impl Board {
     pub(crate) fn post(&self, topic: &[u8], message: &[u8]) -> usize {
         let message = message.into();
         let mut topics = self.shard(topic).write();
-        // Allocates the topic's name only once, and not for each message.
+        // `entry` alone would allocate the topic's name for each message.
         let messages = match topics.get_mut(topic) {
             Some(messages) => messages,
             None => topics.entry(topic.to_vec()).or_default(),
@@ -79,7 +79,7 @@ impl Service for Board {
         match request {
             Request::Post { topic, message } => {
                 let index = self.post(topic, message);
-                writeln!(output, "OK {index}").expect("memory takes everything");
+                writeln!(output, "OK {index}").expect("writing to memory cannot fail");
             }
             Request::Read { topic, index } => match self.read(topic, *index) {
                 Some(message) => {

@@ -99,7 +99,8 @@ impl Clients {
         seen
     }
 
-    /// Sends at least one request, so that there is something to check.
+    /// Sends requests until the time `until`, but at least one request, so that there is something
+    /// to check.
     fn talk(
         &self,
         random: &mut Random,
@@ -166,8 +167,8 @@ impl ClientReport {
     }
 }
 
-/// The board must have exactly the accepted messages, and each message that a client posted or read
-/// is at its index.
+/// Returns a fault of the board. The board must have exactly the accepted messages, and each
+/// message that a client posted or read must be at its index.
 pub(crate) fn fault(board: &Board, words: &Words, clients: &[ClientReport]) -> Option<String> {
     let mut posted: [Vec<usize>; 7] = Default::default();
     for client in clients {

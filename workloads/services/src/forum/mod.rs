@@ -1,5 +1,5 @@
-//! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread
-//! for each connection.
+//! `forum`: a message board on TCP with posters and readers. The model is a study of servers with a
+//! thread for each connection.
 
 mod board;
 mod clients;

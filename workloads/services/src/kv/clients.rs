@@ -68,8 +68,9 @@ impl Clients {
         seen
     }
 
-    /// Returns the time at which a client should send its next request, so that all clients together
-    /// send at the rate. `None`: the client sends it as soon as the previous one is answered.
+    /// Returns the time at which a client should send its next request, so that all clients
+    /// together send at the rate. `None` if the client should send the request as soon as it has
+    /// the answer to the previous request.
     fn due(&self, sent: u64, number: usize, begun: Instant) -> Option<Instant> {
         let place = sent * self.values.whole("clients") + number as u64;
         let rate = (self.values.word("load") == "open").then(|| self.values.whole("rate"))?;
@@ -108,7 +109,7 @@ impl Clients {
 struct Client {
     stream: TcpStream,
     address: SocketAddr,
-    /// Holds the request, and later the answer to it.
+    /// Holds the request, and later the answer.
     buffer: Vec<u8>,
     expected: Vec<u8>,
 }

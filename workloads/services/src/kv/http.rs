@@ -36,7 +36,8 @@ impl fmt::Display for Method {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Method,
-    /// The target's path without its leading slash, and its query, as they were sent.
+    /// The target's path without its leading slash, and the target's query, as the client sent
+    /// them.
     pub(crate) key: Vec<u8>,
     pub(crate) body: Vec<u8>,
     pub(crate) keeps_alive: bool,
@@ -80,7 +81,8 @@ fn try_parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         let text = str::from_utf8(header.value).unwrap_or_default();
         if is("content-length") {
-            // Two lengths are refused, because a proxy may believe the other one.
+            // The server refuses two lengths, because a proxy may believe another one than the
+            // server.
             let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
             if length.is_some() || !is_number {
                 return Err((Status::BAD_REQUEST, "expected one length as a number\n"));
@@ -124,7 +126,9 @@ impl Response<'_> {
     pub(crate) fn write(&self, output: &mut Vec<u8>) {
         let Status(number, reason) = self.status;
         let mut head = |line: fmt::Arguments<'_>| {
-            output.write_fmt(line).expect("memory takes everything");
+            output
+                .write_fmt(line)
+                .expect("writing to memory cannot fail");
         };
         head(format_args!("HTTP/1.1 {number} {reason}\r\n"));
         if self.status != NO_CONTENT {
@@ -244,7 +248,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// No part of a request exceeds its limit.
+        /// The input is longer than the limits of a head and a body, so it is never incomplete.
         #[test]
         fn arbitrary_input_is_the_same_in_whatever_pieces_it_comes(
             input in input(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..60),

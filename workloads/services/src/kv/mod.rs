@@ -1,5 +1,5 @@
-//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
-//! such servers.
+//! `kv`: an HTTP key-value server on loopback and its clients. The model is a study of queues and
+//! locks in such servers.
 
 mod clients;
 mod http;
@@ -69,7 +69,7 @@ pub(crate) fn serve(
     let mut report = format!("{counts}\n{documents} documents stored\n");
     for (name, metric) in service.take_measured().metrics() {
         writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
-            .expect("memory takes everything");
+            .expect("writing to memory cannot fail");
     }
     Ok(report)
 }

@@ -1,4 +1,4 @@
-//! The longest service times in the order of requests. These times show how long a server takes to
+//! The longest service time in each part of a run. These times show how long a server takes to
 //! reach a steady state.
 
 use std::time::{Duration, Instant};
@@ -26,7 +26,8 @@ impl Parts {
         }
     }
 
-    /// If there are fewer requests than parts, some parts have no request and count as no time.
+    /// Adds a run. If there are fewer requests than parts, some parts have no request and count as
+    /// 0 ns.
     pub(super) fn add(&mut self, mut noted: Vec<Noted>) {
         noted.sort_unstable();
         self.runs += 1;

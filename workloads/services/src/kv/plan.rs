@@ -14,7 +14,8 @@ use super::store::{Store, md5};
 use crate::http::Status;
 use workloads::random::Random;
 
-/// There are few keys, so that documents are read, replaced and deleted many times.
+/// The number of keys of a session. There are few keys, so that clients read, replace and delete
+/// each document many times.
 const KEYS: u64 = 8;
 
 const LETTERS: usize = 1 << 16;
@@ -63,7 +64,7 @@ impl Plan {
         plan
     }
 
-    /// Computes the answers of a session with a map.
+    /// Chooses the requests of a session, and computes the answers with a map.
     fn session(&mut self, random: &mut Random, values: &Values, session: usize) -> Vec<Step> {
         let writes_percent = values.whole("writes-percent");
         let value_bytes = values.count("value-bytes");

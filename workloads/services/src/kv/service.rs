@@ -19,7 +19,8 @@ pub(crate) type Counts = BTreeMap<(Method, Status), u64>;
 
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
-    /// As many records as there are handlers, so that two connections seldom write to the same one.
+    /// As many records as there are handlers, so that two connections seldom write to the same
+    /// record.
     records: Vec<CachePadded<Mutex<Measured>>>,
     notes_each: bool,
 }
@@ -103,7 +104,7 @@ pub(crate) struct Measured {
     /// Times from arrival until a handler began.
     wait: Latencies,
     pub(crate) counts: Counts,
-    /// Each answered request, if the service records them one by one.
+    /// The times of each answered request, if the service records every request.
     pub(crate) noted: Vec<Noted>,
 }
 

@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Stores `body` under `key`; returns whether the key is new, and the MD5. Computes the MD5
-    /// before it takes the lock.
+    /// before taking the lock.
     pub(crate) fn put(&self, key: &[u8], body: &[u8]) -> (bool, [u8; 16]) {
         let md5 = md5(body);
         let body = body.into();

@@ -1,4 +1,4 @@
-//! Contenders as jobs on a pool, OS threads, or user-level threads.
+//! Runs contenders as jobs on a pool, as OS threads, or as user-level threads.
 
 use std::rc::Rc;
 use std::thread;
@@ -61,8 +61,8 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     lock.into_tally()
 }
 
-/// Runs each contender on a separate OS thread, which may use only `cpus` if they are given. The
-/// time includes starting the threads: some 20 us each.
+/// Runs each contender on a separate OS thread, which may use only `cpus`, or any CPU if `cpus` is
+/// `None`. The measured time includes starting the threads, some 20 µs for each thread.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     let lock = Exclusive::new(lock);
     thread::scope(|scope| {
@@ -100,7 +100,8 @@ pub(super) fn on_user_threads(shape: Shape, lock: Lock, quantum: Duration) -> (T
     (mutex.into_inner(), report)
 }
 
-/// Returns the first `count` of the CPUs that this process may use; `None` for all of them.
+/// Returns the first `count` of the CPUs that this process may use; `None` if `count` is 0, which
+/// means all of them.
 pub(super) fn first_cpus(count: usize) -> Result<Option<CpuSet>, Refusal> {
     if count == 0 {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `locks`: threads contend for one lock, after a student project on user-level threads.
+//! `locks`: threads contend for one lock. The model is a student project on user-level threads.
 //!
 //! Each contender alternates between work outside the lock and a critical section. Contenders are
 //! jobs on the pool, user-level threads on one OS thread, or OS threads on few CPUs. Contenders

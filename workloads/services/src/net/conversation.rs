@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::{Limits, Parsed, Service, Stop};
 
-/// The longest time that one read or write may block, so that its thread notices deadlines and the
-/// end of the server.
+/// The longest time that one read or write may block, so that the connection's thread notices
+/// deadlines and the end of the server.
 const TICK: Duration = Duration::from_millis(50);
 
 /// The size of one read in bytes: more than a usual request has.
@@ -93,7 +93,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Sends all of `bytes`. The client has to read them within the time limit of a request.
+    /// Sends all of `bytes`. The client has to read these bytes within the time limit of a request.
     pub(super) fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
         let due = Instant::now() + self.limits.request;
         let mut stream = self.stream;
@@ -108,9 +108,10 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// If the server closed the stream at once, a reset could destroy the answer on its way.
+    /// Waits until the client closes the connection or the time is up. If the server closed the
+    /// stream at once, a reset could destroy the answer on its way.
     fn linger(&self) {
-        // The call fails only if the client has gone.
+        // The shutdown fails only if the client has gone.
         let _ = self.stream.shutdown(Shutdown::Write);
         let due = Instant::now() + self.limits.linger;
         let mut stream = self.stream;

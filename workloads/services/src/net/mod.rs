@@ -1,8 +1,8 @@
 //! A TCP server for the service workloads, with a thread for each connection.
 //!
 //! The thread reads a request, passes it to a handler (`server.rs`), and sends the answer
-//! (`conversation.rs`). So a slow client never occupies a worker of a pool. Beyond the limit of
-//! connections, a client waits in the kernel's queue.
+//! (`conversation.rs`). So a slow client never occupies a worker of a pool. If the limit of
+//! connections is reached, further clients wait in the kernel's queue.
 
 mod conversation;
 mod queue;
@@ -32,14 +32,16 @@ pub(crate) trait Service: Sync {
     /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
-    /// Returns the answer to a request that is still incomplete when its time is up or the server
-    /// ends.
+    /// Returns the answer to a request that is still incomplete when the client's time is up or the
+    /// server ends.
     fn late(&self) -> Vec<u8>;
 
-    /// Returns `false` if the connection ends after the answer.
+    /// Adds the answer to `output`. The second value is `false` if the connection ends after the
+    /// answer.
     fn answer(&self, request: &Self::Request, output: &mut Vec<u8>) -> (Self::Outcome, bool);
 
-    /// A request was answered, and the kernel has the answer. Connections are numbered from 0.
+    /// The server calls this method when the kernel has the answer. Connections are numbered from
+    /// 0.
     fn answered(
         &self,
         connection: usize,
@@ -60,8 +62,8 @@ pub(crate) enum Parsed<R> {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// When the server had read the whole request. If the connection waited for a handler, this
-    /// time is earlier by that wait for the connection's first request.
+    /// When the server had read the whole request. For the first request of a connection that
+    /// waited for a handler, this time is earlier by that wait.
     pub(crate) arrived: Instant,
     /// When a handler began to execute the request.
     pub(crate) begun: Instant,

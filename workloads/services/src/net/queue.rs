@@ -19,8 +19,8 @@ pub(crate) enum Kind {
     LockFreeLookingEvery(Duration),
 }
 
-/// A queue without a bound: each client has at most one task in it, and the number of clients has a
-/// limit.
+/// A queue without a bound: each client has at most one task in the queue, and the number of
+/// clients has a limit.
 pub(super) enum Queue<T> {
     Regular(Mutex<VecDeque<T>>, Condvar),
     LockFree(Sender<T>, Receiver<T>, Option<Duration>),
@@ -47,7 +47,7 @@ impl<T> Queue<T> {
             }
             Self::LockFree(last, ..) => {
                 let sent = last.send(task).is_ok();
-                debug_assert!(sent, "its receiver is beside it");
+                debug_assert!(sent, "the queue has the receiver, too");
             }
         }
     }
@@ -57,9 +57,9 @@ impl<T> Queue<T> {
             Self::Regular(list, added) => {
                 let mut list = list.lock();
                 added.wait_while(&mut list, |list| list.is_empty());
-                list.pop_front().expect("it was waited for")
+                list.pop_front().expect("the thread has waited for a task")
             }
-            Self::LockFree(_, first, None) => first.recv().expect("its sender is here"),
+            Self::LockFree(_, first, None) => first.recv().expect("the queue has the sender, too"),
             Self::LockFree(_, first, Some(nap)) => loop {
                 if let Ok(task) = first.try_recv() {
                     return task;
@@ -116,8 +116,8 @@ mod tests {
         }
     }
 
-    /// One task at a time, so that the taker sleeps before nearly every task: a lost wake-up is a
-    /// hang.
+    /// The threads pass one task at a time, so that each thread sleeps before nearly every task.
+    /// After a lost wake-up, the test would hang.
     #[test]
     fn a_thread_that_waits_is_woken_for_each_single_task() {
         for kind in KINDS {

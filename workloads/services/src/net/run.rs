@@ -37,8 +37,8 @@ pub(crate) trait Exchange: Send + Sync {
 
     fn requests(seen: &Self::Seen) -> u64;
 
-    /// Compares a run with the known answers, and adds it to the measurements if it was good.
-    /// `trouble` describes failed connections.
+    /// Compares a run with the known answers, and adds a good run to the measurements. `trouble`
+    /// describes failed connections.
     fn check(
         &mut self,
         service: &Self::Service,
@@ -182,7 +182,7 @@ impl<E: Exchange> Instance for Runs<E> {
     }
 }
 
-/// If the server hangs, the client gets an error.
+/// Connects a client, which gets an error if the server hangs.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;

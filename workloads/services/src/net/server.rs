@@ -1,4 +1,4 @@
-//! A server that can be started and stopped, and the threads that answer its requests.
+//! A server that can be started and stopped, and the threads that answer the server's requests.
 
 use std::fmt;
 use std::io;
@@ -18,8 +18,8 @@ use super::conversation::Conversation;
 use super::queue::{Kind, Queue};
 use super::{Service, Times};
 
-/// The pause after the kernel could not accept a connection, or could not start a thread for it. A
-/// guess.
+/// The pause after the kernel could not accept a connection, or could not start the connection's
+/// thread. A guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) good: u64,
-    /// The client sent an invalid request, took too long, or left during a request.
+    /// Connections whose client sent an invalid request, took too long, or left during a request.
     pub(crate) failed: u64,
 }
 
@@ -85,7 +85,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The server answers requests that have arrived completely, and refuses incomplete ones.
+    /// Ends the server. It still answers requests that have arrived completely, and refuses
+    /// incomplete requests.
     pub(crate) fn stop(&self) {
         self.is_requested.store(true, Relaxed);
         // Ends the `accept` that waits for a client (Linux). The call fails if the listener was
@@ -190,7 +191,7 @@ fn behind(queue: &Queue<Task<'_>>, count: usize, serve: impl FnOnce()) -> io::Re
         if started.is_ok() {
             serve();
         }
-        // If some threads could not start, the others must end, too.
+        // If some handlers could not start, the other handlers must end, too.
         for _ in &handlers {
             queue.push(None);
         }
@@ -225,8 +226,9 @@ struct Answered<S: Service> {
 }
 
 impl<S: Service> Shared<'_, S> {
-    /// Accepts connections until the server is stopped, and passes each one on as soon as the limit
-    /// allows it. `hand` may fail if no thread can start: the client then sees a closed connection.
+    /// Accepts connections until the server is stopped, and passes each connection to `hand` as
+    /// soon as the limit of connections allows that. `hand` fails if no thread can start: the
+    /// client then sees a closed connection.
     fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) {
         let Server { listener, stop, .. } = self.server;
         let (take, give_back) = &self.room;
@@ -269,8 +271,8 @@ impl<S: Service> Shared<'_, S> {
         });
     }
 
-    /// The connection has waited for the thread since it was accepted, and that wait counts for its
-    /// first request.
+    /// Serves a connection on the calling thread. The connection has waited for this thread since
+    /// the server accepted it, and that wait counts for the first request.
     fn attend_here(&self, connection: &Connection) {
         let waited = connection.accepted.elapsed();
         self.attend(connection, waited, &|request| self.answer(request));

@@ -1,4 +1,4 @@
-//! Good and bad clients of a server, with every kind of handlers.
+//! Tests a server with good and bad clients, and with every kind of handlers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::*;
 
-/// A service of lines, each answered by itself. `bye` ends the connection, a line with `!` is
-/// invalid, and the answer to `large` is more than the kernel keeps for a client.
+/// A service that answers each line with the same line. `bye` ends the connection, a line with `!`
+/// is invalid, and the answer to `large` is longer than the kernel's buffer for a client.
 #[derive(Default)]
 struct Echo(AtomicUsize);
 

@@ -3,7 +3,7 @@
 //! A thread gives up the OS thread when it waits or yields, and at a [`Current::safepoint`] if its
 //! quantum is used up. There is no interrupt, so work without safepoints is never preempted. All
 //! threads share one OS thread, so the code uses cells instead of atomics. The library `corosensei`
-//! provides stacks and the switch between them.
+//! provides stacks, and switches between the stacks.
 
 mod files;
 mod mutex;
@@ -138,7 +138,7 @@ impl UserThreads {
 }
 
 impl Shared {
-    /// If no thread is ready, waits for transfers and sockets.
+    /// Returns the next thread to run. If no thread is ready, waits for transfers and sockets.
     fn next(&self) -> Option<usize> {
         self.wake_transferred(false);
         if self.ready.borrow().is_empty() {
@@ -152,7 +152,8 @@ impl Shared {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// If `may_wait`, and transfers are in flight, waits for one of them.
+    /// Makes the threads ready whose transfers have ended. If `may_wait`, and transfers are in
+    /// flight, waits until one of them ends.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
@@ -166,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// If no thread is ready, waits for a socket.
+    /// Makes the threads ready whose sockets are ready. If no thread is ready, waits for a socket.
     fn wake_for_sockets(&self) {
         while !self.waiters.borrow().is_empty() {
             let may_wait = self.ready.borrow().is_empty();
@@ -221,8 +222,8 @@ impl Current<'_> {
     }
 }
 
-/// Number of steps between two safepoints. They take under a microsecond, so that reading the clock
-/// takes some 3 % of the time.
+/// Number of steps between two safepoints. These steps take under a microsecond, so that reading
+/// the clock takes some 3 % of the time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 pub(crate) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {

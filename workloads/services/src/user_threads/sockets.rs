@@ -1,7 +1,7 @@
-//! Waiting for sockets while other user threads go on.
+//! Waits for sockets while other user threads run.
 //!
 //! Sockets do not block. If a socket is not ready, its thread waits until the kernel says that the
-//! socket may be ready, or until its time is up.
+//! socket may be ready, or until the thread's time is up.
 
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -17,15 +17,15 @@ pub(super) struct Waiter {
     pub(super) due: Instant,
 }
 
-/// Removes and returns the threads whose sockets may be ready or whose time is up. If there is none
-/// yet and `may_wait`, waits for the first one.
+/// Removes and returns the threads whose sockets may be ready or whose time is up. If there is no
+/// such thread yet and `may_wait`, waits for the first one.
 pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
     let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
         return Vec::new();
     };
     let left = first_due.saturating_duration_since(Instant::now());
-    // The time is rounded up to milliseconds: otherwise the scheduler would poll again and again in
-    // the last millisecond.
+    // Rounds the time up to milliseconds: otherwise the scheduler would poll again and again in the
+    // last millisecond.
     let left = left.as_micros().div_ceil(1000);
     let timeout = if may_wait {
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)

@@ -1,4 +1,4 @@
-//! User-level threads and their locks under schedules with yields at random places.
+//! Tests user-level threads and their locks, under schedules with yields at random places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

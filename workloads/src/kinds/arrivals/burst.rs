@@ -1,4 +1,5 @@
-//! Bursts of jobs: how soon the first job begins, and when the last one has ended.
+//! Bursts of jobs. Metrics tell how soon the first job of a burst begins, and when the last job has
+//! ended.
 
 use protocol::Metric;
 use rayon::ThreadPool;

@@ -1,4 +1,4 @@
-//! Requests to a busy pool: meanwhile another external thread runs one fork-join region after the
+//! Requests to a pool that another external thread keeps busy with one fork-join region after the
 //! other.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const STEPS: u64 = 4_000;
 pub(super) struct Busy(pub(super) Box<dyn Instance>);
 
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) {
-    // Relaxed: an old value costs one region more.
+    // Relaxed: a stale value costs one region more.
     while !is_over.load(Relaxed) {
         pool.install(|| {
             (0..TASKS).into_par_iter().for_each(|seed| {

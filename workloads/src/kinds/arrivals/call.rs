@@ -1,4 +1,4 @@
-//! Small installs, one after the other: the submitter waits for each.
+//! Small installs, one after the other: the submitter waits for each install.
 
 use rayon::ThreadPool;
 

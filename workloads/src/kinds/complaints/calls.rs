@@ -13,8 +13,8 @@ use crate::workload::{Mismatch, Setup};
 pub(super) enum Entry {
     Inside,
     Outside,
-    /// For each call, an external thread builds a pool with as many workers as the trial's, and
-    /// drops it.
+    /// For each call, an external thread builds a pool with as many workers as the trial's pool,
+    /// and drops the new pool after the call.
     NewPool,
     /// An external thread calls the trial's pool and these pools in turn.
     InTurn(Vec<ThreadPool>),

@@ -1,5 +1,6 @@
-//! Graphs of tasks, in which the last predecessor of a task spawns it. `factorization` is a tree
-//! from the leaves to the root, `audio-graph` a mixer of several lanes and stages.
+//! Graphs of tasks, in which the predecessor of a task that ends last spawns the task.
+//! `factorization` is a tree from the leaves to the root, `audio-graph` a mixer of several lanes
+//! and stages.
 //!
 //! A task's value is one more than the sum of its predecessors' values, so a task that runs too
 //! early or twice makes the answer wrong.
@@ -20,15 +21,15 @@ use crate::workload::Setup;
 struct Task {
     steps: u64,
     needed_by: Vec<usize>,
-    /// How many predecessors there are, and how many have not ended yet.
+    /// How many predecessors the task has; `missing` of these have not ended yet.
     needs: usize,
     missing: AtomicUsize,
-    /// The sum of the predecessors' values. Relaxed: `missing` orders it.
+    /// The sum of the predecessors' values. Relaxed: `missing` orders the accesses to this sum.
     input: AtomicU64,
 }
 
 pub(super) struct Graph {
-    /// All tasks, in an order in which each comes after its predecessors.
+    /// All tasks, in an order in which each task comes after its predecessors.
     tasks: Vec<Task>,
     /// The sum of the values of tasks without a successor. Relaxed: the sum is read after the end
     /// of the scope.
@@ -68,7 +69,7 @@ impl Graph {
         }
     }
 
-    /// Nodes are numbered from the last leaf to the root.
+    /// Creates a tree, whose nodes are numbered from the last leaf to the root.
     pub(super) fn tree(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (nodes, children) = (values.count("nodes"), values.count("children"));
@@ -80,8 +81,8 @@ impl Graph {
         Self::new(nodes, setup.seed, steps, nodes as u64, parent)
     }
 
-    /// Each task needs two tasks of the previous stage: those of its own lane and of the next lane.
-    /// So the values by stage are 1, 3, 7, ….
+    /// Creates a mixer, in which each task needs two tasks of the previous stage: one of its own
+    /// lane, and one of a neighbouring lane. So the values by stage are 1, 3, 7, ….
     pub(super) fn mixer(setup: &Setup<'_>) -> Self {
         let values = setup.values;
         let (stages, lanes) = (values.count("stages"), values.count("lanes"));
@@ -99,8 +100,8 @@ impl Graph {
         Self::new(stages * lanes, setup.seed, steps, known, next_stage)
     }
 
-    /// Runs a task whose predecessors have ended, and resets it; calls `begin` for each successor
-    /// that is then ready.
+    /// Runs a task whose predecessors have ended, and resets the task for the next run. Calls
+    /// `begin` for each successor that is then ready.
     fn run(&self, number: usize, begin: impl Fn(usize)) {
         let task = &self.tasks[number];
         black_box(chain(number as u64, task.steps));
@@ -148,7 +149,7 @@ impl Problem for Graph {
 mod tests {
     use super::*;
 
-    /// 0 and 1 are needed by 2, and 2 by 3.
+    /// Task 2 needs tasks 0 and 1, and task 3 needs task 2.
     fn graph() -> Graph {
         let needed_by: [&[usize]; 4] = [&[2], &[2], &[3], &[]];
         Graph::new(4, 1, 10, 4, |task| needed_by[task].to_vec())

@@ -68,7 +68,7 @@ impl Problem for Sections {
             .reduce(|| 0, u64::wrapping_add)
     }
 
-    /// All sections are alike.
+    /// All sections have the same result.
     fn known(&self) -> u64 {
         let seeds = (0..self.jobs as u64).map(|job| self.seed ^ job);
         let section = chains(seeds, self.job_steps);

@@ -1,7 +1,7 @@
 //! `urgent-call`: one small call from an external thread, behind a flood of background jobs.
 //!
 //! If a worker spawns the flood, the jobs are on that worker's deque, and another worker may take
-//! the call. If the external thread spawns the flood, the call queues behind it.
+//! the call. If the external thread spawns the flood, the call queues behind the flood.
 //!
 //! The latency of a call counts from the start of its flood, so that a pool gains nothing by
 //! blocking the thread that spawns the flood.

@@ -1,8 +1,8 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
 //! Another worker must take the second half, or the join never ends. After a lost wake-up the join
-//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section 9
-//! which variants lose wake-ups.
+//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section
+//! 9 which variants lose wake-ups.
 //!
 //! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.
@@ -27,12 +27,12 @@ pub(super) struct Barrier {
 
 impl Barrier {
     /// # Errors
-    /// On a simulated machine, if `cold-writes` is not 0: the delay of such writes is not
-    /// simulated.
+    /// On a simulated machine, if `cold-writes` is not 0, because the machine does not simulate the
+    /// delay of such writes.
     pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
         if IS_SIMULATED && setup.values.whole("cold-writes") > 0 {
             return Err(Refusal::new(
-                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0".to_owned(),
+                "cold-writes: a simulated store buffer does not delay what other cores see; leave the parameter 0".to_owned(),
             ));
         }
         Ok(Self {
@@ -121,7 +121,8 @@ impl ColdMemory {
     }
 
     /// Chooses the next pages, and reads a word of each, so that the processor knows their physical
-    /// addresses. Otherwise the processor would look these up at the writes, and delay the join.
+    /// addresses. Otherwise the processor would look up these addresses at the writes, and delay
+    /// the join.
     fn look_up_pages(&mut self) {
         if self.writes > 0 {
             self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));
@@ -148,7 +149,7 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
         return;
     }
     let both = 2 * (number + 1);
-    // Not `std::sync::Barrier`, in which most of the latency would be the kernel's wake-up.
+    // With `std::sync::Barrier`, most of the latency would be the kernel's wake-up.
     let mut looks = 0_u32;
     while arrivals.load(Relaxed) < both {
         looks = looks.saturating_add(1);

@@ -1,5 +1,6 @@
 //! `meet`: threads that wait for each other, many times, after random idle gaps. Three rows of
-//! `workloads.toml` set the parameter `how`: `barrier-join`, `two-long-tasks`, `injection-ping-pong`.
+//! `workloads.toml` set the parameter `how`: `barrier-join`, `two-long-tasks`,
+//! `injection-ping-pong`.
 //!
 //! During the gap a worker may be in any state between searching and sleep. A lost or late wake-up
 //! raises the latencies.

@@ -1,7 +1,7 @@
 //! `injection-ping-pong`: an external thread spawns one job, and waits for its answer.
 //!
 //! With one job in flight, every spawn finds the workers searching, falling asleep or asleep. In a
-//! pool of one thread, a lost wake-up is a hang.
+//! pool of one thread, the workload hangs after a lost wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -31,8 +31,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last answer
-        // then reads a sum that contains this answer.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last
+        // answer then reads a sum that contains this answer.
         self.last.store(number, Release);
     }
 

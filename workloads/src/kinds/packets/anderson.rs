@@ -36,8 +36,8 @@ impl<T> Anderson<T> {
     /// Waits for the lock, and releases it even if `work` panics.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         // ORDERING: AcqRel. In the previous round, the thread at our place shut the place and later
-        // left. We see this, because each draw sees all earlier draws. So we cannot mistake an old
-        // opening for ours.
+        // left. We see that store, because each draw sees all earlier draws. So we cannot mistake
+        // an old opening for ours.
         let ticket = self.next_ticket.fetch_add(1, AcqRel);
         // ORDERING: Acquire, pairs with the Release in `Held::drop`: the writes of the holder
         // before us are visible.
@@ -48,12 +48,12 @@ impl<T> Anderson<T> {
     pub(super) fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         // ORDERING: Acquire, like the draw in `with`.
         let ticket = self.next_ticket.load(Acquire);
-        // ORDERING: Acquire, as in the loop of `with`.
+        // ORDERING: Acquire, pairs with the Release in `Held::drop`, as in the loop of `with`.
         if !self.place(ticket).load(Acquire) {
             return None;
         }
-        // If our ticket is still the next ticket, no other thread has taken it. ORDERING: AcqRel as
-        // in `with`; on failure nothing is read, so Relaxed.
+        // If our ticket is still the next ticket, no other thread has drawn it. ORDERING: AcqRel as
+        // in `with`; Relaxed on failure, because this thread then does not read the value.
         self.next_ticket
             .compare_exchange(ticket, ticket.wrapping_add(1), AcqRel, Relaxed)
             .ok()?;
@@ -73,10 +73,11 @@ impl<T> Anderson<T> {
     }
 }
 
-/// The right to access the value, until it is dropped.
+/// The right to access the value, which ends when the `Held` is dropped.
 ///
 /// At first only the place of ticket 0 is open. A thread shuts its own place when it enters, and
-/// opens the next when it leaves. So at most one place is open, and none while a thread is inside.
+/// opens the next place when it leaves. So at most one place is open, and no place is open while a
+/// thread is inside.
 struct Held<'a, T> {
     lock: &'a Anderson<T>,
     ticket: usize,

@@ -21,7 +21,8 @@ pub(super) struct Report {
 }
 
 pub(super) trait HandOn: Send {
-    /// Runs on the pool that the calling thread belongs to.
+    /// Dispatches and processes packets until `stop`, on the pool to which the calling thread
+    /// belongs.
     fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
 }
 
@@ -53,8 +54,8 @@ pub(super) fn dispatch(
     number
 }
 
-/// A flag that a sleeping thread sets after the given time. Reading it is cheaper than reading a
-/// clock.
+/// A flag that a sleeping thread sets after the given time. Reading the flag is cheaper than
+/// reading a clock.
 struct Alarm(Arc<AtomicBool>);
 
 impl Alarm {

@@ -1,5 +1,5 @@
-//! The locks of queues: three of libraries, and Anderson's. A waiting thread yields the processor
-//! after some spinning, because a sweep also runs more threads than there are CPUs.
+//! The locks of queues: three from libraries, and the lock of Anderson. A waiting thread yields the
+//! processor after some spinning, because a sweep also runs more threads than there are CPUs.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 
@@ -21,8 +21,8 @@ pub(super) trait Lock<T>: Send + Sync {
     fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R>;
 }
 
-/// The platform's lock, which puts waiting threads to sleep. Poisoning is ignored, because the
-/// panic ends the trial.
+/// The standard library's lock, which puts waiting threads to sleep. This code ignores poisoning,
+/// because a panic ends the trial.
 impl<T: Send> Lock<T> for Mutex<T> {
     fn new(value: T, _: usize) -> Self {
         Self::new(value)

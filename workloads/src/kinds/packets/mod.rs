@@ -1,5 +1,5 @@
-//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
-//! and locks.
+//! `packets`: a firewall that checksums packets from several sources. The model is a 2021 study of
+//! queues and locks.
 //!
 //! A dispatcher takes packets from the sources in rotation, and passes them on through one bounded
 //! queue per source. The threads of a trial are the dispatcher and its workers together.
@@ -28,7 +28,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let strategy = setup.values.word("strategy");
     if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
         return Err(Refusal::new(format!(
-            "strategy = {strategy}: its locks and queues are not simulated; ask for `pool` or `pool-batch`"
+            "strategy = {strategy}: the strategy's locks and queues are not simulated; ask for `pool` or `pool-batch`"
         )));
     }
     Ok(Box::new(Firewall::new(
@@ -53,7 +53,7 @@ struct Firewall {
     values: Values,
     stop: Stop,
     threads: usize,
-    /// The known answer, if it does not depend on the run.
+    /// The known answer, if the answer does not depend on the run.
     known: Option<Tally>,
     /// The strategy's state, built before the run, so that the run allocates nothing.
     ready: Option<Box<dyn HandOn>>,

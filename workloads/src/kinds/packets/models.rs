@@ -1,7 +1,7 @@
-//! Loom models of the lock: they run every schedule, with every stale value that the memory model
-//! allows, within loom's bounds.
+//! Loom models of the array lock. Loom runs every schedule, with every stale value that the memory
+//! model allows, within loom's bounds.
 //!
-//! `cargo xtask models`
+//! `cargo xtask models` runs these models.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,8 +28,8 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// Some threads count under a lock for at most `room` threads. Loom reports if two threads hold the
-/// lock at once, or if one thread does not see another's write.
+/// `threads` threads count under a lock that has places for `room` threads. Loom reports if two
+/// threads hold the lock at once, or if one thread does not see another's write.
 fn counting(room: usize, threads: usize, rounds: usize) {
     let count = Arc::new(Anderson::new(0, room));
     let work = move |count: &Anderson<usize>| {

@@ -1,4 +1,5 @@
-//! Strategies in which packets are jobs of the pool under test. The study had no such strategies.
+//! Strategies in which packets are jobs of the pool under test. The 2021 study had no such
+//! strategies.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

@@ -1,6 +1,6 @@
-//! The study's strategies: one bounded queue per source, and workers that take packets from queues.
-//! Each worker is one job until the dispatcher closes the queues, so the pool is only a set of
-//! threads.
+//! The strategies of the 2021 study: one bounded queue per source, and workers that take packets
+//! from queues. Each worker is one job until the dispatcher closes the queues, so the pool is only
+//! a set of threads.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -51,8 +51,8 @@ impl HandOn for LockFree {
 pub(super) enum Serves {
     /// A worker serves its own queues, each under a lock.
     Own,
-    /// A worker serves all queues: it tries a queue's lock, takes one packet, and goes to the next
-    /// queue.
+    /// A worker serves all queues: the worker tries a queue's lock, takes one packet, and goes to
+    /// the next queue.
     Any,
 }
 
@@ -84,7 +84,7 @@ impl<L: Lock<Consumer<Packet>>> HandOn for UnderLock<L> {
             serves,
         } = *self;
         let take = |from: &L| from.with(|queue| queue.pop().ok());
-        // If the lock is taken, its holder takes a packet, or finds the queue empty.
+        // If another thread holds the lock, that thread takes a packet, or finds the queue empty.
         let try_take = |from: &L| from.try_with(|queue| queue.pop().ok()).flatten();
         let (workers, queues) = (workers(), consumers.len());
         if workers == 0 {
@@ -197,9 +197,9 @@ fn work_until_closed(
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. The flag is read before the
-        // round: the dispatcher may add to a queue that the worker has already passed, and then
-        // close the queues.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`. The worker reads the flag
+        // before the round: the dispatcher may add to a queue that the worker has already passed,
+        // and then close the queues.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {

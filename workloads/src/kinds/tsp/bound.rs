@@ -19,7 +19,7 @@ const STEPS: u32 = 1_000;
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
     count: usize,
-    /// Row by row.
+    /// The cost of the road between each two cities, row by row.
     roads: Vec<i64>,
     /// The amount that the penalties add to every round trip.
     surcharge: i64,
@@ -48,7 +48,7 @@ impl Costs {
     /// Creates costs with penalties, by a subgradient ascent towards round trips shorter than
     /// `target`.
     ///
-    /// A step changes a city's penalty in proportion to its number of roads in the cheapest
+    /// A step changes a city's penalty in proportion to the city's number of roads in the cheapest
     /// one-tree, minus two. The length of a step follows Held, Wolfe and Crowder (1974):
     /// proportional to the gap that remains, halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
@@ -86,7 +86,8 @@ impl Costs {
     }
 
     /// Computes the cheapest one-tree at `start`: a spanning tree of the other cities, and two
-    /// roads to `start`. Returns its cost less the surcharge, and the number of roads at each city.
+    /// roads to `start`. Returns the one-tree's cost less the surcharge, and the number of roads at
+    /// each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
@@ -101,14 +102,14 @@ impl Costs {
             degrees[start] += 1;
             degrees[city] += 1;
         }
-        let mut newest = outside.pop().expect("three cities or more");
+        let mut newest = outside.pop().expect("there are three cities or more");
         let mut nearest = vec![(i64::MAX, 0); self.count];
         while !outside.is_empty() {
             for &city in &outside {
                 nearest[city] = nearest[city].min((self.between(newest, city), newest));
             }
             let chosen = (0..outside.len()).min_by_key(|&index| nearest[outside[index]]);
-            newest = outside.swap_remove(chosen.expect("not empty"));
+            newest = outside.swap_remove(chosen.expect("a city is outside"));
             let (road, neighbour) = nearest[newest];
             cost += road;
             degrees[newest] += 1;

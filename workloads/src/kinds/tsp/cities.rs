@@ -2,7 +2,8 @@
 
 use crate::random::Random;
 
-/// Coordinates beyond this are refused, so that sums of scaled distances fit 64 bits.
+/// The largest coordinate. The reader refuses larger ones, so that sums of scaled distances fit 64
+/// bits.
 pub(super) const MAX_COORDINATE: f64 = 1e9;
 
 /// Random cities lie on whole points of a square with this side, corners included.
@@ -11,7 +12,7 @@ const SIDE: u64 = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Cities {
     points: Vec<(f64, f64)>,
-    /// Row by row.
+    /// The distance between each two cities, row by row.
     distances: Vec<u64>,
 }
 
@@ -60,7 +61,8 @@ impl Cities {
         farthest.map_or(0, |(city, _)| city)
     }
 
-    /// `None` if the order does not visit every city once.
+    /// Returns the length of the round trip in this order; `None` if the order does not visit every
+    /// city once.
     pub(super) fn round_trip_length(&self, order: &[usize]) -> Option<u64> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();

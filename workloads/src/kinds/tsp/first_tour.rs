@@ -16,7 +16,7 @@ pub(super) fn first_tour(cities: &Cities) -> Tour {
     });
     tours
         .min_by_key(|tour| tour.length)
-        .expect("three cities or more")
+        .expect("there are three cities or more")
 }
 
 fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
@@ -30,8 +30,8 @@ fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
     order
 }
 
-/// One pass of 2-opt: replaces two roads by two shorter ones, and reverses the part between them.
-/// Returns whether it changed the tour.
+/// Makes one pass of 2-opt, which replaces two roads by two shorter roads, and reverses the part
+/// between these roads. Returns whether the pass changed the tour.
 fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
     let count = order.len();
     let mut has_improved = false;

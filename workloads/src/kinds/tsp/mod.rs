@@ -20,8 +20,8 @@ use partial::MAX_CITIES;
 use protocol::{Metric, Refusal};
 use search::{Found, Search, Tour};
 
-/// Up to this many cities the known answer comes from the dynamic programme over subsets. Its table
-/// has `2^(n-1) (n-1)` entries: at most 4 MB.
+/// Up to this many cities, the known answer comes from the dynamic programme over subsets. The
+/// programme's table has `2^(n-1) (n-1)` entries: at most 4 MB.
 const SUBSETS_CITIES: usize = 16;
 
 /// Longest instance file that is read, in bytes: a file of 100 000 cities is shorter.
@@ -47,8 +47,8 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     // Old files hold comments in Latin-1; all other parts are ASCII.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| input::refusal(path, &error.to_string()))?;
-    // The number of cities is checked before the distances are computed, because the number of
-    // distances grows with its square.
+    // Checks the number of cities before computing the distances, because the number of distances
+    // grows with the square of the number of cities.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
             format!("the search handles {MAX_CITIES} at most; cut the file down")
@@ -64,7 +64,7 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     Ok(Cities::new(points))
 }
 
-/// The optimum, computed in another way than by the checked run. For many cities, this is a
+/// Computes the optimum in another way than the checked run. For many cities, the other way is a
 /// sequential search of the cities numbered in reverse, which has another search tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {

@@ -52,7 +52,8 @@ impl Partial {
     }
 
     /// Whether the second city has a lower number than `city`. Each round trip has two directions,
-    /// and the search only finds the one whose second city has a lower number than its last city.
+    /// and the search finds only the direction whose second city has a lower number than the last
+    /// city.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }

@@ -68,7 +68,7 @@ impl Search {
     ) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
-            // Relaxed: read after the scope has ended.
+            // Relaxed: the number is read after the scope has ended.
             nodes.fetch_add(below, Relaxed);
             return;
         }
@@ -77,8 +77,8 @@ impl Search {
             return;
         }
         let mut children = Children::of(self, &partial);
-        // The worst child first: this worker runs its newest job next, so it searches the best
-        // child first, and thieves take the oldest job.
+        // Spawns the worst child first: this worker runs its newest job next, so it searches the
+        // best child first, and thieves take the oldest job.
         while let Some((cost, city)) = children.pop_worst() {
             let child = partial.extended(city, cost);
             scope.spawn(move |scope| self.expand(scope, best, nodes, child));
@@ -100,7 +100,7 @@ impl Search {
     }
 
     /// Whether the search below `partial` is over, or cannot improve on the best tour. If `partial`
-    /// has all cities, offers it as a closed tour.
+    /// has all cities, this function offers it as a closed tour.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.costs.count() {
             return partial.cost + self.cheapest_completion(partial) > best.highest_useful_cost();
@@ -112,8 +112,9 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions. It is the cheapest spanning tree over the cities
-    /// to come, and the cheapest road from it to each end of the partial tour.
+    /// A lower bound for the cost of completions. The bound is the sum of two costs: the cheapest
+    /// spanning tree over the unvisited cities, and the cheapest road from this tree to each end of
+    /// the partial tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -129,7 +130,7 @@ impl Search {
                 to_start = to_start.min(from_start[usize::from(city)]);
             }
         }
-        // The cost is the number of roads that are compared.
+        // The cost is the number of roads that this function compares.
         add_cost((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
@@ -158,8 +159,8 @@ impl Search {
 
 struct Best<'a> {
     costs: &'a Costs,
-    /// Cost of a tour one unit shorter than the best tour. Every node reads it, so it has its own
-    /// cache line.
+    /// Cost of a tour one unit shorter than the best tour. The search reads this cost at every
+    /// node, so the cost has its own cache line.
     highest_useful_cost: CachePadded<AtomicI64>,
     tour: Mutex<Tour>,
 }
@@ -181,7 +182,7 @@ impl<'a> Best<'a> {
     }
 
     fn offer(&self, length: u64, partial: &Partial) {
-        // A poisoned lock means that another task panicked; the scope passes its panic on.
+        // A poisoned lock means that another task panicked; the scope passes that panic on.
         let mut tour = self.tour.lock().unwrap_or_else(PoisonError::into_inner);
         if length < tour.length {
             *tour = Tour {

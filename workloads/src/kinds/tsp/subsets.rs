@@ -9,8 +9,8 @@ pub(super) fn shortest_length(cities: &Cities) -> u64 {
         .checked_sub(1)
         .filter(|&others| others > 0)
         .expect("two cities or more");
-    // shortest[subset][last] is the length of the shortest path from city `start` through all
-    // cities of `subset`, which ends in its city `last`.
+    // shortest[subset][last] is the length of the shortest path that begins in city `start`, visits
+    // all cities of `subset`, and ends in the city `last` of `subset`.
     let start = others;
     let mut shortest = vec![vec![u64::MAX; others]; 1 << others];
     for last in 0..others {

@@ -1,8 +1,9 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
-//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
-//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file. Many
-//! files end the cities by `-1`, and have remarks behind the type and behind a city.
+//! G. Reinelt defines the format in "TSPLIB 95", Heidelberg 1995. A file has `KEYWORD: value`
+//! lines, then `NODE_COORD_SECTION` with one `number x y` line for each city. The file ends after
+//! these lines, or at `EOF`. Many files end the cities by `-1`, and have remarks behind the type
+//! and behind a city.
 
 use std::collections::HashMap;
 
@@ -32,8 +33,8 @@ pub(super) struct TsplibError {
 /// The longest part of a file that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// Returns a part of a file for a message. Control characters are escaped, because they could
-/// change a terminal.
+/// Returns a part of a file for a message. Escapes control characters, because a terminal could
+/// interpret them.
 fn quoted(text: &str) -> String {
     let start = text.chars().take(QUOTED);
     let mut shown: String = start.flat_map(char::escape_debug).collect();
@@ -81,7 +82,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Everything up to `NODE_COORD_SECTION`; returns the number of cities.
+/// Parses everything up to `NODE_COORD_SECTION`; returns the number of cities.
 fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
     let mut values: HashMap<&str, &str> = HashMap::new();
     let mut dimension = None;
@@ -154,7 +155,7 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         if line == "-1" {
             let Some(line) = lines.next() else { break };
             return Err(lines.error(format!(
-                "`{}` behind the line `-1`, which ends the cities; remove it if it changes nothing",
+                "`{}` behind the line `-1`, which ends the cities; remove the text if it changes nothing",
                 quoted(line)
             )));
         }
@@ -202,7 +203,7 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
     }
     if cities.len() < dimension {
         return Err(lines.error(format!(
-            "{} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION",
+            "{} cities, but DIMENSION is {dimension}; add the missing cities or correct DIMENSION",
             cities.len()
         )));
     }

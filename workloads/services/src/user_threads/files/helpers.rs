@@ -1,4 +1,4 @@
-//! Transfers by helper threads: these OS threads block, and the user threads go on.
+//! Transfers by helper threads: these OS threads block, while the user threads run.
 
 use std::io;
 use std::thread::{self, JoinHandle};

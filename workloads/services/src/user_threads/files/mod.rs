@@ -1,4 +1,4 @@
-//! Reading and writing files while other user threads go on.
+//! Reads and writes files while other user threads run.
 //!
 //! A thread hands its file and buffer to the backend and blocks; the backend returns the buffer
 //! with the result. The stack holds no buffer during a transfer, so the kernel never writes to a
@@ -27,8 +27,8 @@ pub(crate) struct Files {
 
 impl Files {
     /// Creates the backend `name` (`auto`, `io-uring` or `threads`), for at most `transfers`
-    /// simultaneous transfers. `auto` is `io_uring` if the kernel allows it to this process, and
-    /// helper threads otherwise.
+    /// simultaneous transfers. `auto` is `io_uring` if the kernel allows this process to use it,
+    /// and helper threads otherwise.
     pub(crate) fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
         let ring = match name {
             "threads" => None,

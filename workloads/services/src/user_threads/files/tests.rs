@@ -1,4 +1,4 @@
-//! Both backends give the same results, and overlap transfers.
+//! Tests that both backends give the same results, and overlap transfers.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -34,7 +34,7 @@ pub(in super::super) type Outcome = io::Result<Vec<u8>>;
 pub(super) trait Backend: Send {
     fn submit(&mut self, transfer: Transfer) -> io::Result<()>;
 
-    /// Returns one transfer that has ended, and its thread. If no transfer has ended yet and
-    /// `may_wait`, waits for one. The caller knows that a transfer is in flight.
+    /// Returns the result of one transfer that has ended, and its thread. If no transfer has ended
+    /// yet and `may_wait`, waits until one ends. The caller knows that a transfer is in flight.
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>>;
 }

@@ -14,8 +14,8 @@ const MOST_ENTRIES: usize = 4096;
 pub(super) struct Ring {
     ring: IoUring,
     /// The transfers in flight, each with the number of bytes already transferred. The kernel
-    /// reports a transfer by its key. File and buffer must not change until the kernel has
-    /// finished.
+    /// reports a transfer by its key. A transfer's file and buffer must not change until the kernel
+    /// has finished the transfer.
     flights: Slab<(Transfer, usize)>,
 }
 
@@ -114,11 +114,12 @@ impl Backend for Ring {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into buffers, so they must live until it has finished.
+    /// Waits until the transfers in flight have ended: until then, the kernel may still write into
+    /// the buffers.
     fn drop(&mut self) {
         while !self.flights.is_empty() {
             if self.ended().is_none() && self.enter(1).is_err() {
-                // It is unknown when the kernel will finish, so the buffers are leaked.
+                // Leaks the buffers, because it is unknown when the kernel will finish.
                 std::mem::forget(std::mem::take(&mut self.flights));
             }
         }

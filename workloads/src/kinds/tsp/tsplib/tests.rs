@@ -77,7 +77,7 @@ fn a_fault_is_named_with_its_line_and_value() {
         ("2 10 0", "2 10", "line 10: expected `number x y`"),
         ("1 0 0", "1 0 0 5", "line 8: expected `number x y`"),
         ("3 1e1", "-1\n3 1e1", "line 10: `3 1e1 10.0` behind"),
-        // The null character is escaped, so that a terminal does not interpret it.
+        // The message escapes the null character, so that a terminal does not interpret it.
         ("2 10 0", "2 10\0 0", "x coordinate `10\\0` of city 2"),
     ] {
         let error = parse(&with(from, to)).expect_err(to).to_string();
