@@ -50,6 +50,7 @@ def test_speed_ups_follow_from_the_files_names_and_times(
         (b"name,time_ns\nTSP,1\n,7\n", "csv:3: .* and '7'"),
         (b"name,time_ns\nTSP,1\nTSP\n", "csv:3: .* 'TSP' and None"),
         (b"name,time_s\nTSP,0,5\n", "cannot be read .*points in numbers"),
+        (b"name;time_s\nTSP;0,5\n", "cannot be read .*separated by `;`"),
         (b"name,time_ns\nT\x1b[2JSP,7\n", "csv:2: a row needs a name"),
         (b"", "cannot be read"),
         (b"name,time_ns\n\n\n", "it has no runs; export it again"),

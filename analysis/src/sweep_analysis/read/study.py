@@ -66,19 +66,28 @@ def read_study(folder: Path) -> Sweep:
     return Sweep(folder, {}, {}, trials, iterations, branches, baseline, notes=notes)
 
 
+def _semicolons(file: Path) -> str:
+    """What a spreadsheet of a country with decimal commas writes between columns."""
+    try:
+        head = file.read_text("utf-8").partition("\n")[0]
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return "; its columns are separated by `;`" if ";" in head else ""
+
+
 def _read(file: Path) -> pl.DataFrame:
     """Rows with `workload`, `branch`, `threads` and `elapsed_ns`."""
     named = _NAME.fullmatch(file.name)
     if named is None:
         what = "the name is not `speedup-<branch>-<threads>-threads.csv`"
         raise InputError(file, what, "rename or remove it")
-    remedy = f"write CSV in UTF-8 with the columns `name` and one of {', '.join(_UNITS)}, and points in numbers"
+    remedy = f"write CSV in UTF-8 with commas between the columns `name` and one of {', '.join(_UNITS)}, and points in numbers"
     try:
         check_regular(file)
         table = pl.read_csv(file, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         why = str(error).partition("\n")[0]
-        raise InputError(file, f"cannot be read ({why})", remedy) from error
+        raise InputError(file, f"cannot be read ({why}){_semicolons(file)}", remedy) from error
     table = table.rename(str.strip)
     times = [name for name in table.columns if name in _UNITS]
     if sorted(table.columns) != sorted(["name", *times[:1]]) or not times:
