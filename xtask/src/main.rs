@@ -149,7 +149,7 @@ enum Task {
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader closed the pipe, as in `… | head`: that is not a failure.
+        // The reader closed the pipe, as `head` does, which is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&format!("error: {error:#}"));
@@ -158,8 +158,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit codes are the runner's: 2 for bad input, 3 for a failed build, 4 for an unfit host, 130
-/// for an interrupt. Any other error is a check that failed.
+/// The exit codes equal the runner's: 2 for bad input, 3 for a failed build, 4 for an unfit host,
+/// 130 for an interrupt. Any other error is a failed check.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
     if is_classified {
@@ -218,7 +218,7 @@ fn builds(variants: &Variants, all: bool) -> Result<Vec<Variant>> {
     }
 }
 
-/// The parts that build for long in the checkout's target folder, and two short ones, in their order.
+/// Parts that build for long in the checkout's target folder, and two short parts, in this order.
 const FIRST_LANE: [Part; 6] = [
     Part::Fork,
     Part::Workloads,
@@ -228,7 +228,7 @@ const FIRST_LANE: [Part; 6] = [
     Part::Findings,
 ];
 
-/// The other parts; together they take about as long.
+/// The other parts, which together take about as long as the first lane.
 const SECOND_LANE: [Part; 6] = [
     Part::Analysis,
     Part::Simulated,
