@@ -42,7 +42,7 @@ pub struct FnContext {
 impl FnContext {
     #[cfg_attr(
         not(feature = "chili"),
-        expect(dead_code, reason = "others have no such closures")
+        expect(dead_code, reason = "rivals without joins have no such closures")
     )]
     #[inline]
     pub(crate) fn new(migrated: bool) -> Self {

@@ -1,4 +1,5 @@
-//! The parts of the test suite: the subject of each, the files that it reads, and when it runs.
+//! The parts of the test suite: the subject of each part, the files that the part reads, and when
+//! the part runs.
 
 use anyhow::Result;
 use clap::ValueEnum as _;

@@ -1,4 +1,4 @@
-//! A shell at the root of the checkout, and a step of a task in it.
+//! A shell at the root of the checkout, and a function that runs a step of a task in that shell.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Copies the fork for a program that uses it without this workspace.
+//! Copies the fork for a program that uses the fork without this workspace.
 
 use std::path::{Path, PathBuf};
 
