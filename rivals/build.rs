@@ -1,4 +1,4 @@
-//! Checks that a program has one rival, and compiles the C file of OpenMP.
+//! Checks that a build names exactly one rival, and compiles the C file of OpenMP.
 
 use std::env;
 

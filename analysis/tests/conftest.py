@@ -1,4 +1,4 @@
-"""Fixtures: one synthetic sweep, which many tests share and none changes."""
+"""Fixtures: one synthetic sweep, which many tests share and no test changes."""
 
 from __future__ import annotations
 

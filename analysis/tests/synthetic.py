@@ -59,30 +59,31 @@ class Truth:
         cpus: CPUs of the synthetic host; more threads give no more speed.
         trials: trials of each configuration.
         iterations: timed iterations of each trial.
-        effects: factor on the time of (branch, workload); 1 where absent.
+        effects: factor on the time of (branch, workload); 1 if absent.
         trial_noise, iteration_noise: standard deviation of the log-time of a trial, and of an iteration in it.
         block_noise: standard deviation of the log-time that all trials of a block share.
         drift: log-time gained from the first to the last trial of the sweep.
         layouts: number of builds of each branch, between which trials alternate; None: one per trial.
         twin: whether the baseline runs a second time.
-        sequential: whether the sequential program runs, in `sequential_ns`.
+        sequential: whether the sequential program runs; an iteration takes `sequential_ns`.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
         state: factor on the time of the trial of (branch, workload, threads, replicate).
-        work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
+        work_units: function from an iteration's elapsed time to its units of work; `None` means always 1000.
         counts: events that one worker of a branch counts in its first counted trial; trial n counts n times
-            as many. The external threads together count each event once. Absent branches are not counted.
-        counted_trials: counted trials of each of their configurations.
-        features: features of a branch of the fork, by its name.
+            as many. The external threads together count each event once. A branch that is absent here has
+            no counted trials.
+        counted_trials: number of counted trials of each configuration.
+        features: features of the fork by the name of a branch.
         machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
         spent: shares of the cores' time by activity, in trials of the pool on a simulated machine.
-        waits: entries of `trials.jsonl` for lines of source that waited, in the first trial of a
+        waits: entries of `trials.jsonl` for source lines that waited, in the first trial of a
             branch; trial n waits n times as long.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
-            clock. A thread count without a clock has none measured, and the nominal one.
-        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
-            absent; `None` if no trial is pinned.
-        waits_ns: figures in ns that the first trial of a branch reports beside its time, by name; trial n
-            reports n times as much.
+            clock. A thread count that is absent here has no measured clock, and runs at the nominal clock.
+        pinned: factor on the time of each workload's pool when its workers are pinned, 1 if absent;
+            `None` if no trial is pinned.
+        waits_ns: metrics in ns that the first trial of a branch reports in addition to its time, by name;
+            trial n reports n times as much.
         cpu_share: CPU time over wall time of each busy thread.
         seed: seed of the noise.
     """
@@ -121,11 +122,11 @@ class Truth:
 
     @property
     def builds(self) -> int:
-        """Builds of each branch."""
+        """Number of builds of each branch."""
         return self.trials if self.layouts is None else self.layouts
 
     def time_ns(self, branch: str, workload: str, threads: int) -> float:
-        """True time of one iteration of the pool's program in ns; the pool itself costs 10 %."""
+        """True time of an iteration of the parallel program in ns; the pool itself costs 10 %."""
         serial = self.workloads[workload]
         share = serial + (1 - serial) / min(threads, self.cpus)
         name = branch.removesuffix("-again")
@@ -139,7 +140,7 @@ class Truth:
 def write_sweep(
     folder: Path, truth: Truth, change: Callable[[dict[str, Any]], object] = lambda _: None
 ) -> Path:
-    """Write the sweep that `truth` gives into `folder`, after `change` of each record; returns `folder`."""
+    """Write the sweep of `truth` into `folder`, after applying `change` to each record; returns `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(manifest(folder.name, truth), indent=2))
     (folder / "host.json").write_text(json.dumps(host(truth), indent=2))
@@ -152,13 +153,14 @@ def write_sweep(
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="synthetic-")
 _MADE: dict[str, tuple[Truth, Sweep]] = {}
-"""Sweeps by the text of their truth. The truth is kept alive, so that no new function gets the address of its functions."""
+"""Sweeps by the text of their truth, which has addresses of functions. The truth is kept alive, so that no new function
+gets one of these addresses."""
 
 
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
-    """The sweep that `truth` gives, written and read once in a run of the tests; to be read only.
+    """The sweep of `truth`, written and read once in a run of the tests; tests must not change it.
 
-    With `change`, which changes each record, the sweep is written again.
+    With `change`, which is applied to each record, the sweep is written again.
     """
     if change is None and repr(truth) in _MADE:
         return _MADE[repr(truth)][1]
@@ -176,7 +178,7 @@ def with_manifest(sweep: Sweep, **fields: object) -> Sweep:
 
 
 def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The columns of `schema`; those that the frame lacks are null."""
+    """The columns of `schema`; a column that the frame lacks is null."""
     return frame.select(
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in schema.items()
@@ -189,11 +191,11 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ),
     ".gz": gzip.compress,
 }
-"""How this runner and an older one compress the records of a finished sweep, by the ending of the file."""
+"""Functions that compress the records of a finished sweep like the current runner and an older runner, by file ending."""
 
 
 def pack(folder: Path, ending: str = ".zst") -> Path:
-    """Compress the records of a sweep, as the runner does at its end; returns their file."""
+    """Compress the records of a sweep, as the runner does when the sweep ends; returns the compressed file."""
     plain, packed = folder / "trials.jsonl", folder / f"trials.jsonl{ending}"
     packed.write_bytes(PACKERS[ending](plain.read_bytes()))
     plain.unlink()
@@ -287,7 +289,7 @@ def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[st
 def records(truth: Truth) -> list[dict[str, Any]]:
     """All lines of `trials.jsonl`, in the order of measurement.
 
-    The order: by replicate, then by configuration set, then the branches at random.
+    Lines are sorted by replicate, then by configuration set; the branches are in random order.
     """
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]
@@ -338,7 +340,7 @@ def records(truth: Truth) -> list[dict[str, Any]]:
 
 
 def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
-    """Lines of instrumented builds, which come after all others: counts, and no times."""
+    """Lines of instrumented builds, which come after all other lines, and have counts and no times."""
     visits = [
         (replicate, workload, threads)
         for replicate in range(truth.counted_trials if truth.counts else 0)

@@ -1,4 +1,4 @@
-"""The commands: what they print, and how they fail."""
+"""Tests what the commands print, and how they fail."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ from sweep_analysis.stats.decisions import decisions_of
 
 SWEEPS = 24
 FALSE = 17.0
-"""Largest percentage of null sweeps with a false result. At a true rate of 5 %, 5 or more of 24 have one with a probability of 1/170."""
+"""Largest accepted percentage of null sweeps with a false result. At a true rate of 5 %, the probability that 5 or more of
+24 sweeps have a false result is 1/170."""
 
 
 @cache
@@ -92,7 +93,7 @@ def test_too_few_builds_are_not_tested(name: str) -> None:
     ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    # A method that loses power loses it in each sweep, so half of the sweeps show it.
+    # A method that loses power loses power in each sweep, so half of the sweeps suffice.
     assert rates(name, SWEEPS // 2)["found, overall"] > 70
 
 

@@ -44,14 +44,14 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 BASELINE, TWIN = "master", "master-again"
 TRIED = "tried"
-"""The branch with effects and failures; all others equal the baseline."""
+"""The branch with effects and failures; all other branches equal the baseline."""
 WORKLOADS = ["quicksort", "tsp", "packets"]
 THREADS = [1, 2, 4, 8]
 LIMIT_S = 60.0
 NOISE = 0.02
 """Default standard deviation of a trial's log-time."""
 LAYOUT_OFFSETS = 0.05
-"""Largest slow-down of a build by its link order; it differs between workloads."""
+"""Largest slow-down of a build by its link order; the slow-down differs between workloads."""
 
 
 def normal(rng: Rng, shape: tuple[int, ...], deviation: float = NOISE) -> Floats:
@@ -117,7 +117,7 @@ def outliers(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def lone_noise(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """`TRIED` is four times as noisy as the others, the A/A control among them."""
+    """`TRIED` is four times as noisy as every other branch, including the A/A control."""
     noise = quiet(rng, shape)
     noise[:, 2] *= 4
     return noise
@@ -129,7 +129,7 @@ def none(_: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def even_builds(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """A build is slower by 0 to 5 %, by a value that each workload draws anew."""
+    """Each build is slower by a random share of 0 to 5 %, which is drawn anew for each workload."""
     return rng.uniform(0, LAYOUT_OFFSETS, shape)
 
 
@@ -144,13 +144,13 @@ def whole_builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 SIX_OF_SEVEN = 0.9
-"""Factor on the time of `TRIED` in six of seven builds; in the seventh it is 2."""
+"""Factor on the time of `TRIED` in six of seven builds; in the seventh build the factor is 2."""
 WITH_A_SLOW_ONE = (SIX_OF_SEVEN**6 * 2) ** (1 / 7)
 """Geometric mean of the factors of all seven builds."""
 
 
 def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in all configurations; the factors of all its builds have the mean 1."""
+    """One build of `TRIED` is slow in all configurations; the factors of all builds have the mean 1."""
     offsets = even_builds(rng, shape)
     offsets[:, 2] += np.log(SIX_OF_SEVEN / WITH_A_SLOW_ONE)
     offsets[:, 2, rng.integers(shape[2])] += np.log(2 / SIX_OF_SEVEN)
@@ -158,7 +158,7 @@ def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def one_slow_build_here_and_there(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """In each workload another build of `TRIED` is slow."""
+    """A build of `TRIED` is slow, a different build in each workload."""
     return np.concatenate([one_slow_build(rng, (1, *shape[1:])) for _ in range(shape[0])])
 
 
@@ -178,7 +178,7 @@ class Case:
     """The known truth of a synthetic sweep.
 
     Attributes:
-        name: as the command line calls it.
+        name: the name of the case on the command line.
         noise: noise of every trial's log-time; configurations by branches by replicates.
         layouts: number of builds of each branch, between which replicates alternate.
         trials: replicates.
@@ -273,7 +273,7 @@ NULLS = [
 def everywhere(
     factor: float, at: int | None = None, otherwise: float = 1.0
 ) -> dict[str | tuple[str, int], float]:
-    """The effect `factor` on each workload; with `at`, only at this thread count, and `otherwise` at others."""
+    """The effect `factor` on each workload. With `at`, only that thread count has it; the others have `otherwise`."""
     if at is None:
         return dict.fromkeys(WORKLOADS, factor)
     return {
@@ -597,7 +597,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def rates(found: list[Result]) -> dict[str, float]:
-    """Rates over sweeps of one case, in per cent; NaN where nothing was tested."""
+    """Rates over sweeps of one case, in per cent; NaN if no row was tested."""
     values: dict[str, list[float]] = {
         **{f"covered, {level}": [it.covered[level] for it in found] for level in LEVELS},
         "any false result": [float(it.false_results > 0) for it in found],
@@ -644,7 +644,7 @@ def detectable_is_found(
 
 
 BETWEEN = 0.04
-"""Standard deviation of the effect of a recompilation, or a day, on the log-time of a branch on a workload."""
+"""Standard deviation of the effect of a recompilation, or of a day, on the log-time of a branch on a workload."""
 
 
 SHIFTS = {
@@ -716,12 +716,12 @@ def calibrated(case: Case, seed: int) -> str:
 
 
 def _most(target: float, size: int) -> float:
-    """A rate in per cent that is three standard errors above the target, in `size` sweeps."""
+    """The rate in per cent that is three standard errors above the target, in `size` sweeps."""
     return target + 3 * float(np.sqrt(target * (100 - target) / size))
 
 
 def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
-    """The targets that a case misses; most limits allow three standard errors of so many sweeps."""
+    """The targets that a case misses; most limits allow three standard errors."""
     size, case = len(found), CASES[name]
     missed = []
     for level in LEVELS:
@@ -750,7 +750,7 @@ def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]
 
 
 def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
-    """How often the 95 % interval of one sweep, and that of all sweeps pooled, contains the true value, in per cent.
+    """How often the 95 % interval of one sweep, and the interval of all sweeps pooled, contain the truth, in per cent.
 
     Then the share of pools with any significant result, in per cent.
     """
@@ -761,7 +761,7 @@ def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
 
 
 def days_missed(moves: str, found: list[OfSweeps]) -> list[str]:
-    """The targets that several sweeps together miss by more than three standard errors."""
+    """The targets that the pooled sweeps miss by more than three standard errors."""
     _, both, claims = _of_days(found)
     spread = 300 * float(np.std([it.together for it in found])) / np.sqrt(len(found))
     missed = []
@@ -800,7 +800,7 @@ def _table_of_cases(names: list[str], sweeps: int, workers: ProcessPoolExecutor)
 
 
 def _other_tables(sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
-    """Print the tables of detectable changes, of several sweeps and of calibrations; returns the targets missed."""
+    """Print the tables of detectable changes, of several sweeps and of calibrations; returns the missed targets."""
     missed = []
     print("\n| case | detectable change (probability 80 %) | found |\n|---|---:|---:|")
     for name in NOISES:

@@ -1,10 +1,11 @@
 //! A model of the change that `edits.toml` makes. If a push leaves a job to searching workers, one
-//! of them finds it, or a worker is woken for it. loom runs interleavings of these steps, with each
-//! value that the memory model lets a load see. `cargo xtask models` runs the model.
+//! of these workers finds the job, or the pool wakes a worker for it. `cargo xtask models` runs the
+//! model: loom tries interleavings of the steps, with each value that the memory model lets a load
+//! see.
 //!
-//! Jobs from a worker's own deque are modelled where the thread that adds them reads the counters
-//! with a fence. Without that fence there is the hole of `findings/lost-wake-up`, which this change
-//! neither opens nor closes.
+//! The model covers a push to a worker's own deque only if the pusher fences before it reads the
+//! counters. Without that fence, the lost wake-up of `findings/lost-wake-up` exists, which this
+//! change neither causes nor cures.
 
 use std::panic::catch_unwind;
 
@@ -13,7 +14,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
 use loom::thread;
 
-// The word: sleeping threads, inactive threads, the bit, and the jobs event counter.
+// The word of counters: sleeping threads, inactive threads, the bit `LEFT`, and the jobs event
+// counter.
 const ONE_SLEEPING: usize = 1;
 const ONE_INACTIVE: usize = 1 << 3;
 const LEFT: usize = 1 << 6;
@@ -27,7 +29,7 @@ fn searching(word: usize) -> usize {
     (word >> 3 & 7) - sleeping(word)
 }
 
-/// Even: a thread has become sleepy since the last job.
+/// The event counter is even: a thread has become sleepy since the last job.
 fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
@@ -36,11 +38,11 @@ fn is_sleepy(word: usize) -> bool {
 enum Mistake {
     None,
     LastWakesNobody,
-    /// A thread that leaves its job to the searchers trusts counters that it read before.
+    /// A thread that leaves its job to the searchers trusts counters that it read before the push.
     TrustsOldCounters,
     /// A thread that leaves its job to the searchers reads the counters again without a fence.
     NoFence,
-    /// The bit is cleared when a thread becomes sleepy, not when it falls asleep.
+    /// A thread clears the bit when it becomes sleepy, not when it falls asleep.
     ClearsTooEarly,
 }
 
@@ -49,7 +51,7 @@ struct Pool {
     jobs: [AtomicBool; 2],
     awake: AtomicUsize,
     mistake: Mistake,
-    /// Whether jobs come from outside: then a fence stands before the first read of the counters.
+    /// Whether external threads push the jobs. They fence before they first read the counters.
     is_outside: bool,
 }
 
@@ -104,8 +106,8 @@ impl Pool {
         }
     }
 
-    /// Wakes a thread, which searches and may fall asleep again. The calling thread runs these
-    /// steps for the woken one. Two wakers never wake the same thread.
+    /// Wakes a thread, which searches and may fall asleep again. The calling thread runs the steps
+    /// of the woken thread. Two wakers never wake the same thread.
     fn wake(&self) {
         let less = |word: usize| (sleeping(word) > 0).then(|| word - ONE_SLEEPING);
         if self.word.fetch_update(SeqCst, Relaxed, less).is_ok() {
@@ -113,7 +115,7 @@ impl Pool {
         }
     }
 
-    /// Takes a job, after the fence that a steal has.
+    /// Takes a job, after a fence like that of a real steal.
     fn steal(&self) -> bool {
         fence(SeqCst);
         self.jobs.iter().any(|job| job.swap(false, SeqCst))
@@ -149,7 +151,7 @@ impl Pool {
     }
 }
 
-/// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
+/// The actions of the other workers while the main thread adds `jobs` jobs. One more worker sleeps.
 struct Scene {
     jobs: usize,
     has_sleepy: bool,

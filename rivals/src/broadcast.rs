@@ -1,5 +1,5 @@
-//! A closure that each thread of a pool calls once: a fork-join region. Some rivals have only
-//! regions, and no jobs.
+//! Broadcasts, which are fork-join regions: each thread of a pool calls a closure once. Some rivals
+//! have only such regions, and no jobs.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use crate::pool::global;
 use crate::rival;
 
-/// One of the calls of a broadcast.
+/// A thread's call of the broadcast closure.
 #[derive(Debug)]
 pub struct BroadcastContext<'a> {
     index: usize,
@@ -27,7 +27,7 @@ impl BroadcastContext<'_> {
     }
 }
 
-/// Calls `op` on each thread of the pool that the calling thread works for, or of the global one.
+/// Calls `op` on each thread of the pool that the calling thread works for, or of the global pool.
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -41,14 +41,15 @@ where
 
 struct Results<R>(*mut MaybeUninit<R>);
 
-// SAFETY: each thread writes the element of its index, and no other.
+// SAFETY: each thread only writes the element at its own index.
 unsafe impl<R: Send> Sync for Results<R> {}
 
 impl<R> Results<R> {
     /// # Safety
     /// Element `index` exists, and no other thread writes it.
     unsafe fn put(&self, index: usize, result: R) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that element `index` exists and that no other thread writes
+        // it.
         unsafe { self.0.add(index).write(MaybeUninit::new(result)) }
     }
 }
@@ -69,13 +70,13 @@ where
             threads,
             _pool: PhantomData,
         });
-        // SAFETY: `run_on_each` calls this once for each index below `threads`, and there is room
-        // for as many.
+        // SAFETY: `run_on_each` calls this closure once for each index below `threads`, and
+        // `results` has room for `threads` elements.
         unsafe { slots.put(index, result) };
     });
-    // SAFETY: each element was written, since every thread has returned.
+    // SAFETY: every thread has returned, so each element was written.
     unsafe { results.set_len(threads) };
-    // SAFETY: as above.
+    // SAFETY: every thread has returned, so `assume_init` reads an element that was written.
     results
         .into_iter()
         .map(|result| unsafe { result.assume_init() })

@@ -1,7 +1,8 @@
 //! The rival [chili](https://docs.rs/chili): a thread sends each worker a heartbeat every 100 us. A
-//! worker that has received a heartbeat moves its oldest job to a place where others find it.
+//! worker that has received a heartbeat moves its oldest job to a place where other workers find
+//! it.
 //!
-//! Chili passes its scope from call to call. A program of rayon does not, so a thread keeps the
+//! Chili's functions take a scope as a parameter, and rayon's do not. So each thread keeps its
 //! current scope in a thread-local, where every `join` finds it.
 
 use std::arch::asm;
@@ -21,7 +22,7 @@ pub(crate) const NAME: &str = "chili";
 /// Chili names no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// The facts about its pool that a job needs wherever it runs. These facts live as long as the
+/// The facts about its pool that a job needs on any thread. These facts live as long as the
 /// program, because jobs hold references to them.
 struct About {
     threads: usize,
@@ -32,7 +33,7 @@ static NOWHERE: About = About { threads: 0 };
 thread_local! {
     /// The scope that the thread works in; null outside of pools.
     static SCOPE: Cell<*mut chili::Scope<'static>> = const { Cell::new(ptr::null_mut()) };
-    /// The pool of that scope.
+    /// The pool of the scope in `SCOPE`.
     static ABOUT: Cell<&'static About> = const { Cell::new(&NOWHERE) };
 }
 
@@ -46,7 +47,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Chili counts the installing thread among `threads`.
+    /// Starts a pool of `threads` threads. As in chili, the thread that calls `install` is one of
+    /// them.
     pub(crate) fn start(threads: usize) -> Self {
         let pool = chili::ThreadPool::with_config(chili::Config {
             thread_count: NonZero::new(threads),
@@ -62,7 +64,7 @@ impl Pool {
         if ptr::eq(ABOUT.get(), self.about) {
             return op();
         }
-        // Restores the thread-local state also when `op` panics.
+        // `Restore` also resets the thread-locals when `op` panics.
         let _restore = Restore {
             scope: SCOPE.get(),
             about: ABOUT.get(),
@@ -121,7 +123,7 @@ where
     fork(oper_a, |_| oper_b())
 }
 
-/// As [`join`](crate::join()), with closures that learn whether they moved.
+/// Like [`join`](crate::join()), but each closure learns whether it moved to another thread.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -136,7 +138,7 @@ where
     )
 }
 
-/// Runs both closures; the second learns whether it runs on another thread.
+/// Runs both closures. The second closure learns whether it runs on another thread.
 #[inline]
 fn fork<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -152,15 +154,15 @@ where
     let (address, about) = (home.addr(), ABOUT.get());
     let guard = AbortOnUnwind;
     // SAFETY: the pointer is to a scope further up on this stack: `enter` opened the scope, or
-    // chili gave it to the closure that runs now. No other code uses the scope before that closure
-    // continues: the closures below use the scopes that chili lends them out of this one.
+    // chili passed it to the closure that runs now. No other code uses the scope before that
+    // closure continues: the closures below use the scopes that chili derives from this scope.
     let scope = unsafe { &mut *home };
-    // Chili calls the second closure on this thread and offers the first to others; rayon does the
-    // opposite.
+    // Chili calls the second closure on this thread and offers the first closure to other threads;
+    // rayon does the opposite.
     let (b, a) = scope.join(
         move |scope| {
             let scope: *mut chili::Scope<'static> = ptr::from_mut(scope).cast();
-            // A thread has one scope per pool, so another scope means another thread.
+            // A thread has one scope per pool, so a different scope means a different thread.
             let migrated = scope.addr() != address;
             if migrated {
                 SCOPE.set(scope);
@@ -180,27 +182,27 @@ where
     (a, b)
 }
 
-/// Acts like `SCOPE.set(scope)` for the compiler, when the cell has that address already, but
-/// stores nothing.
+/// Makes the compiler assume that `SCOPE.set(scope)` ran, but stores nothing. The cell must already
+/// have the address `scope`.
 ///
-/// Three real stores would lengthen a small join of chili by half. Without any, the compiler could
-/// assume that only chili has the borrow, and keep fields of the scope in registers while a closure
-/// changes them.
+/// Three real stores would lengthen a small join of chili by half. Without any store, the compiler
+/// could assume that only chili's function has the borrow. It could then keep fields of the scope
+/// in registers while a closure changes them.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "a call would cost as much as this saves"
 )]
 fn set_again(scope: *mut chili::Scope<'static>) {
-    // SAFETY: the assembly has no instruction, and `SCOPE.set(scope)` would write the same bytes
-    // that the cell has. The compiler must assume that the assembly stored the pointer.
+    // SAFETY: the assembly has no instruction, and `SCOPE.set(scope)` would write the bytes that
+    // the cell already has. The compiler must assume that the assembly stored the pointer.
     unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
 }
 
 type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
 
-/// Jobs that wait for the end of a scope. Chili has no such jobs, so the adapter keeps them, and
-/// then runs them by joins of halves.
+/// Jobs that wait for the end of a scope. Chili has no such jobs, so this adapter keeps them. It
+/// then runs the first half and the second half of the jobs in a join, and so on recursively.
 pub struct Scope<'scope> {
     jobs: Mutex<Vec<Option<Job<'scope>>>>,
 }
@@ -230,7 +232,7 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// Runs `op` with a scope, and then all jobs that `op` and other jobs have spawned in it.
+/// Runs `op` with a scope, and then all jobs that `op` and those jobs have spawned in the scope.
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,

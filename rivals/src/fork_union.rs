@@ -1,12 +1,12 @@
-//! The rival [fork_union](https://docs.rs/fork_union): threads that spin on the number of the
-//! fork-join region.
+//! The rival [fork_union](https://docs.rs/fork_union): its threads spin until the number of the
+//! current fork-join region changes.
 
 pub(crate) const NAME: &str = "fork_union";
 
 pub(crate) struct Threads(fork_union::ThreadPool);
 
 impl Threads {
-    /// The thread that opens a region is one of `threads`.
+    /// Starts the threads. The thread that opens a region is one of `threads`.
     pub(crate) fn start(threads: usize) -> Self {
         Self(fork_union::ThreadPool::try_spawn(threads).expect("fork_union starts its threads"))
     }

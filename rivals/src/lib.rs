@@ -1,7 +1,7 @@
-//! The interface of rayon-core on the pool of another crate: a *rival*, which one feature names.
+//! The interface of rayon-core on the pool of another crate, a *rival*. A feature names the rival.
 //!
-//! A program written for rayon, patched to this package, runs on the rival's `join`. The package's
-//! README says how each operation is mapped, and which are not implemented.
+//! A program written for rayon that is patched to this package runs on the rival's `join`. The
+//! package's README says how each operation is mapped, and which operations are not implemented.
 
 // The published crate has no `must_use`, and programs must compile alike on both crates.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]
@@ -33,7 +33,7 @@ pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};
 pub use rival::{in_place_scope, in_place_scope as in_place_scope_fifo, join_context};
 
-/// The facts that a closure of [`join_context`] may learn about itself.
+/// The facts that a closure of [`join_context`] can learn about its call.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -42,22 +42,22 @@ pub struct FnContext {
 impl FnContext {
     #[cfg_attr(
         not(feature = "chili"),
-        expect(dead_code, reason = "others have no such closures")
+        expect(dead_code, reason = "rivals without joins have no such closures")
     )]
     #[inline]
     pub(crate) fn new(migrated: bool) -> Self {
         Self { migrated }
     }
 
-    /// Whether another thread runs the closure than the one that called `join_context`.
+    /// Whether the closure runs on another thread than the thread that called `join_context`.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
 }
 
-/// Runs both closures, perhaps in parallel: the first on the calling thread, the second wherever
-/// the rival runs it.
+/// Runs both closures, perhaps in parallel. The first runs on the calling thread, and the rival
+/// chooses the thread of the second.
 #[inline]
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -69,8 +69,8 @@ where
     rival::join(oper_a, oper_b)
 }
 
-/// [`in_place_scope`] of a closure that may move: on a rival, the thread that opens a scope belongs
-/// to its pool.
+/// Does the same as [`in_place_scope`]: on a rival, a thread that opens a scope already belongs to
+/// the scope's pool.
 #[inline]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
@@ -82,12 +82,12 @@ where
 
 pub use scope as scope_fifo;
 
-/// Threads of the pool that the calling thread works for, or of the global one.
+/// Number of threads of the pool that the calling thread works for, or of the global pool.
 pub fn current_num_threads() -> usize {
     rival::current_num_threads().unwrap_or_else(|| pool::global().current_num_threads())
 }
 
-/// The most threads that a pool of the rival has.
+/// Maximum number of threads of a pool of the rival.
 pub fn max_num_threads() -> usize {
     rival::MAX_THREADS
 }

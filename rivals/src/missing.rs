@@ -1,5 +1,4 @@
-//! Operations that a rival need not have: they compile, and panic with the name of the rival when
-//! they are called.
+//! Operations that no rival has. Calls compile, and panic with the name of the rival.
 
 use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;
@@ -8,16 +7,16 @@ pub(crate) fn missing(operation: &str) -> ! {
     panic!("{NAME} does not have `{operation}`: rivals/README.md says what a rival has")
 }
 
-/// A thread that its user must start; rivals have none.
+/// A thread that the user of rayon-core must start. Rivals have no such threads.
 #[derive(Debug)]
 pub enum ThreadBuilder {}
 
 /// The result of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// A job.
+    /// The thread ran a job.
     Executed,
-    /// Nothing.
+    /// The thread found no job.
     Idle,
 }
 

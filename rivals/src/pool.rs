@@ -1,4 +1,4 @@
-//! Pools: the user's own and the global one.
+//! Pools: those that the user builds, and the global pool.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::{BroadcastContext, Scope, broadcast, missing, rival};
 
-/// The pool for calls from threads of no pool.
+/// The pool for calls from threads that belong to no pool.
 pub(crate) fn global() -> &'static ThreadPool {
     static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
     GLOBAL.get_or_init(|| {
@@ -17,16 +17,16 @@ pub(crate) fn global() -> &'static ThreadPool {
     })
 }
 
-/// Options of a pool: those of rayon-core that have a meaning for a rival.
+/// Options of a pool: those options of rayon-core that have a meaning for a rival.
 #[derive(Debug, Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,
-    /// An option that no rival has.
+    /// An option that the user set and that no rival has.
     refused: Option<&'static str>,
 }
 
 impl ThreadPoolBuilder {
-    /// One thread for each CPU.
+    /// Creates options for a pool with one thread for each CPU.
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,13 +38,13 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Ignored: rivals name their threads themselves.
+    /// Ignored, because rivals name their threads themselves.
     #[must_use]
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, _name: F) -> Self {
         self
     }
 
-    /// Refused by [`build`](Self::build).
+    /// Accepted here, but [`build`](Self::build) then returns an error.
     #[must_use]
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, _handler: H) -> Self {
         self.refused = Some("start_handler");
@@ -54,7 +54,7 @@ impl ThreadPoolBuilder {
     /// Starts the pool.
     ///
     /// # Errors
-    /// If the rival cannot do what was requested.
+    /// If the rival does not have a requested option or number of threads.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let threads = match self.threads {
             0 => thread::available_parallelism()
@@ -94,7 +94,7 @@ impl fmt::Display for ThreadPoolBuildError {
 
 impl Error for ThreadPoolBuildError {}
 
-/// A pool of the rival. A thread that installs work is one of its threads meanwhile.
+/// A pool of the rival. A thread that calls `install` is one of the pool's threads during the call.
 pub struct ThreadPool {
     threads: usize,
     pool: rival::Pool,
@@ -141,7 +141,7 @@ impl ThreadPool {
         self.enter(|| crate::in_place_scope(op))
     }
 
-    /// Threads of the pool, with the one that installs.
+    /// Number of threads of the pool, including the thread that calls `install`.
     pub fn current_num_threads(&self) -> usize {
         self.threads
     }

@@ -1,6 +1,6 @@
-//! Rivals for fork-join regions: all threads run one closure at a time, and there are no jobs.
-//! These rivals only have [`broadcast`](crate::broadcast()). The file of each rival says whether
-//! the calling thread takes part.
+//! Rivals for fork-join regions: all threads of a pool run one closure at a time, and there are no
+//! jobs. Of rayon's operations, these rivals only have [`broadcast`](crate::broadcast()). The file
+//! of each rival says whether the calling thread takes part.
 
 use std::cell::Cell;
 use std::ptr;
@@ -21,8 +21,8 @@ thread_local! {
 
 pub(crate) struct Pool {
     threads: usize,
-    // The rivals require exclusive access. The lock is never contended: it costs some nanoseconds a
-    // region.
+    // The rivals require exclusive access. The lock is never contended, so it costs some
+    // nanoseconds per region.
     own: Mutex<Threads>,
 }
 
@@ -35,7 +35,7 @@ impl Pool {
     }
 
     pub(crate) fn enter<R>(&self, op: impl FnOnce() -> R) -> R {
-        // Restores the thread-local state also when `op` panics.
+        // `Restore` also resets the thread-local when `op` panics.
         let _restore = Restore(CURRENT.replace(self));
         op()
     }
@@ -85,14 +85,14 @@ where
     missing("join_context")
 }
 
-/// A scope; these rivals have none.
+/// A scope. These rivals have no scopes, so this type has no values.
 pub struct Scope<'scope> {
     never: std::convert::Infallible,
     _jobs: std::marker::PhantomData<fn(&'scope ())>,
 }
 
 impl<'scope> Scope<'scope> {
-    /// Never called.
+    /// Never called, because no scope exists.
     pub fn spawn<BODY>(&self, _body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,

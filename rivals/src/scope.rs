@@ -1,4 +1,4 @@
-//! The part that scopes of all rivals share.
+//! The part that the scopes of all rivals share.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! The workloads of an experiment give their known answers on the rival.
+//! Tests that the workloads of an experiment return their known answers on the rival.
 
 use protocol::Request;
 use workloads::{CATALOGUE, measure};
 
-/// The workloads of the experiment `rivals`, and `skynet` in both ways to start its children.
+/// The workloads of the experiment `rivals`; `skynet` starts its children in two ways.
 #[cfg(feature = "chili")]
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("fib-join", &[]),

@@ -1,4 +1,4 @@
-//! Properties of rivals with joins on which rayon and programs written for it rely.
+//! Tests the properties that programs written for rayon expect of rivals with joins.
 
 #![cfg(feature = "chili")]
 
@@ -20,8 +20,8 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// A tree of joins. Each second closure calls `look` with two values: whether the rival reports
-/// that the closure moved, and whether it did move.
+/// Runs a tree of joins. Each second closure calls `look` with two values: whether the rival
+/// reports that the closure moved to another thread, and whether it did move.
 fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
     if depth == 0 {
         return;
@@ -45,7 +45,7 @@ fn a_closure_that_moved_to_another_thread_is_informed_and_no_other() {
     let pool = pool(3);
     let has_moved = AtomicBool::new(false);
     let start = Instant::now();
-    // A heartbeat comes at least every 100 us; one tree takes longer.
+    // Chili sends a heartbeat at least every 100 us, and one tree takes longer.
     while !has_moved.load(Relaxed) {
         assert!(
             start.elapsed() < Duration::from_mins(1),

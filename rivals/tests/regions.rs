@@ -1,4 +1,4 @@
-//! Properties of rivals with fork-join regions only, on which programs rely.
+//! Tests the properties that programs expect of rivals with only fork-join regions.
 
 #![cfg(not(feature = "chili"))]
 
@@ -15,7 +15,8 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// Returns the thread that ran each index of a region of `pool`; all threads run at the same time.
+/// Returns the indices of a region of `pool` with the thread of each index; all threads run at
+/// once.
 fn everybody(pool: &ThreadPool, threads: usize) -> Vec<(usize, ThreadId)> {
     let meet = Barrier::new(threads);
     pool.broadcast(|context| {

@@ -1,4 +1,4 @@
-//! The published packages' own tests, run on the fork, which must pass them like rayon-core.
+//! Runs the published packages' own tests on the fork, which must pass them all.
 //!
 //! Cargo keeps the files of these tests with the published packages. The files are copied under
 //! `target/`, unmodified, into a workspace that uses the fork; this repository contains none of
@@ -25,7 +25,7 @@ use crate::variants::{Variant, Variants};
 pub(crate) struct Options {
     #[command(flatten)]
     variants: Variants,
-    /// The packages whose tests run, in any version of `rayon` and of `rayon-core`.
+    /// The published packages whose tests run: any version of `rayon` or `rayon-core`.
     #[arg(
         long = "package",
         value_name = "NAME@VERSION",
@@ -33,7 +33,8 @@ pub(crate) struct Options {
         default_values = ["rayon@1.11.0", "rayon@1.12.0", "rayon-core@1.13.0"]
     )]
     packages: Vec<Package>,
-    /// Run tests again that passed before with the same compiler and the same sources of the fork.
+    /// Also run the tests that passed before with the same compiler and the same sources of the
+    /// fork.
     #[arg(long)]
     fresh: bool,
 }
@@ -57,8 +58,8 @@ struct Suite {
 
 const OF_RAYON: &[(&str, &[&str])] = &[("tests", &["--lib", "--tests"]), (EXAMPLES, &[])];
 
-/// Documentation tests are a part of the sources, so rayon-core's documentation tests cannot run on
-/// the fork.
+/// rayon-core's documentation tests are comments in its sources, which the fork replaces, so these
+/// tests cannot run on the fork.
 const EXAMPLES: &str = "doctests";
 
 const OF_RAYON_CORE: &[(&str, &[&str])] = &[
@@ -94,8 +95,8 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_all(sh, &all.collect::<Vec<_>>(), options.fresh)
 }
 
-/// Runs the tests that every change must pass: those of the newest version of each package. Rayon's
-/// tests take long to compile, so they run only on the last of `variants`.
+/// Runs the tests that every change must pass: the tests of the newest version of each package.
+/// Rayon's tests take long to compile, so they run only on the last of `variants`.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "conformance")?;
     let newest = ["rayon-core@1.13.0", "rayon@1.12.0"].map(str::parse::<Package>);
@@ -112,8 +113,9 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     run_all(sh, &all, true)
 }
 
-/// Runs each suite on its variant, to the end, and prints how many tests passed. Unless `fresh`,
-/// leaves out suites that passed on the same sources, so that an interrupted run continues.
+/// Runs each suite on its variant, even if an earlier suite failed, and prints how many tests
+/// passed. Unless `fresh`, skips suites that passed on the same sources, so that a rerun continues
+/// after an interrupt.
 fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
     const READ: [&str; 3] = [
         "rayon-fork/Cargo.toml",
@@ -159,7 +161,7 @@ fn suites(sh: &Shell, packages: &[Package]) -> Result<Vec<Suite>> {
             move_tests(sh, &published, &place)?;
             OF_RAYON_CORE
         };
-        // Cargo only warns about a patch that does not fit, and ignores it.
+        // If a patch does not fit, Cargo only warns, and links the published crate.
         let (core, is_fork) = fork::linked_core(sh, &folder)?;
         ensure!(
             is_fork,
@@ -192,7 +194,7 @@ impl FromStr for Package {
     }
 }
 
-/// A copy of the facade with a workspace of its own, in which rayon-core is the fork.
+/// Copies the facade into a workspace of its own, in which rayon-core is the fork.
 fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     copy_folder(published, folder, |_| None)?;
     let mut manifest = fork::manifest_in(sh, folder)?;
@@ -203,8 +205,8 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A package with only the tests of the published one, and its edition, features and dependencies.
-/// For the unit tests, its root looks like that of rayon-core.
+/// Writes a package without code: it has the tests, edition, features and dependencies of the
+/// published package. The root module defines the names that rayon-core's unit tests import.
 fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     let folder = sh.current_dir().join("target").join(place);
     copy_folder(&published.join("tests"), &folder.join("tests"), |_| None)?;
@@ -237,8 +239,8 @@ fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     package.write()
 }
 
-/// Returns unit tests without those that read a private field of a pool to check that its workers
-/// end. The fork's own tests of how pools end check that.
+/// Returns the unit tests, except those that read a private field of a pool to check that the
+/// pool's workers end. The fork has its own tests of how pools end.
 fn without_tests_of_fields(text: &str) -> String {
     let mut items: Vec<&str> = text.split_inclusive("\n}\n").collect();
     items.retain(|item| !item.contains("pool.registry"));
@@ -262,10 +264,11 @@ impl Suite {
     /// A test program that does not end by itself counts as one failure; one that does not compile
     /// is an error.
     fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
-        // One folder for all variants: code that does not depend on the variant is built once.
+        // All variants share one target folder, so that code that does not depend on the variant is
+        // built once.
         let target = sh.current_dir().join("target/conformance/build");
         let _target = sh.push_env("CARGO_TARGET_DIR", target);
-        // Many builds that each run once: debug info and incremental state would only cost time.
+        // Each build runs only once, so debug info and incremental state would only cost time.
         let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
         let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
         let _dir = sh.push_dir(&self.folder);

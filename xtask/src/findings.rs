@@ -18,11 +18,11 @@ const LINTS: [&str; 5] = [
     "-Aclippy::cast_precision_loss",
 ];
 
-/// Accepted exit codes: the effect was not seen, the host lacks something that the program needs,
-/// or the effect was seen.
+/// Accepted exit codes: 0, the effect was not seen; 4, the host lacks something that the program
+/// needs; 10, the effect was seen.
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
-/// Durations that measure nothing, and words that no program knows.
+/// Arguments that each program must refuse: invalid durations, and unknown words.
 const REFUSED: [&[&str]; 6] = [
     &["0"],
     &["-1"],
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn each_program_is_short_enough_to_be_read_at_once() {
-        /// Lines in the default format, which breaks more lines than a wide page: a maintainer
-        /// reads a program in five minutes.
+        /// Maximum number of lines in rustfmt's default format, so that a maintainer reads a
+        /// program in five minutes.
         const MOST: usize = 200;
         let sh = at_root().unwrap();
         for name in programs(&sh).unwrap() {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use toml::Table;
 use xshell::{Cmd, Shell, cmd};
 
-/// The published version with the fork's interface, with which the fork is compared.
+/// The published version whose interface the fork has, and with which the fork is compared.
 pub(crate) const PUBLISHED: &str = "1.13.0";
 
 pub(crate) fn folder(sh: &Shell) -> PathBuf {
@@ -33,8 +33,8 @@ pub(crate) fn patch(sh: &Shell) -> Table {
     Table::from_iter([("crates-io".to_owned(), fork.into())])
 }
 
-/// Returns the rayon-core that the package in `package` is built with, and whether it is the fork.
-/// Cargo only warns about a patch that does not fit, and ignores it.
+/// Returns the rayon-core that the package in `package` links, and whether that is the fork. If a
+/// patch does not fit, Cargo only warns, and links the published crate.
 pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> {
     let fork = folder(sh).display().to_string();
     let _dir = sh.push_dir(package);
@@ -45,7 +45,7 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
 }
 
 /// Merges the documentation examples of the `test` command into one program, which takes a fraction
-/// of the time. Editions before 2024 need a flag for it, which stable compilers do not know.
+/// of the time. Before edition 2024, merging needs a flag that stable compilers do not know.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
     test.arg("--doc")
         .env("RUSTC_BOOTSTRAP", "1")

@@ -1,4 +1,4 @@
-//! Tests of other packages, run by Cargo: whether they compile, and how many passed.
+//! Runs other packages' tests by Cargo, and reports whether they compile and how many pass.
 
 use std::fmt;
 use std::process::{Command, Output, Stdio};

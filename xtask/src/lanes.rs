@@ -1,9 +1,9 @@
 //! Runs steps in two lanes, each step a process of its own, and prints a table of the time that
 //! each took.
 //!
-//! If one lane compiles with one CPU, or waits, as tests do, the other lane uses the CPUs. Steps of
-//! the first lane build in the checkout's target folder, which Cargo gives to one build at a time.
-//! Steps of the second lane build elsewhere, or only briefly in that folder.
+//! While one lane compiles on one CPU, or its tests wait, the other lane can use the CPUs. Steps of
+//! the first lane build in the checkout's target folder, which Cargo locks for one build at a time.
+//! Steps of the second lane build in other folders, or only briefly in that one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ impl Step {
         Self(words.into_iter().map(str::to_owned).collect())
     }
 
-    /// The step as people type it after `cargo xtask`.
+    /// The step's name: the words that a person types after `cargo xtask`.
     pub(crate) fn name(&self) -> String {
         self.0.join(" ")
     }
@@ -87,7 +87,8 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     }
     while !running.is_empty() {
         let before = cpu_seconds_of_children()?;
-        // Waits for one step at a time, so that the difference is the CPU time of this step.
+        // Waits for one step at a time, so that the CPU time added during this wait is that of one
+        // step.
         let status = wait().context("waiting for a step")?;
         let Some((id, code)) = ended(status) else {
             continue;

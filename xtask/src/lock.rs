@@ -1,4 +1,5 @@
-//! Reads lock files, and finds the packages that one has and another lacks, except rayon-core.
+//! Reads lock files, and finds the packages that only the second of two lock files has, except
+//! rayon-core.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +8,7 @@ use anyhow::{Context as _, Result};
 use toml::Table;
 use xshell::Shell;
 
-/// Names and versions; a package may be there in several versions.
+/// Names and versions of packages; a lock file may list several versions of one package.
 pub(crate) type Locked = BTreeSet<(String, String)>;
 
 pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {

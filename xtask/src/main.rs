@@ -1,5 +1,5 @@
-//! The checks that a change of this repository must pass, by name, and commands that run one of
-//! them.
+//! The command line `cargo xtask`: each task runs checks that a change of this repository must
+//! pass.
 
 mod conformance;
 mod dependency;
@@ -84,17 +84,18 @@ enum Task {
     /// Apply our proposals to rayon-core, run its own tests with each, and write them as patches
     ///
     /// A proposal is `findings/NAME/edits.toml`: line numbers of upstream's files, and our text.
-    /// The patch is target/upstream/NAME.patch, with a commit message, for `git apply` in the tree.
-    /// The edited copy stays in target/upstream/NAME. Needs the registry.
+    /// The patch is target/upstream/NAME.patch, with a commit message, for `git apply` in a tree
+    /// of rayon. The edited copy stays in target/upstream/NAME. Needs the registry.
     ///
-    /// Exit codes: 1 if one of upstream's tests fails, 3 if the result does not compile. Exit code
-    /// 2: a file of the tree differs from the one for the edits.
+    /// Exit codes: 1 if one of upstream's tests fails, 3 if the result does not compile, 2 if a
+    /// file of the tree differs from the file for which the edits were written.
     Upstream(upstream::Options),
     /// Run the deep set of model checks of the sleep protocol
     Models,
     /// Compare the stack of nested joins, scopes, installs and spawns with the published crate
     ///
-    /// Runs on every variant, in release and debug builds. Fails if a variant takes more.
+    /// Runs on every variant, in release and debug builds. Fails if a variant takes more stack than
+    /// the published crate.
     Stack {
         #[command(flatten)]
         variants: Variants,
@@ -118,8 +119,8 @@ enum Task {
     /// Test the analysis on synthetic sweeps with known truth
     ///
     /// Prints how often intervals cover the truth, test results are wrong, effects are found and
-    /// branches are recommended. Fails if a target is missed. All cases take some ten minutes on
-    /// two CPUs. `cargo xtask test` uses fewer sweeps.
+    /// branches are recommended. Fails if the analysis misses a target. All cases take about ten
+    /// minutes on two CPUs. `cargo xtask test` uses fewer sweeps.
     Truth {
         /// Synthetic sweeps of each case
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -134,7 +135,7 @@ enum Task {
     Faults,
     /// Copy only the fork, without this workspace, into a new folder for a program of yours
     ///
-    /// Prints the lines for its `Cargo.toml`.
+    /// Prints the lines for the `Cargo.toml` of that program.
     Vendor {
         /// The folder to make
         folder: PathBuf,
@@ -142,14 +143,14 @@ enum Task {
     /// Run what continuous integration runs: `check`, and all parts of `test`, whether or not they
     /// passed before
     ///
-    /// Runs two lanes of steps side by side. Ends with a table of the seconds of each step.
+    /// Runs two lanes of steps side by side, and prints a table of the seconds of each step.
     Ci,
 }
 
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader closed the pipe, as in `… | head`: that is not a failure.
+        // The reader closed the pipe, as `head` does, which is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&format!("error: {error:#}"));
@@ -158,8 +159,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit codes are the runner's: 2 for bad input, 3 for a failed build, 4 for an unfit host, 130
-/// for an interrupt. Any other error is a check that failed.
+/// The exit codes equal the runner's: 2 for bad input, 3 for a failed build, 4 for an unfit host,
+/// 130 for an interrupt. Any other error is a failed check.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
     if is_classified {
@@ -218,7 +219,7 @@ fn builds(variants: &Variants, all: bool) -> Result<Vec<Variant>> {
     }
 }
 
-/// The parts that build for long in the checkout's target folder, and two short ones, in their order.
+/// Parts that build for long in the checkout's target folder, and two short parts, in this order.
 const FIRST_LANE: [Part; 6] = [
     Part::Fork,
     Part::Workloads,
@@ -228,7 +229,7 @@ const FIRST_LANE: [Part; 6] = [
     Part::Findings,
 ];
 
-/// The other parts; together they take about as long.
+/// The other parts, which together take about as long as the first lane.
 const SECOND_LANE: [Part; 6] = [
     Part::Analysis,
     Part::Simulated,

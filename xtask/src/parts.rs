@@ -1,4 +1,5 @@
-//! The parts of the test suite: the subject of each, the files that it reads, and when it runs.
+//! The parts of the test suite: the subject of each part, the files that the part reads, and when
+//! the part runs.
 
 use anyhow::Result;
 use clap::ValueEnum as _;
@@ -18,26 +19,27 @@ pub(crate) enum Part {
     /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on
     /// `champion`.
     Conformance,
-    /// The model checks of the fork's sleep protocol, the fast set; no feature changes them.
+    /// The fast set of model checks of the fork's sleep protocol; no feature of the fork changes
+    /// the models.
     Models,
-    /// Simulated machines, and the fork on them, `packed` and `champion`.
+    /// Simulated machines, and the fork (`packed` and `champion`) on them.
     Simulated,
     /// The measured programs, on `packed` and `champion`.
     Workloads,
-    /// The services, which are many. This part and the next two run only if their files changed, or
-    /// if they are requested.
+    /// The many services. The parts `services`, `rivals` and `findings` run only if their files
+    /// changed, or if the user names them.
     Services,
     /// Programs written for rayon, on other crates' pools.
     Rivals,
-    /// The programs for maintainers of rayon.
+    /// The programs of `findings/`, for maintainers of rayon.
     Findings,
-    /// The runner and this program.
+    /// The runner and xtask.
     Runner,
     /// The Python package and its notebooks.
     Analysis,
 }
 
-/// Files that every part reads: versions, settings, and this program.
+/// Files that every part reads: versions, settings, and xtask.
 const SHARED: [&str; 6] = [
     ".cargo",
     "Cargo.lock",
@@ -80,7 +82,8 @@ impl Part {
                 "runner/src/build/edits",
                 "rustfmt.toml",
             ],
-            // Sweeps from end to end, sentences of documents about them, and commands in documents.
+            // The tests read any file: they run whole sweeps, and check documents and the commands
+            // in them.
             Self::Runner | Self::Analysis => &["."],
         }
     }
@@ -108,8 +111,8 @@ impl Part {
     }
 }
 
-/// Compares the files at `places` with the commit at which the branch left `origin/HEAD`, or with the
-/// previous commit on that branch itself. True if Git cannot tell.
+/// Compares the files at `places` with the commit where this branch left `origin/HEAD`. On that
+/// branch itself, compares them with the previous commit. True if Git cannot compare.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));

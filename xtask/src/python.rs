@@ -1,4 +1,5 @@
-//! The analysis: its own checks, and its tables, in the virtual environment that the runner sets up.
+//! Runs the checks and the tables of the analysis, in the virtual environment that the runner sets
+//! up.
 
 use std::path::Path;
 
@@ -11,9 +12,9 @@ use crate::shell::step;
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
-    // Frames are small: more threads would mostly wait for each other.
+    // Data frames are small, so more threads would mostly wait for each other.
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
-    // The tests of a file share the data that they read and the figures that they drew.
+    // Tests of one file share the data that they read and the figures that they draw.
     let two = ["--numprocesses", "2", "--dist", "loadfile"];
     set_up_browser(sh, &python)?;
     step(
@@ -25,7 +26,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     )
 }
 
-/// Fetches the driver of a browser for the tests of the page, if there is a Chromium.
+/// If the host has a Chromium, installs its driver, for the tests of the page.
 fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let is_there = |name| {
@@ -78,7 +79,7 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// First sets up Python if necessary, and says so.
+/// Sets up Python if necessary, and reports that step.
 pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
     Ok(Analysis(Python::set_up(&sh.current_dir())?))
 }
@@ -86,7 +87,8 @@ pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
 pub(crate) struct Analysis(Python);
 
 impl Analysis {
-    /// Returns the table of builds that ran in alternation; `runs` is a file of JSON lines.
+    /// Returns a table that compares builds which ran in alternation; `runs` is a file of JSON
+    /// lines.
     pub(crate) fn turns(&self, sh: &Shell, runs: &Path) -> Result<String> {
         let _path = sh.push_env("PYTHONPATH", "analysis/src");
         let python = self.0.interpreter();

@@ -1,4 +1,4 @@
-//! Published packages, which Cargo fetches.
+//! Finds the sources of published packages, which Cargo fetches.
 
 use std::path::PathBuf;
 

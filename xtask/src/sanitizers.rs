@@ -7,29 +7,30 @@ use xshell::{Cmd, Shell, cmd};
 use crate::shell::step;
 use crate::variants::Variant;
 
-/// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names the compiler for
-/// everything else.
+/// The compiler that has Miri and `-Z` flags. All other tasks use the compiler that
+/// `rust-toolchain.toml` names.
 const TOOLCHAIN: &str = "nightly";
 
 /// Miri interprets the source of the standard library, and the sanitizer compiles that source
 /// again.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
-/// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
+/// The only platform on which we tried the thread sanitizer. `-Zbuild-std` needs an explicit
+/// `--target`.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
-    // No code ends the global pool, adopted threads never leave their pool, and the epochs of
-    // crossbeam keep garbage of threads that have ended.
+    // Three things leak by design: the global pool never ends, adopted threads never leave their
+    // pool, and crossbeam-epoch keeps garbage of threads that have ended.
     "-Zmiri-ignore-leaks",
-    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. The flag silences
-    // the warning about these casts, which also work without the flag.
+    // crossbeam-epoch stores tags in the low bits of pointers by integer casts. The flag only
+    // silences the warning about these casts.
     "-Zmiri-permissive-provenance",
 ];
 
-/// A test target and the tests in it that Miri leaves out.
+/// A test target, and the tests in it that Miri skips.
 struct MiriTarget {
     target: &'static [&'static str],
     skip: &'static [&'static str],
@@ -38,9 +39,8 @@ struct MiriTarget {
 const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget {
         target: &["--lib"],
-        // These tests count on one thread, without `unsafe`, so Miri can find nothing. Long
-        // histories and pools of 65 535 workers, for every variant, would take longer than all the
-        // rest.
+        // These tests run on one thread, without `unsafe`, so Miri can find nothing. Their long
+        // histories and pools of 65 535 workers would take longer than all other tests.
         skip: &["sleep::counters"],
     },
     MiriTarget {
@@ -51,7 +51,7 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
         target: &["--test", "stress"],
         skip: &[],
     },
-    // Examples of public items: short programs, each alone with its global pool.
+    // Examples of public items are short programs, each with a global pool of its own.
     MiriTarget {
         target: &["--doc"],
         skip: &[],
@@ -89,12 +89,14 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let suppressions = sh.current_dir().join("rayon-fork/tsan-suppressions.txt");
     let options = format!("halt_on_error=1 suppressions='{}'", suppressions.display());
     let _options = sh.push_env("TSAN_OPTIONS", options);
-    // The flags and the standard library differ from those of every other build.
+    // The flags and the standard library differ from every other build, so this build has its own
+    // folder.
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/tsan"));
     for variant in variants {
         let features = variant.features();
         let test = nightly_cargo(sh, "test")
-            // Uninstrumented, the standard library's locks and channels would look like races.
+            // Without `-Zbuild-std`, the sanitizer would report the standard library's locks and
+            // channels as races.
             .args(["-Zbuild-std", "--target", TSAN_TARGET])
             .args([
                 "--quiet",
@@ -112,8 +114,8 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
                 "--test",
                 "stress",
             ])
-            // The sanitizer ends a forked child of a process with threads when that child starts
-            // threads of its own.
+            // If a process with threads forks, and the child starts threads, the sanitizer ends the
+            // child.
             .args(["--", "--skip", "a_fork_may_build_pools_of_its_own"]);
         step(&format!("thread sanitizer, {}", variant.name()), test)?;
     }
@@ -121,7 +123,7 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
 }
 
 fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
-    // This program runs under the stable Cargo, which sets `CARGO`; Miri would call that Cargo.
+    // The stable Cargo that runs this program sets `CARGO`; Miri would call that Cargo.
     cmd!(sh, "rustup run {TOOLCHAIN} cargo {command}").env_remove("CARGO")
 }
 
@@ -142,7 +144,7 @@ fn prove_installed(sh: &Shell) -> Result<()> {
     refuse_without_components(&installed)
 }
 
-/// The list of rustup shows some components with their platform.
+/// rustup lists some components with their platform as a suffix.
 fn refuse_without_components(installed: &str) -> Result<()> {
     let lacks = |component: &&str| {
         let mut rests = installed

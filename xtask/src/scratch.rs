@@ -1,5 +1,5 @@
-//! Packages that tasks write below `target/`. Each package is independent, like a user's program,
-//! and has the rayon-core that the task gives it.
+//! Writes packages below `target/`. Each package is independent, like a user's program, and has the
+//! rayon-core that the task selects.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct Scratch<'s> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Core<'v> {
-    /// The published one with the fork's interface.
+    /// The published rayon-core whose interface the fork has.
     Published,
     /// The fork with these features, separated by commas.
     Fork(&'v str),
@@ -43,8 +43,8 @@ impl Core<'_> {
 }
 
 impl<'s> Scratch<'s> {
-    /// A package in `target/PLACE`, whose manifest has `more` in addition to a name and a workspace
-    /// of its own.
+    /// Creates a package in `target/PLACE`. Its manifest has a name, a workspace of its own, and
+    /// `more`.
     pub(crate) fn new(sh: &'s Shell, place: &str, more: Table) -> Self {
         let mut manifest = toml::toml! {
             package = { name = "scratch", version = "0.0.0", edition = "2021" }
@@ -79,8 +79,8 @@ impl<'s> Scratch<'s> {
         self.file("Cargo.toml", &toml::to_string(&self.manifest)?)
     }
 
-    /// Writes one of its files, unless the file has this text already: Cargo compiles each written
-    /// file again.
+    /// Writes one of the package's files, unless the file already has this text: Cargo recompiles
+    /// each file that was written.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<()> {
         let file = self.folder.join(name);
         self.sh.create_dir(file.parent().unwrap_or(&self.folder))?;

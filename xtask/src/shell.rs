@@ -1,4 +1,4 @@
-//! A shell at the root of the checkout, and a step of a task in it.
+//! A shell at the root of the checkout, and a function that runs a step of a task in that shell.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,8 +19,8 @@ pub(crate) fn at_root() -> Result<Shell> {
     Ok(sh)
 }
 
-/// Keeps other runs of a task from the folder `target/NAME` until the result is dropped, since each
-/// run makes the folder anew.
+/// Locks the folder `target/NAME` until the result is dropped. Two runs of a task must not overlap,
+/// since each run makes the folder anew.
 pub(crate) fn alone(sh: &Shell, name: &str) -> Result<File> {
     let folder = sh.current_dir().join("target").join(name);
     let does = format!("works in {}", folder.display());
@@ -42,7 +42,7 @@ pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     Ok(())
 }
 
-/// CPU time of children that have ended and were waited for, and of their children.
+/// CPU time of the child processes that this process has waited for, and of their children.
 pub(crate) fn cpu_seconds_of_children() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;

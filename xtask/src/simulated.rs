@@ -1,5 +1,5 @@
-//! Runs the fork on simulated machines: it is rewritten as every branch is, together with its tests
-//! of behaviour.
+//! Runs the fork on simulated machines. The fork and its tests of behaviour are rewritten, as the
+//! runner rewrites every branch.
 
 use std::fs;
 use std::path::Path;
@@ -14,14 +14,15 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::Variant;
 
-/// This test requests a stack that the host cannot have, and all simulated threads have the same
-/// stack.
+/// This test requests a stack too large for the host, but all simulated threads have a stack of one
+/// fixed size.
 const LEFT_OUT: [&str; 2] = [
     "--skip",
     "a_scoped_pool_whose_threads_cannot_start_is_an_error",
 ];
 
-/// Runs the tests of the pool and of its behaviour on `variants`; the first one must run there.
+/// Runs the tests of the pool and of its behaviour on `variants`. Only the first build counts
+/// events.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let root = sh.current_dir();
     let _lock = alone(sh, "simulated-tests")?;
@@ -32,7 +33,7 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "CARGO_ENCODED_RUSTFLAGS",
         "--cfg=manycore\x1f--cap-lints=allow",
     );
-    // With this default size, pools leave cores to other threads of a test.
+    // Pools with 8 threads by default leave simulated cores to the other threads of a test.
     let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
     for (i, variant) in variants.iter().enumerate() {
         let mut features = variant.features_of("rayon-core");
@@ -57,7 +58,7 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
             features = { instrument = ["rayon-core/instrument"] }
             dependencies = { rayon-core = "1" }
             test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
-            // The tests are short: better optimization would cost more than it saves.
+            // The tests are short, so optimization would take more time than it saves.
             profile = { release = { opt-level = 1, codegen-units = 1, package = { scratch = { opt-level = 0 } } } }
         },
     );

@@ -1,5 +1,5 @@
-//! Remembers which parts passed on the same files with the same compiler, so that they need not run
-//! again.
+//! Records which parts passed on which files with which compiler, so that an unchanged part need
+//! not run again.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::variants::Variant;
 
-/// Prefixes of variables that change a build, or the duration of its tests.
+/// Prefixes of environment variables that change a build, or the duration of its tests.
 const VARIABLES: [&str; 5] = [
     "CARGO_PROFILE_",
     "FORK_",
@@ -42,7 +42,7 @@ pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     variables.sort();
     variables.hash(&mut hasher);
     for file in files.split_terminator('\0') {
-        // A deleted file that is still listed has no content.
+        // If a file is deleted but still in Git's index, its content is `None`.
         (file, fs::read(sh.current_dir().join(file)).ok()).hash(&mut hasher);
     }
     Ok(format!("{:016x}", hasher.finish()))
@@ -72,7 +72,7 @@ impl Stamp {
         fs::read_to_string(&self.file).is_ok_and(|then| then == self.now)
     }
 
-    /// Records that the part passed on the files as they were when the stamp was made.
+    /// Records that the part passed on the files that existed when this stamp was created.
     pub(crate) fn set(&self, sh: &Shell) -> Result<()> {
         Ok(sh.write_file(&self.file, &self.now)?)
     }

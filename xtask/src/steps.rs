@@ -1,4 +1,4 @@
-//! The steps of each task, in their order, up to the first failure.
+//! Runs the steps of each task in order, and stops at the first failure.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
@@ -15,16 +15,16 @@ use crate::variants::Variant;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Bounds that finish within a minute or two.
+    /// Bounds with which the models finish within two minutes.
     Fast,
     /// The bounds that `rayon-fork/src/sleep/README.md` names.
     Deep,
 }
 
-/// Runs one part of the test suite on the fork's builds `variants`. The first two are those that
-/// README names.
+/// Runs one part of the test suite on the fork's builds `variants`. The first two variants are
+/// `packed` and `champion`.
 pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
-    // Parts with long builds run only on these variants.
+    // Parts with long builds run only on `packed` and `champion`.
     let named = &variants[..variants.len().min(2)];
     match part {
         Part::Fork => fork(sh, variants),
@@ -44,9 +44,9 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {
-            // The tests' builds run only briefly, so optimization would cost more than it saves.
-            // The tests' sweeps are small, so more threads of the analysis would mostly wait for
-            // each other.
+            // The tests run these builds only briefly, so optimization would take more time than it
+            // saves. The tests' sweeps are small, so more threads of the analysis would mostly wait
+            // for each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["runner", "xtask"].map(|it| format!("--package={it}"));
@@ -69,12 +69,13 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Tests each rival by itself, because a program has only one. Rivals are a workspace of their own,
-/// so their format and lints are checked here.
+/// Tests each rival in a build of its own, because a program can contain only one rival. The rivals
+/// are a separate workspace, so this function also checks their format and lints.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // Rivals with only fork-join regions share a file, which the tests of one of them cover.
+    // The rivals with only fork-join regions share `regions.rs`, so testing one of these rivals is
+    // enough.
     let targets: [(&str, Option<&[&str]>); 3] = [
         ("chili", Some(&[])),
         ("fork-union", Some(&["--tests"])),
@@ -92,8 +93,9 @@ fn rivals(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The workloads' own tests, and the answers of each on every variant. `cargo runner sweep
-/// --experiment answers` checks all branches as they are measured.
+/// Runs the workloads' own tests, and checks each workload's answer on every variant. `cargo runner
+/// sweep --experiment answers` checks the answers on all branches, in the builds that sweeps
+/// measure.
 fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages = ["--package", "protocol", "--package", "workloads"];
     step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
@@ -112,10 +114,11 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// Only the first variant runs the tests that no variant can change: interface, compile errors,
-/// examples in the documentation. Builds that count events leave out the tests of whole processes.
+/// Runs the tests of interface, compile errors and documentation examples only on the first
+/// variant, because no variant changes their result. Skips tests of whole processes on builds that
+/// count events.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    // Many builds that each run once: incremental state would only cost time.
+    // Each build runs only once, so incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
@@ -154,7 +157,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of two tests: of faults while a frequency is fixed, and of killed sweeps.
+/// Runs the long form of two tests: faults while a frequency is fixed, and killed sweeps.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
@@ -170,7 +173,8 @@ pub(crate) fn faults(sh: &Shell) -> Result<()> {
     step("sweeps that are killed and resumed", kills)
 }
 
-/// The main files of the packages below `workloads/programs`, each a workspace of its own.
+/// The main files of the packages below `workloads/programs`; each package is a workspace of its
+/// own.
 fn sources_of_whole_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
     let entries = sh.read_dir("workloads/programs")?.into_iter();
     let files = entries.map(|entry| entry.join("src/main.rs"));
@@ -193,7 +197,7 @@ fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
 
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
-    // The formatter does not see modules that a build script declares, nor packages outside the
+    // `cargo fmt` does not see modules that a build script declares, nor packages outside the
     // workspace.
     let mut files = workloads_programs(sh)?;
     files.extend(sources_of_whole_programs(sh)?);
@@ -201,7 +205,8 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         "format of workloads",
         cmd!(sh, "rustfmt --check --edition 2024 {files...}"),
     )?;
-    // Clippy gets this flag, too, but not by RUSTFLAGS, which would compile everything anew.
+    // rustdoc denies warnings by this variable. Clippy gets the flag as an argument: in RUSTFLAGS,
+    // it would recompile everything.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
     step(
@@ -211,7 +216,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The step above has linted the first variant. On other variants only these targets differ.
+    // The step above has linted the first variant. The other variants change only these targets.
     for variant in variants.iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let mut targets = vec!["--lib"];
@@ -225,14 +230,14 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
         );
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
-    // Documentation of the items that people outside this checkout call.
+    // Builds the documentation of the crate that people outside this checkout use.
     let documented = ["--package", "rayon-core", "--features", "instrument"];
     let doc = cmd!(sh, "cargo doc --quiet --no-deps {documented...}");
     step("documentation of the fork", doc)?;
     python::check(sh)
 }
 
-/// The loom models, in a target folder of their own since the flags rebuild everything.
+/// Runs the loom models, in a separate target folder, because their flags would rebuild everything.
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom --cfg locks_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
@@ -250,13 +255,13 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     ];
     let mut models = cmd!(sh, "cargo {test...} {packages...} models");
     if depth == Depth::Deep {
-        // Larger bounds; every model's result is printed with the number of executions.
+        // The deep models have larger bounds, and print the number of executions of each model.
         models = models
             .env("FORK_LOOM_DEEP", "1")
             .args(["--", "--nocapture"]);
     } else {
-        // One at a time: each execution maps new stacks, and two executions would block each other
-        // in the kernel for half of their time.
+        // The models run one at a time: each execution maps new stacks, and two executions would
+        // block each other in the kernel for half of their time.
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)

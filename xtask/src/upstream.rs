@@ -1,8 +1,8 @@
-//! Proposals to upstream. Applies `findings/*/edits.toml` to the published rayon-core or to a
-//! checkout of rayon, runs its own tests, and writes the patch.
+//! Tests proposals to upstream. Applies `findings/*/edits.toml` to the published rayon-core or to a
+//! checkout of rayon, runs rayon-core's own tests, and writes the patch.
 //!
-//! This repository contains nothing of upstream: the sources are those that Cargo keeps, or the
-//! user's, and are copied below `target/`.
+//! This repository contains no source of upstream. The command copies the sources that Cargo keeps,
+//! or the user's checkout, to a folder below `target/`.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write as _};
@@ -28,16 +28,17 @@ const RELEASE: &str = "1.13.0";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Folders of `findings/` that have an `edits.toml`. Without names, lists them.
+    /// Folders of `findings/` that have an `edits.toml`. Without names, the command lists these
+    /// folders.
     names: Vec<String>,
-    /// A checkout of rayon, or the folder of a rayon-core, instead of the published crate. Edits a
-    /// copy, of the whole workspace if there is one.
+    /// Use a checkout of rayon, or the folder of a rayon-core, instead of the published crate. The
+    /// edits are made in a copy, of the whole workspace if there is one.
     #[arg(long, value_name = "RAYON", requires = "names")]
     tree: Option<PathBuf>,
-    /// Only write the patch: compile and test nothing.
+    /// Only write the patch, without compiling or testing.
     #[arg(long, requires = "names")]
     skip_tests: bool,
-    /// Also apply the patch to RAYON itself, if everything passes.
+    /// If everything passes, also apply the patch to RAYON itself.
     #[arg(long, requires = "tree")]
     apply: bool,
     /// Run rayon-demo's own benchmarks before and after each proposal, in alternation. Print each
@@ -99,7 +100,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) -> Result<()> {
     let shown = format!("target/upstream/{name}.patch");
     let file = sh.current_dir().join(&shown);
-    // If a step below fails, no patch of an earlier run must remain.
+    // If a step below fails, no patch of an earlier run may remain.
     sh.remove_path(&file)?;
     let edited = edited(sh, name, source)?;
     if options.skip_tests {
@@ -175,7 +176,7 @@ fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     Ok(())
 }
 
-/// A member of rayon's workspace.
+/// The member of rayon's workspace that has the demos.
 const DEMO: &str = "rayon-demo";
 
 struct Edited {
@@ -203,17 +204,18 @@ impl Edited {
     }
 }
 
-/// A rayon-core, and the folder that it needs as a whole: its workspace, or itself.
+/// A rayon-core (`krate`), and the folder that must be copied with it (`root`): its workspace, or
+/// itself.
 #[derive(Debug, PartialEq, Eq)]
 struct Sources {
     root: PathBuf,
     krate: PathBuf,
 }
 
-/// Finds the rayon-core of `--tree`: its subfolder `rayon-core` if that is a crate, otherwise the
-/// folder itself. Also finds the workspace around the crate.
+/// Finds the rayon-core of `--tree`: the subfolder `rayon-core` if that is a crate, otherwise the
+/// tree itself. Also finds the workspace around that crate.
 fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
-    // A typed path starts from the user's folder, not from the shell's.
+    // A path that a user types is relative to the user's folder, not to the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let inner = tree.join("rayon-core");
     let is_rayon = here.join(&inner).join("Cargo.toml").is_file();
@@ -266,8 +268,8 @@ fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
 
 const MADE: &str = "target/upstream";
 
-/// That each proposal still fits its release, changes something, has the lines that the table says,
-/// is formatted as upstream formats, and compiles.
+/// Checks that each proposal still fits its release, changes something and compiles, has upstream's
+/// format, and adds as many lines as the table says.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let _lock = alone(sh, "upstream")?;
     let table = sh.read_file("findings/README.md")?;
@@ -277,7 +279,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
             changed.iter().any(|file| file.before != file.after),
             "findings/{name}/edits.toml changes nothing"
         );
-        // The analysis counts the lines of the edits, and knows no line of upstream.
+        // The analysis knows no line of upstream, so it counts the lines in `edits.toml`.
         let stated = format!("<!-- analysis: lines {name} -->{}<!-- ", lines(&changed));
         ensure!(
             table.contains(&stated),
@@ -299,7 +301,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// One target folder for all proposals, so that the dependencies of rayon-core are built once.
+/// All proposals share one target folder, so that the dependencies of rayon-core are built once.
 fn shared_target(sh: &Shell) -> PushEnv<'_> {
     sh.push_env(
         "CARGO_TARGET_DIR",
@@ -307,7 +309,7 @@ fn shared_target(sh: &Shell) -> PushEnv<'_> {
     )
 }
 
-/// A copy below `target/upstream` of `source`, or of the release, with the edits.
+/// Copies `source`, or the release, to a folder below `target/upstream`, and edits the copy.
 fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<Edited> {
     let edits = edits(sh, name)?;
     let published;
@@ -353,7 +355,8 @@ fn known(sh: &Shell) -> Result<Vec<String>> {
         .collect()
 }
 
-/// How many lines a proposal adds and removes, those of tests apart: `+14 −1 lines, tests +46`.
+/// Counts the lines that a proposal adds and removes, separately for code and tests: `+14 −1 lines,
+/// tests +46`.
 fn lines(changed: &[Changed]) -> String {
     let [mut code, mut tests] = [(0, 0); 2];
     for file in changed {
@@ -405,7 +408,8 @@ mod tests {
     use super::{MADE, RELEASE, build, diff, edits, known, lines, located, tested};
     use crate::shell::at_root;
 
-    /// A workspace with a rayon-core that takes its edition from it, and a library beside it.
+    /// Creates a workspace of two packages: a rayon-core that inherits the workspace's edition, and
+    /// a library.
     fn workspace(source: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {

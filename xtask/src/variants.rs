@@ -15,7 +15,7 @@ pub(crate) struct Variants {
     asked: Vec<String>,
 }
 
-/// One combination of features; empty for `packed`.
+/// A combination of features; `packed` has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     features: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// The requested variants, otherwise those of the long form.
+    /// The requested variants; by default, those of `tested`.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         self.chosen_or(tested)
     }
@@ -65,7 +65,7 @@ impl Variants {
 }
 
 impl Variant {
-    /// The features of a branch, which were checked when its row was read.
+    /// Makes a variant of a branch's features, which were checked when `branches.toml` was read.
     pub(crate) fn of(features: BTreeSet<String>) -> Self {
         Self {
             features: features.into_iter().collect(),
@@ -96,7 +96,7 @@ impl Variant {
         })
     }
 
-    /// Its features as Cargo's `--features` takes them; may be empty.
+    /// The variant's features as Cargo's `--features` takes them; may be empty.
     pub(crate) fn features(&self) -> String {
         let instrument = self.is_instrumented.then_some("instrument");
         self.features
@@ -107,7 +107,7 @@ impl Variant {
             .join(",")
     }
 
-    /// The arguments that select it if `package` is not the only one that is built.
+    /// The arguments that select this variant if Cargo also builds packages other than `package`.
     pub(crate) fn features_of(&self, package: &str) -> Vec<String> {
         let features = self.features();
         let names = features.split(',').filter(|name| !name.is_empty());
@@ -152,13 +152,14 @@ fn single_features() -> Vec<&'static str> {
     names.filter(|&name| name != default_layout()).collect()
 }
 
-/// The builds that README names, in the order in which everything runs on them.
+/// `packed` and `champion`, the builds that README names, in the order in which every task uses
+/// them.
 pub(crate) fn named() -> [Variant; 2] {
     [BTreeSet::new(), Features::of_the_fork().champion.clone()].map(Variant::of)
 }
 
-/// The long form: [`named`], every valid combination of the study's features, small ones first,
-/// each further feature alone, and the builds that count events.
+/// The long form: [`named`], every valid combination of the features that the study compares (small
+/// ones first), each other feature alone, and the builds that count events.
 fn tested() -> Vec<Variant> {
     let features = Features::of_the_fork();
     let mut sets: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
@@ -178,13 +179,14 @@ fn tested() -> Vec<Variant> {
     named().into_iter().chain(sets).chain(counting).collect()
 }
 
-/// The builds of continuous integration: [`named`], and the instrumented ones.
+/// The builds of continuous integration: [`named`], and two instrumented builds.
 pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Two instrumented builds, which together have every feature that is not in `champion`. One also
-/// has `wake-where-work-is`, the other one `demand`: these two read the counters most.
+/// Two instrumented builds, which together have every feature that is not in `champion`. One build
+/// also has `wake-where-work-is`, the other build `demand`: these two features read the counters
+/// most.
 fn rest() -> [Variant; 2] {
     let features = Features::of_the_fork();
     let left = single_features()

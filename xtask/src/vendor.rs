@@ -1,4 +1,4 @@
-//! Copies the fork for a program that uses it without this workspace.
+//! Copies the fork for a program that uses the fork without this workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use anyhow::{Context as _, Result, ensure};
 use runner::stop::Stop;
 use xshell::{Shell, cmd};
 
-/// Unpacks the fork as Cargo packs it, with its licences and the commit that it is of
-/// (`.cargo_vcs_info.json`), into a folder that is new or empty. Prints the [`lines`] that a program
-/// needs.
+/// Unpacks the fork, as Cargo packages it, into a folder that is new or empty. The package has the
+/// licences, and names the fork's commit (`.cargo_vcs_info.json`). Prints the [`lines`] that a
+/// program needs.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if the folder is not empty.
 pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
-    // A typed path starts from the user's folder, not from the shell's.
+    // A path that a user types is relative to the user's folder, not to the shell's.
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let to = here.join(typed);
     let is_free = sh.read_dir(&to).map_or(!to.exists(), |it| it.is_empty());
@@ -63,7 +63,8 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The lines for the Cargo.toml of a program; `path` is where the copy lies, as seen from there.
+/// Returns the lines for the Cargo.toml of a program; `path` is the copy's path, relative to that
+/// file.
 fn lines(path: &Path) -> String {
     let path = toml::Value::from(path.display().to_string());
     format!(
@@ -72,7 +73,8 @@ fn lines(path: &Path) -> String {
     )
 }
 
-/// The workspace or the package in which a folder lies: only its manifest can have patches.
+/// Finds the workspace or the package around a folder: only the manifest of that workspace or
+/// package can have patches.
 fn workspace_around(sh: &Shell, folder: &Path) -> Option<PathBuf> {
     let mut above = folder.ancestors().skip(1);
     let manifest = above.find_map(|it| Some(it.join("Cargo.toml")).filter(|it| it.is_file()))?;
@@ -118,12 +120,12 @@ mod tests {
         let command = "\n$ cargo xtask vendor ../my-program/rayon-core ";
         let (_, after) = readme.split_once(command).unwrap();
         let (_, after) = after.split_once("```toml\n").unwrap();
-        // Comments follow, with the ways to do without a copy.
+        // In the README, comments follow the printed lines.
         let lines = format!("{}\n#", lines(Path::new("rayon-core")));
         assert!(after.starts_with(&lines), "{lines}");
     }
 
-    /// The copy lies in the program's own folder, so that a commit of the program has it.
+    /// The copy is in the program's own folder, so that the program's commits contain it.
     #[test]
     fn a_program_builds_with_the_copy_alone_and_without_the_network() {
         let sh = at_root().unwrap();
@@ -148,7 +150,7 @@ mod tests {
         cmd!(sh, "cargo run --quiet --offline").run().unwrap();
     }
 
-    /// Cargo refuses a patch by an address where it finds two packages of that name and no version.
+    /// If a Git repository has two packages of one name, Cargo refuses a patch without a version.
     #[test]
     fn the_git_line_of_the_readme_names_the_version_of_the_fork_and_of_no_other_package() {
         let sh = at_root().unwrap();

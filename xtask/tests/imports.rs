@@ -1,5 +1,5 @@
-//! Checks that imports go one way. Files of a crate do not import each other in a circle, except two
-//! files of one folder, or a file and one in the folder of its name.
+//! Checks that imports go one way: files of a crate do not import each other in a circle. Two kinds
+//! of circle are allowed: two files of one folder, or a file and a file in the folder of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,18 +15,18 @@ type Way = Vec<String>;
 #[derive(Default)]
 struct File {
     path: PathBuf,
-    /// Modules that it declares, except those for tests.
+    /// Modules that the file declares, except test modules.
     children: Vec<String>,
     handed_on: BTreeMap<String, Way>,
     named: Vec<Way>,
-    /// The number of `mod x { … }` around the item that is visited.
+    /// How many blocks `mod x { … }` are around the item that is visited.
     inside: usize,
 }
 
 impl File {
     fn is_only_for_tests(attributes: &[Attribute]) -> bool {
         attributes.iter().any(|attribute| {
-            // `cfg(test)`, or `cfg(all(test, …))`.
+            // Matches `cfg(test)` and `cfg(all(test, …))`.
             let is_test = |path: &syn::Path| path.is_ident("test");
             let is_of_tests = |list: &syn::MetaList| {
                 list.path.is_ident("all") && list.tokens.to_string().starts_with("test")
@@ -40,7 +40,8 @@ impl File {
         })
     }
 
-    /// A path as seen from the file: `super` of a module inside it is the file itself.
+    /// Returns the path as seen from the file: `super` in a module inside the file is the file
+    /// itself.
     fn outside(&self, mut way: Way) -> Way {
         for _ in 0..self.inside {
             match way.first().map(String::as_str) {
@@ -108,7 +109,7 @@ impl<'ast> Visit<'ast> for File {
         }
     }
 
-    /// `pub(super)` imports nothing.
+    /// `pub(super)` is no import, so this function does not visit the path in it.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -122,8 +123,8 @@ impl<'ast> Visit<'ast> for File {
     }
 }
 
-/// Modules beside the file at `path`, except those that it `declares`: its build script declares
-/// them.
+/// Lists the modules beside the file at `path` that the file itself does not declare, because its
+/// build script declares them.
 fn beside(path: &Path, declares: &[String]) -> Vec<String> {
     let entries = fs::read_dir(path.with_file_name("")).unwrap().flatten();
     let module = |entry: fs::DirEntry| Some(entry.path().file_stem()?.to_str()?.to_owned());
@@ -169,7 +170,8 @@ impl Crate {
         Self(files)
     }
 
-    /// The file that defines the item `way` of `module`, if it is in this crate.
+    /// Returns the file that defines the item `way`, as `module` names it, if that file is in this
+    /// crate.
     fn resolved(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (first, rest) = way.split_first()?;
         match first.as_str() {
@@ -191,7 +193,7 @@ impl Crate {
         }
     }
 
-    /// The file that defines the item at `way` below `module`.
+    /// Returns the file that defines the item at the path `way` below `module`.
     fn walked(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (found, file) = self.0.get_key_value(module)?;
         let Some((first, rest)) = way.split_first() else {
@@ -201,7 +203,7 @@ impl Crate {
             return self.walked(&[module, std::slice::from_ref(first)].concat(), rest);
         }
         match file.handed_on.get(first) {
-            // `pub use crate_of_that_name` leads out of the crate.
+            // A re-export such as `pub use serde;` leads out of the crate.
             Some(from) if from.first() != Some(first) => {
                 self.resolved(module, &[from, rest].concat())
             }
@@ -234,7 +236,7 @@ fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> 
     reached
 }
 
-/// The circles in a crate that are not allowed, each as a list of its imports.
+/// Lists the circles of imports that are not allowed, each as a list of imports.
 fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
@@ -293,7 +295,7 @@ fn roots(checkout: &Path) -> Vec<PathBuf> {
 }
 
 const EXCUSED: [&str; 21] = [
-    // The interface of rayon-core is circular: a pool joins, and a join finds its pool.
+    // The interface of rayon-core is circular: a pool has `join`, and `join` finds its pool.
     "rayon-fork/src/broadcast.rs",
     "rayon-fork/src/builder.rs",
     "rayon-fork/src/configuration.rs",
@@ -310,7 +312,7 @@ const EXCUSED: [&str; 21] = [
     "rayon-fork/src/spawn.rs",
     "rayon-fork/src/thread_builder.rs",
     "rayon-fork/src/thread_pool.rs",
-    // The same interface, on other crates' pools.
+    // The rivals implement the same circular interface on other crates' pools.
     "rivals/src/broadcast.rs",
     "rivals/src/lib.rs",
     "rivals/src/missing.rs",
@@ -334,7 +336,7 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     );
 }
 
-/// Imports that contradict the order in which the rows of `map` name the folders and files of
+/// Lists imports against the order of the rows in `map`, which name the folders and files of
 /// `source`.
 fn against_the_map(map: &str, source: &Path) -> Vec<String> {
     let row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
@@ -343,7 +345,7 @@ fn against_the_map(map: &str, source: &Path) -> Vec<String> {
         let inside = file.strip_prefix(source).unwrap().iter().next().unwrap();
         let name = Path::new(inside).file_stem().unwrap().to_str().unwrap();
         let place = order.iter().position(|it| it == name);
-        // The root names all others.
+        // The crate's root, `lib.rs`, may import every other file.
         (name != "lib").then(|| place.unwrap_or_else(|| panic!("no row for `{name}`")))
     };
     let read = Crate::read(&source.join("lib.rs"));

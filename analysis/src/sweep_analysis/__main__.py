@@ -94,7 +94,7 @@ exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the outpu
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    # Names of files may have any bytes, and a terminal any encoding.
+    # A file name may have bytes that the terminal's encoding cannot show.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -106,14 +106,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader closed the pipe: `… | head` is no failure. Python still flushes stdout at exit,
-        # so stdout now leads to the null device.
+        # The reader closed the pipe, as `head` does, which is no failure. Python still flushes stdout
+        # at exit, so stdout now leads to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        # Errors of reading are `InputError`; other errors come from an output that cannot be
+        # An error of reading is an `InputError`, so this error comes from an output that cannot be
         # written.
         where = error.filename or "standard output"
         print(
@@ -279,7 +279,7 @@ def _report(asked: argparse.Namespace) -> None:
 
 
 def _show(asked: argparse.Namespace) -> None:
-    # One broken record must not hide the other records.
+    # `leaves_out`: one broken record must not hide the other records.
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)
@@ -289,7 +289,7 @@ def _show(asked: argparse.Namespace) -> None:
         has_colour=is_terminal and not os.environ.get("NO_COLOR"),
         is_markdown=asked.format == "markdown",
     )
-    if sweep.points:  # times of one machine of a box prove nothing, so only the signs are printed
+    if sweep.points:  # times of one machine of a box prove nothing, so only signs are printed
         analysis = analyse(sweep)
         frame = analysis.box
         told = [

@@ -1,4 +1,4 @@
-"""Every committed sweep is cited, every cited sweep is committed, and all are small."""
+"""Every committed sweep is cited, every cited sweep is committed, and every committed sweep is small."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def git(*words: str) -> list[str]:
 
 
 def committed() -> list[str]:
-    """Names of the sweeps that Git knows; others are the reader's own."""
+    """Names of the sweeps that Git tracks; other sweeps in the folder are the user's own."""
     return sorted({line.split("/")[2] for line in git("ls-files", "--", str(SWEEPS))})
 
 

@@ -48,7 +48,7 @@ def change_line(folder: Path, number: int, change: Callable[[dict[str, Any]], ob
 def test_every_trial_and_iteration_becomes_a_row(folder: Path) -> None:
     sweep = read_sweep(folder)
     trials, iterations = sweep.trials.collect(), sweep.iterations.collect()
-    # 2 trials of: the sequential program, and 2 thread counts times 2 branches and the A/A control
+    # 2 trials of the sequential program, and of each of 2 thread counts with 2 branches and a control
     assert trials.height == 2 * (1 + 2 * 3)
     assert iterations.height == 3 * trials.height
     assert trials.schema == TRIALS
@@ -283,7 +283,7 @@ def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
 def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text()) | {"branches": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert read_sweep(folder).baseline == "master"  # its A/A control gives it away
+    assert read_sweep(folder).baseline == "master"  # the A/A control names the baseline
     file = folder / "trials.jsonl"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if '"branch": "master-again"' not in line))

@@ -1,4 +1,4 @@
-"""The page in a real browser: Debian's Chromium, driven by Playwright.
+"""Tests the page in a real browser: Playwright drives Debian's Chromium.
 
 Without Chromium or Playwright the tests are skipped. `apt install chromium` installs Chromium, and
 `cargo xtask test` then installs Playwright.
@@ -58,7 +58,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[sync_api.Browser]:
     with sync_api.sync_playwright() as play:
-        # The browser opens only our own page, and may run as root.
+        # No sandbox: the browser opens only our own page, and Chromium has no sandbox as root.
         launched = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()

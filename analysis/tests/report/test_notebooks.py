@@ -55,7 +55,7 @@ def test_notebook_runs_and_its_committed_outputs_are_of_the_sweep_it_names(
 
 
 def test_a_line_in_a_key_keeps_its_colour_in_a_notebook() -> None:
-    """A picture has thin lines of each colour, and beside them shades of many others, as letters have."""
+    """The picture has thin lines of each colour, and also shades of many other colours, as letters have."""
     colours = [
         tuple(bytes.fromhex(style.colour[1:])) for style in styles(KEY, None, LIGHT).values()
     ]

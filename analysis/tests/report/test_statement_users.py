@@ -65,7 +65,7 @@ def test_only_significant_changes_are_full_points(two: list[Analysis]) -> None:
     full = {
         colour: drawn.count(f'fill="{colour}"') for colour in (LIGHT.faster[2], LIGHT.slower[2])
     }
-    # Wall time and CPU time of the program that gains, and of the one that loses.
+    # Wall time and CPU time of the program that gains, and of the program that loses.
     assert full == {LIGHT.faster[2]: 2, LIGHT.slower[2]: 2}
 
 

@@ -54,8 +54,8 @@ def test_every_generated_result_is_up_to_date(file: Path) -> None:
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
-# Other pages describe programs and the fork, and may name sizes and limits, which are not
-# measurements.
+# Other pages may have typed numbers: they describe programs and the fork, with sizes and limits,
+# which are not measurements.
 @pytest.mark.parametrize(
     "file",
     [

@@ -1,4 +1,4 @@
-"""Notes beside a mean: the median workload, the shares of a few, and each thread count."""
+"""Tests the notes on a mean: the median workload, the largest shares, and each thread count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiments of older studies, from synthetic trials with a known answer."""
+"""Tests the experiments of older studies on synthetic trials with a known answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def synthetic(
 ) -> Sweep:
     """A sweep of an experiment, with a trial for each of `trials`.
 
-    A trial has fields that replace synthetic ones of the record, and `ns` for its time.
+    A trial has fields that replace those of a synthetic record, and `ns` for its time.
     """
     write_sweep(folder, Truth(branches=["master"], twin=False))
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -115,7 +115,7 @@ def test_overhead_is_the_share_of_throughput_that_a_lock_takes(tmp_path: Path) -
         packets("home-queue", 25, 1000),
         packets("lock-free", 50, 2000),
         packets("home-queue", 50, 1600, lock="tas"),
-        packets("home-queue", 100, 1600),  # without its reference
+        packets("home-queue", 100, 1600),  # has no reference at 100 words
     ]
     rows = measured(synthetic(tmp_path / "sweep", trials, "overhead-by-words"))
     found = {(row["way"], row["x"]): row["value"] for row in rows.rows(named=True)}

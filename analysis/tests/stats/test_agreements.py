@@ -1,4 +1,4 @@
-"""Whether branches give the sequential program's answer: on synthetic trials."""
+"""Tests on synthetic trials whether branches give the sequential program's answer."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_each_mode_and_thread_count_has_its_clock() -> None:
 
 
 def changed(trials: int, *clocks: tuple[float | None, float | None]) -> Sweep:
-    """Trials of one configuration at 3 GHz; the first have other clocks before and after."""
+    """Trials of one configuration at 3 GHz; the first trials have other clocks before and after."""
     truth = synthetic.Truth(
         branches=["master"],
         workloads={"tsp": 0.1},

@@ -1,4 +1,4 @@
-"""Results on synthetic sweeps: significant where branches differ, and only there."""
+"""Results on synthetic sweeps are significant if and only if branches differ."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_configurations_of_several_worke
 
 
 def test_a_row_of_one_configuration_has_its_result_at_every_level() -> None:
-    """A known mistake: on two CPUs a workload's row is its configuration of two workers, but each had its own correction."""
+    """On two CPUs a workload's row is its configuration of two workers; once the two were corrected differently."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
@@ -196,7 +196,7 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
 def _with_a_slow(
     build: int, cells: set[int] | None = None
 ) -> Callable[[str, str, int, int], float]:
-    """Twice the time of `packed` in one build, in configurations of these thread counts; in all by default."""
+    """`packed` takes twice the time in one build, at the thread counts in `cells`; by default at all counts."""
 
     def factor(branch: str, _: str, threads: int, replicate: int) -> float:
         is_slow = replicate == build and (cells is None or threads in cells)

@@ -45,7 +45,7 @@ NO_EVENTS = {"iterations": 1, "work_units": 1, "workers": [], "outside": {}}
 
 
 def truth(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """The packed build, and a counter layout of two words, padded and not; master has no counts."""
+    """The packed build, and builds with two counter words, with and without padding; master has no counts."""
     names = ["packed", "split", "split-padded"]
     fields: dict[str, Any] = {
         "branches": ["master", *names],
@@ -72,9 +72,9 @@ def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
 
 
 def rate(count: int, threads: int, replicate: int) -> float:
-    """The count that `synthetic` writes for that replicate, per unit of work.
+    """The count that `synthetic` writes for `replicate`, per unit of work.
 
-    Each worker counts, and the threads outside count together as one.
+    Each worker counts, and the external threads together count once.
     """
     return (count * threads + 1) * replicate / synthetic.COUNTED_UNITS
 
@@ -174,7 +174,7 @@ def test_a_failed_counted_trial_is_said_and_left_out() -> None:
         )
     )
     analysis = analyse(synthetic.swept(failing))
-    # One replicate of three, at two thread counts; three counted branches.
+    # One of three replicates failed, at two thread counts. There are three counted branches.
     assert any("2 of 18 counted trials failed (crash)" in text for text in cautions(analysis))
     assert not any("not finished" in text for text in cautions(analysis))
     assert analysis.failures.is_empty()

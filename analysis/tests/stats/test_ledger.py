@@ -1,4 +1,4 @@
-"""Everything that is left out of a figure is counted, and tables say where they come from."""
+"""The ledger counts all data that figures exclude, and tables name their provenance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_reason_for_leaving_out_has_a_row_with_its_count() -> None:
     assert rows["trials", "failed: timeout", "master"] == (
         1,
         25,
-    )  # 20 of the pool, 5 of the sequential program
+    )  # 20 parallel trials, 5 sequential ones
     assert rows["trials", "counted, so never timed", "packed"] == (12, 12)
     assert rows["pairs", "no good trial of master in the block", "packed"] == (1, 15)
     assert rows["pairs", "no good trial of master in the block", "master-again"] == (1, 20)
@@ -96,8 +96,8 @@ def test_costs_have_wall_time_cpu_time_cycles_and_idle_cpus() -> None:
         branches=["master"], workloads={"tsp": 0.0}, threads=[2], trials=7,
         modes={"dynamic": {2: 1.5}}, block_noise=0.001, trial_noise=0.001,
     )  # fmt: skip
-    # A program that is twice as slow at half the clock takes the same cycles. A quarter of each
-    # CPU's time is taken away.
+    # A program that is twice as slow at half the clock takes the same cycles. Here `cpus_busy` loses
+    # a quarter, as if other work took a quarter of each CPU's time.
     times = trial_times(sweep).with_columns(pl.col("cpus_busy") * 0.75)
     found = costs(times, 4)
     assert found.schema == COSTS

@@ -45,7 +45,7 @@ def of(frame: pl.DataFrame, branch: str, threads: int = 2) -> dict[str, Any]:
 
 def test_a_true_ratio_is_found_although_blocks_drift() -> None:
     slow = of(rows(quiet(drift=0.5)), "slow")
-    # Inside a block there is drift, too.
+    # The tolerance allows for drift inside a block.
     assert slow["ratio"] == pytest.approx(1.5, rel=0.03)
     assert slow["cpu_ratio"] == pytest.approx(1.5, rel=0.03)
     assert slow["cpu_ns"] == pytest.approx(2 * slow["median_ns"])

@@ -1,4 +1,4 @@
-"""Two sweeps beside each other: noise, and changes that do not come again."""
+"""Tests on two sweeps of equal branches: noise, and changes that the second sweep does not confirm."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ EPOCHS = {
     "transfers": 10,
     "waited_ns": 1_000_000,
 }
-"""Waits of a synthetic trial's cores in crossbeam's epochs; trial n waits n times as long."""
+"""Times that the cores of a synthetic trial wait in crossbeam's epochs; trial n waits n times as long."""
 
 
 def test_the_committed_file_names_experiments_machines_and_positive_figures() -> None:
@@ -32,7 +32,7 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert f'name = "{one.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
         assert one.source
-    # If some of these fifty figures were lost, no other test would fail.
+    # If some of these fifty figures were deleted, no other test would fail.
     assert sum(len(one.figures) for one in told.series if one.machine == "zen2-64") == 50
     assert all(
         f'name = "{branch}"' in branches
@@ -63,7 +63,7 @@ def test_an_unknown_key_of_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def rows(*series: tuple[str, str, list[float], list[float]]) -> pl.DataFrame:
-    """Figures of series: name, unit, published and simulated values; one program, a configuration each."""
+    """Figures of series: name, unit, published and simulated values. All have one program; each has a configuration."""
     return pl.concat(
         pl.DataFrame(
             {
@@ -87,11 +87,11 @@ def test_a_score_counts_what_is_near_and_which_pairs_have_the_published_order() 
         rows(("a", "µs", [1.0, 2.0, 4.0], [1.4, 3.8, 3.5]), ("b", "µs", [8.0, 1.0], [30.0, 40.0]))
     )
     assert (score.figures, score.within) == (5, [2, 3])
-    # One constant is within a factor of 1.5 of 1, 1 and 2; one is within 2 of 1, 1, 2 and 4.
+    # A constant is within a factor of 1.5 of 1, 1 and 2; another is within a factor of 2 of 1, 1, 2 and 4.
     assert score.constant == [3, 4]
     assert (score.order, score.directions) == ((2, 4), (1, 3))
-    # Figure 0 of `b` is above that of `a`, published and simulated. Figure 1 of `b` is below that
-    # of `a` as published, but above it as simulated.
+    # Figure 0 of `b` is above figure 0 of `a`, published and simulated. Figure 1 of `b` is below
+    # figure 1 of `a` in the publication, but above it in the simulation.
     assert score.contrasts == (1, 2)
 
 

@@ -1,5 +1,5 @@
-//! Gives a pool one tiny job per millisecond, and counts the threads that wake up for it and their
-//! CPU time.
+//! Gives a pool one tiny job per millisecond. Counts the threads that wake up for this job, and
+//! their CPU time.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-/// The time from a job to the next.
+/// The time from one job to the next.
 const PERIOD: Duration = Duration::from_millis(1);
 const NAME: &str = "counted";
 
@@ -52,7 +52,7 @@ fn done() -> Done {
 }
 
 fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
-    // Waits, because new threads search before they sleep.
+    // Waits, because new threads search for work before they sleep.
     thread::sleep(20 * PERIOD);
     let (before, begun) = (done(), Instant::now());
     let (mut spawned, mut due) = (0_u32, begun);
@@ -76,7 +76,7 @@ fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
     woken
 }
 
-/// A thread that waits for a notification, and never searches.
+/// Measures one thread that waits for a notification and never searches for work.
 fn of_thread(seconds: f64) {
     let is_over = Arc::new(AtomicBool::new(false));
     let told = thread::Builder::new().name(NAME.to_owned()).spawn({
@@ -103,7 +103,7 @@ fn of_pool(threads: usize, seconds: f64) -> f64 {
         pool.spawn(|| ());
     });
     drop(pool);
-    // The pool's threads take some time to end, and must not be counted in the next row.
+    // The pool's threads need some time to end, and the next row must not count them.
     while done().cpu_ns > 0 {
         thread::sleep(PERIOD);
     }

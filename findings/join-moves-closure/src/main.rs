@@ -1,4 +1,4 @@
-//! Times joins whose second closure, which nobody steals, holds more and more bytes.
+//! Times joins whose second closure holds more and more bytes. No thread steals that closure.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Calls per measurement. The shortest of all measurements counts, because other work on the host
+/// Calls per measurement. A row reports the shortest measurement, because other work on the host
 /// can only make a measurement longer.
 const CALLS: u32 = 1000;
 
@@ -24,7 +24,7 @@ fn ns(seconds: f64, mut call: impl FnMut()) -> f64 {
 /// Prints a row, and returns how much longer a join takes if its second closure owns the bytes.
 fn row<const BYTES: usize>(seconds: f64) -> f64 {
     let bytes = [1_u8; BYTES];
-    // Each join has a frame of its own, as joins in a recursion have.
+    // Each join has a frame of its own, like the joins of a recursion.
     let time = |join: fn(&[u8; BYTES])| ns(seconds / 2.0, || black_box(join)(black_box(&bytes)));
     let borrows = time(|bytes| {
         rayon_core::join(|| (), || black_box(bytes)[0]);

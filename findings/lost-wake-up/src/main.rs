@@ -1,4 +1,4 @@
-//! Joins two halves that wait for each other, again and again, until a join never ends.
+//! Joins two halves that wait for each other, again and again, until a join hangs.
 
 use std::hint::{black_box, spin_loop};
 use std::process::ExitCode;
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Words that are written just before a join, each in a cache line of its own: about as many as a
-/// processor holds back.
+/// Words that the program writes just before a join, each in a cache line of its own. A processor's
+/// store buffer has room for about so many writes.
 const WRITES: usize = 100;
-/// The gap before a join is random up to this: sometimes it must be as long as a worker takes to
-/// fall asleep.
+/// The gap before a join is random, up to this limit. Some gaps must be as long as a worker needs
+/// to fall asleep.
 const LONGEST_GAP_NS: u32 = 40_000;
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Words in a page of memory, and pages: 64 MiB, of which a random page is seldom in a core's own
-/// caches.
+/// Words in a page of memory, and pages: 64 MiB in all, so that a random page is seldom in a core's
+/// own caches.
 const PAGE: usize = 512;
 const PAGES: u32 = 1 << 14;
 
@@ -28,7 +28,7 @@ fn meet(both: u64) {
     let mut looks = 0_u32;
     while ARRIVED.load(Relaxed) < both {
         looks = looks.saturating_add(1);
-        // Where workers cannot be kept apart, the other half may need this CPU.
+        // If both workers run on one CPU, the other half may need this CPU.
         if looks < 1000 {
             spin_loop();
         } else {
@@ -37,7 +37,7 @@ fn meet(both: u64) {
     }
 }
 
-/// Runs the joins. With `fences`, all writes are visible before a join begins.
+/// Runs the joins. With `fences`, the processor makes all writes visible before a join begins.
 fn join_until_time_is_up(fences: bool) {
     let mut memory = vec![1_u64; PAGE * PAGES as usize];
     let mut random = 0x9E37_79B9_u32;
@@ -48,7 +48,7 @@ fn join_until_time_is_up(fences: bool) {
         random % bound
     };
     for join in 1.. {
-        // Reads translate the pages' addresses now, so that no translation delays the writes.
+        // These reads translate the pages' addresses now, so that no translation delays the writes.
         let pages = [(); 4].map(|()| below(PAGES) as usize * PAGE);
         black_box(pages.iter().map(|&page| memory[page]).sum::<u64>());
         let (gap, begun) = (
@@ -59,8 +59,8 @@ fn join_until_time_is_up(fences: bool) {
             spin_loop();
         }
         for write in 0..WRITES {
-            // A cache prefetches neighbouring lines and regular strides, so these writes have
-            // neither.
+            // A cache prefetches neighbouring lines and regular strides, so these writes avoid
+            // both.
             let line = 2 + write / 4 * 14 % 62;
             memory[pages[write % 4] + 8 * line] = join;
         }
@@ -77,8 +77,7 @@ fn join_until_time_is_up(fences: bool) {
     }
 }
 
-/// Keeps this thread on the first or the last CPU that it may use; on other systems than Linux
-/// does nothing.
+/// Keeps this thread on the first or the last CPU that it may use. Does nothing except on Linux.
 #[cfg_attr(
     not(target_os = "linux"),
     expect(unused_variables, reason = "only Linux is asked")
@@ -101,7 +100,8 @@ fn stay(worker: usize) {
             cpus.next_back()
         } {
             one[cpu / 64] = 1 << (cpu % 64);
-            // SAFETY: as above.
+            // SAFETY: the function reads as many bytes as its second argument says: the size of the
+            // mask.
             unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) };
         }
     }

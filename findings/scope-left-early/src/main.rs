@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long a job of a scope waits for the scope to be left.
+/// How long the second job waits for its scope to return.
 const DEADLINE: Duration = Duration::from_millis(50);
 
 struct PanicsInDrop;
@@ -21,8 +21,8 @@ impl Drop for PanicsInDrop {
     }
 }
 
-/// The messages between the second job and the caller, who both own them. The job of an ordinary
-/// program would borrow such words, and write to freed memory.
+/// The messages between the second job and the caller, which share ownership of them. The job of an
+/// ordinary program would borrow such messages, and write to freed memory.
 #[derive(Default)]
 struct Said {
     second_runs: AtomicBool,
@@ -54,13 +54,14 @@ fn is_left_early(pool: &ThreadPool) -> bool {
                 }
                 while is_said(&of_second.scope_is_left) {
                     say(&of_second.second_saw_it);
-                    // The job must not end: its end would be counted in the scope, which is freed.
+                    // The job must not end: it would then change a counter of the scope, which is
+                    // freed.
                     thread::park();
                 }
                 say(&of_second.second_ended);
             });
-            // The only worker runs the jobs in order, so the first has panicked when the second
-            // runs.
+            // The only worker runs the jobs in order, so when the second job runs, the first has
+            // panicked.
             while !is_said(&said.second_runs) {
                 thread::yield_now();
             }

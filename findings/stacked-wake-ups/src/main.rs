@@ -1,4 +1,5 @@
-//! Looks where the kernel has put a pool's two workers in the middle of short bursts of work.
+//! Observes on which CPUs the kernel runs a pool's two workers in the middle of short bursts of
+//! work.
 
 use std::fs::{read_link, read_to_string};
 use std::hint::spin_loop;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use rayon_core::ThreadPoolBuilder;
 
 const PERIOD: Duration = Duration::from_millis(3);
-/// Jobs of a tick, and how long each works.
+/// Number of jobs of a burst, and how long each job works.
 const JOBS: u32 = 1000;
 const WORK: Duration = Duration::from_nanos(400);
 
@@ -86,7 +87,8 @@ fn stay(worker: usize) {
             cpus.next_back()
         } {
             one[cpu / 64] = 1 << (cpu % 64);
-            // SAFETY: as above.
+            // SAFETY: the function reads as many bytes as its second argument says: the size of the
+            // mask.
             unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) };
         }
     }

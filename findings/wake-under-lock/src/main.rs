@@ -1,4 +1,4 @@
-//! Counts how often a thread outside a pool goes to sleep for one `install`, and what that costs.
+//! Counts how often an external thread sleeps during one `install`, and measures the time.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -15,8 +15,8 @@ struct Latch {
 }
 
 impl Latch {
-    /// Notifies the waiting thread while holding the lock, or after unlocking. After unlocking, a
-    /// waiting thread may free its latch; this program never frees one.
+    /// Notifies the waiting thread while holding the lock, or after unlocking. In the second case a
+    /// waiting thread could free its latch before the notification; this program frees none.
     fn set(&self, unlocks_first: bool) {
         let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         *is_set = true;
@@ -32,7 +32,7 @@ impl Latch {
     }
 }
 
-/// The state that a searching worker shares with a thread that waits for it.
+/// The state that a worker shares with a thread that waits for it.
 #[derive(Default)]
 struct Made {
     asked: AtomicU32,
@@ -42,7 +42,8 @@ struct Made {
 const STOP: u32 = u32::MAX;
 
 impl Made {
-    /// Answers each question; meanwhile it yields, as a pool's worker does before it sleeps.
+    /// Answers each question. Between questions it yields, as a pool's worker does before it
+    /// sleeps.
     fn work(&self, unlocks_first: bool) {
         let mut last = 0;
         loop {
@@ -60,7 +61,7 @@ impl Made {
     }
 }
 
-/// Keeps the program on one CPU, so that a thread is woken where its waker runs.
+/// Keeps the program on one CPU, so that a thread is woken on the CPU of its waker.
 fn share_a_cpu() {
     #[cfg(target_os = "linux")]
     unsafe extern "C" {

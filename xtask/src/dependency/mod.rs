@@ -1,5 +1,5 @@
-//! The fork as a dependency of a user's program: its changes to the lock file, the oldest compiler
-//! that builds it, and its stack.
+//! Tests the fork as a dependency of a user's program: how it changes the lock file, which oldest
+//! compiler builds it, and how much stack it uses.
 
 pub(crate) mod stack;
 mod targets;
@@ -15,7 +15,7 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::of_ci;
 
-/// The oldest versions that satisfy the published crate. A crate comes before the crates that it
+/// The oldest versions that the published crate accepts. A crate comes before the crates that it
 /// depends on, because Cargo cannot lower a dependency first.
 const OLDEST: [(&str, &str); 3] = [
     ("crossbeam-deque", "0.8.1"),
@@ -25,8 +25,8 @@ const OLDEST: [(&str, &str); 3] = [
 
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
-/// Patches the fork into a program with the oldest libraries that satisfy the published crate, and
-/// removes the patch again.
+/// Patches the fork into a program whose libraries are the oldest that the published crate accepts,
+/// and removes the patch again.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a user's program";
     eprintln!("── {title}");
@@ -136,14 +136,14 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     // Cargo shows the warnings of a package in a local folder, so a warning is an error here.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    // Every feature is in one of these builds; `web_spin_lock` is in all of them.
+    // Together these builds have every feature; each of them has `web_spin_lock`.
     for variant in of_ci().iter().skip(1) {
         let features = variant.features_of("rayon-core");
         let build = cmd!(
             sh,
             "rustup run {oldest} cargo check --quiet --features=rayon-core/web_spin_lock {features...}"
         );
-        // This program runs under a newer Cargo, which sets `CARGO`.
+        // The newer Cargo that runs this program sets `CARGO`.
         step(
             &format!("rustc {oldest}, {}", variant.name()),
             build.env_remove("CARGO"),
@@ -152,7 +152,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The compiler that the fork's manifest names as its oldest; installed if it is missing.
+/// Returns the oldest compiler that the fork's manifest allows; installs it if it is missing.
 fn oldest_compiler(sh: &Shell) -> Result<String> {
     let manifest = fork::manifest(sh)?;
     let version = manifest

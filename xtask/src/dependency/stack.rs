@@ -1,7 +1,8 @@
-//! Bytes of stack for a nested level, on the published crate and on the fork.
+//! Measures the bytes of stack per nested level, on the published crate and on the fork.
 //!
-//! The program is `rayon-fork/examples/stack.rs`. A program cannot contain two rayon-cores, so it
-//! is compiled once for each, with Cargo's own profiles, as users' programs are.
+//! The measured program is `rayon-fork/examples/stack.rs`. A program cannot contain two
+//! rayon-cores, so it is compiled once for each of them, with Cargo's own profiles, as users'
+//! programs are.
 
 use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
@@ -12,15 +13,15 @@ use crate::scratch::{Core, Scratch};
 use crate::shell::alone;
 use crate::variants::Variant;
 
-/// Bytes that a level may take in addition to those on the published crate. The compiler's choice
-/// to inline a call or not changes a frame or two by so much.
+/// The number of bytes by which a level may exceed the same level on the published crate. Inlining
+/// one call more or less changes a frame or two by so much.
 const MARGIN: usize = 64;
 
-/// Bytes per level for each way to nest, in the program's order.
+/// Each way to nest, and its bytes per level, in the order of the program's output.
 type Levels = Vec<(String, usize)>;
 
-/// Compares the fork's `variants` with the published crate and prints the bytes of each. Fails if a
-/// level of a variant takes more than on the published crate.
+/// Compares the fork's `variants` with the published crate, and prints the bytes of each. Fails if
+/// a level takes more stack on a variant than on the published crate.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();
@@ -77,7 +78,7 @@ fn level(line: &str) -> Result<(String, usize)> {
     ))
 }
 
-/// The ways to nest that take more stack on variant `name` than on the published crate.
+/// Lists the ways to nest that take more stack on the variant `name` than on the published crate.
 fn excess(profile: &str, name: &str, published: &Levels, levels: &Levels) -> Vec<String> {
     let both = levels.iter().zip(published);
     let more = both.filter(|((_, bytes), (_, published))| *bytes > published + MARGIN);

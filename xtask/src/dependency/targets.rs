@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 use crate::shell::step;
 
 /// Targets with 32 bits, with another memory model, without `membarrier`, or without threads. The
-/// last has no atomics of 64 bits, so its workers share jobs at once.
+/// last target has no atomics of 64 bits, so its workers share jobs without delay.
 const TARGETS: [&str; 7] = [
     "i686-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -17,7 +17,8 @@ const TARGETS: [&str; 7] = [
     "powerpc-unknown-linux-gnu",
 ];
 
-/// Checks that it compiles without a warning on each target whose standard library is available.
+/// Checks that `champion` compiles without a warning on each target whose standard library is
+/// available.
 pub(super) fn test(sh: &Shell) -> Result<()> {
     let target_dir = sh.current_dir().join("target/dependency/targets");
     let _target_dir = sh.push_env("CARGO_TARGET_DIR", target_dir);

@@ -1,4 +1,4 @@
-//! Rayon-demo's own benchmarks, before and after a proposal, in alternation.
+//! Runs rayon-demo's own benchmarks before and after a proposal, in alternation.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::harness::build;
 use crate::python;
 use crate::shell::cpu_seconds_of_children;
 
-/// Default number of turns of each benchmark, which runs three times in each turn.
+/// Default number of turns of a benchmark; each turn runs the benchmark once for each of [`SIDES`].
 pub(super) const TURNS: u32 = 7;
 
-/// The runs of each turn, with the analysis's names; the last one is the A/A control.
+/// The sides that each turn runs, by the analysis's names. `before-again` is the A/A control.
 const SIDES: [&str; 3] = ["before", "after", "before-again"];
 
-/// A demo, with options that make a run take less than about a second.
+/// A demo, and the options with which a run takes less than about a second.
 struct Benchmark {
     name: &'static str,
     options: &'static [&'static str],
@@ -28,13 +28,13 @@ struct Benchmark {
 }
 
 enum Figure {
-    /// The time in the line that begins with this text.
+    /// The time in the output line that begins with this text.
     TimeIn(&'static str),
-    /// CPU time of the process, for a demo that a clock paces.
+    /// CPU time of the process, for a demo whose duration a clock fixes.
     Cpu,
 }
 
-/// The demos that stable Rust builds; the rest need `#[bench]`.
+/// The demos that stable Rust builds; the others need `#[bench]`.
 const BENCHMARKS: [Benchmark; 8] = [
     Benchmark {
         name: "life",
@@ -70,7 +70,7 @@ const BENCHMARKS: [Benchmark; 8] = [
     },
     Benchmark {
         name: "tsp",
-        // Without this option, the demo searches larger parts sequentially.
+        // Without this option, the demo searches larger subproblems sequentially.
         options: &[
             "bench",
             "--seq-threshold",
@@ -101,8 +101,8 @@ pub(super) fn names() -> PossibleValuesParser {
     BENCHMARKS.map(|benchmark| benchmark.name).into()
 }
 
-/// Builds the demos with and without the edits, runs them in alternation, and has the analysis
-/// print the table.
+/// Builds the demos with and without the edits, runs the builds in alternation, and lets the
+/// analysis print the table.
 pub(super) fn run(
     sh: &Shell,
     name: &str,
@@ -114,8 +114,8 @@ pub(super) fn run(
     let folder = edited.copy.root.with_extension("demo");
     let program = |side: &str| folder.join(side);
     sh.create_dir(&folder)?;
-    // One folder, so that everything except rayon is built once. The edited files are written last,
-    // and remain in the folder.
+    // Both builds use one folder, so that everything except rayon is built once. The edited files
+    // are written last, so that they remain in the folder.
     for (side, is_edited) in [("before", false), ("after", true)] {
         for file in &edited.changed {
             let text = if is_edited { &file.after } else { &file.before };
@@ -146,7 +146,7 @@ pub(super) fn run(
     sh.write_file(&file, runs)?;
     let table = analysis.turns(sh, &file)?;
     let mut out = std::io::stdout().lock();
-    // A closed pipe is not a fault: the reader may have read enough.
+    // A closed pipe is no fault: the reader, such as `head`, may have read enough.
     let _ = writeln!(
         out,
         "{table}\n\nEach side is one build, so a part of each change is where the code lies. \
@@ -155,7 +155,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The optimised program, which the next build replaces.
+/// Builds the optimised program and returns its path; the next build overwrites the file.
 fn built(sh: &Shell, root: &Path) -> Result<PathBuf> {
     let _target = shared_target(sh);
     let target = PathBuf::from(sh.var("CARGO_TARGET_DIR")?);
@@ -190,7 +190,7 @@ impl Benchmark {
     }
 }
 
-/// The time in the line that begins with `label`, in seconds: `par: sorted 9 ints: 0.5 s`.
+/// Reads the seconds from the line that begins with `label`: `par: sorted 9 ints: 0.5 s`.
 fn time_in(said: &str, label: &str) -> Option<f64> {
     let line = said
         .lines()

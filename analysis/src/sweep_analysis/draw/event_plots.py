@@ -1,4 +1,4 @@
-"""Draws event rates: one small chart per kind of event, threads across, one line per branch."""
+"""Draws event rates: a small chart per kind of event, with threads on the x axis and a line per branch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ CHARTS_A_ROW = 4
 
 
 def event_panel(part: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
-    """One workload: a small chart per event of `HEADLINE`, per a suitable number of units, with an axis from zero.
+    """Draw one workload: a small chart per event of `HEADLINE`, whose rate axis begins at zero.
 
-    The bar at a point is the range of the trials. In: rows of `events.headline_rates` with `panel`.
+    Rates are per 1, 1000 or more units of work, so that labels are short. The bar at a point is the
+    range of the trials. In: rows of `events.headline_rates` with `panel`.
     """
     present = [event for event in HEADLINE if event in part["event"]]
     charts = [_small(part.filter(pl.col("event") == event), style) for event in present]
@@ -59,7 +60,7 @@ def _small(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, max(1.0, *rows["per_unit_high"])]),
         axis=alt.Axis(
             tickCount=4, format=",~r", minExtent=38
-        ),  # equal widths of axes align the charts
+        ),  # `minExtent` makes all axes equally wide, which aligns the charts
     )
     lines = branch_lines(base, names, style, {"y": y, "strokeDash": dash})
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")

@@ -1,4 +1,4 @@
-"""The list of figures, with the frames that each needs."""
+"""The list of figures, with the frames that each figure needs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Figure:
         title: a short title.
         about: how to read it.
         missing: the data that the sweep lacks, as a sentence; None if the figure is shown.
-        charts: draws its charts by file name; a figure without charts is a table.
-        numbers: tables of its numbers for people, by heading.
+        charts: draws the figure's charts, by file name; a figure without charts is a table.
+        numbers: tables of the figure's numbers for people, by heading.
         label: the text on all charts and tables of a simulated sweep.
-        name: its anchor on the page.
-        needs: names of its frames for `Analysis.frame`.
+        name: the figure's anchor on the page.
+        needs: names of the frames that `Analysis.frame` computes for the figure.
     """
 
     title: str
@@ -61,7 +61,7 @@ def figure(name: str, *needs: str) -> Callable[[Make], Make]:
 
 
 def labelled(figure: Figure, label: str) -> Figure:
-    """The figure with a label, also as the title of each chart; an empty label changes nothing."""
+    """Return the figure with a label, which is also the title of each chart; an empty label changes nothing."""
     if not label:
         return figure
 

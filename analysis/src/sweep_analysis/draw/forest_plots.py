@@ -1,4 +1,4 @@
-"""Draws changes with intervals as forest plots: of the programs of several sweeps, or of several branches. No statistics."""
+"""Draws forest plots: changes with intervals of the programs of several sweeps, or of several branches. No statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
-"""Width of one quantity in pixels. Two quantities and the names take about 460 pixels, which fit a narrow page."""
+"""Width of a quantity's plot in pixels. Two plots and the names take about 460 pixels, which fit a narrow page."""
 NAMES = 92
 """Minimum width of the programs' names in pixels; all blocks have the same width, so that they are aligned."""
 LETTER = 6.5
@@ -24,7 +24,7 @@ LETTERS = 13
 LEAST_END = 0.05
 """Minimum distance of an end of the axis from zero, as a relative change."""
 SPARE = 1.15
-"""Length of an axis over the length that its changes need. An interval that leaves the axis ends in an arrow."""
+"""Ratio of an axis's length to the length that the changes need. An interval that leaves the axis ends in an arrow."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Part:
 
 
 def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
-    """A block for each part, with a row for each program: wall time left and CPU time right.
+    """Draw a block for each part, with a row for each program: wall time on the left, CPU time on the right.
 
     Programs are in the order of their change of wall time, from gains to losses. The grey bar is the
-    noise floor. A full point is significant, a hollow one is inconclusive.
+    noise floor. A full point is a significant change, a hollow point an inconclusive change.
     """
     rows = pl.concat([part.rows.select("time_ratio", "band") for part in parts])
     changes = [*(rows["time_ratio"] - 1), *(rows["band"].drop_nulls() - 1)]

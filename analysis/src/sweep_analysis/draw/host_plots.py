@@ -1,4 +1,4 @@
-"""Draws the clock of the host by threads, and the drift of times. No statistics."""
+"""Draws the host's clock frequency by threads, and the drift of times. No statistics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_POINTS = 3000
 
 
 def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
-    """Measured clock by threads, a line for each mode, with a band for the range of the trials.
+    """Draw the measured clock by threads: a line for each frequency mode, with a band for the range of the trials.
 
     In: rows of `frames.CLOCKS` with a measured clock.
     """
@@ -68,7 +68,7 @@ def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
 
 
 def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """A point per block of the sweep, with the trend as a line; a point beyond the axis is drawn at its end.
+    """Draw a point per block of the sweep, and the trend as a line; a point beyond the axis is drawn at the axis's end.
 
     In: rows of `frames.RESIDUALS`.
     """

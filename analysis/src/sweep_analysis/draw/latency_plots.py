@@ -1,4 +1,4 @@
-"""Draws latencies: quantiles across, latency upwards, one line per branch. No statistics."""
+"""Draws latencies: quantiles on the x axis, latency on the y axis, a line per branch. No statistics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_WORDS = (
 
 
 def latency_panel(part: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
-    """One workload: a chart for each kind of latency and thread count; charts of one kind share their axis.
+    """Draw one workload: a chart for each kind of latency and thread count; charts of one kind share their axis.
 
     The grey band is the range of the baseline's trials. In: rows of `frames.LATENCIES` with `panel`.
     """
@@ -46,7 +46,7 @@ def latency_panel(part: pl.DataFrame, style: ChartStyle) -> alt.ConcatChart:
 
 
 def _ends(rows: pl.DataFrame, style: ChartStyle) -> list[float]:
-    """The ends of the axis of one kind, which fits all lines and the baseline's band, without zero."""
+    """Return the ends of the axis of one kind: it fits all lines and the baseline's band, without zero."""
     bands = rows.filter(pl.col("branch") == style.baseline)
     waits = [*rows["wait_us"], *bands["wait_us_low"], *bands["wait_us_high"]]
     return [0.8 * max(LEAST_US, min(waits)), 1.25 * max(LEAST_US, *waits)]

@@ -1,4 +1,4 @@
-"""Draws gains and losses of branches as heat maps, whose cells have the change in per cent. No statistics."""
+"""Draws gains and losses of branches as heat maps, whose cells show the change in per cent. No statistics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOGETHER = "all workloads together"
 
 
 def pooled_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
-    """Rows of each workload, then of all workloads together, in wall and CPU time, with `panel`.
+    """Select the rows of each workload, then of all workloads together, in wall and CPU time, with `panel`.
 
     In: rows of `frames.COMPARISONS`.
     """
@@ -46,7 +46,7 @@ def pooled_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
 
 
 def gains_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """Gains by branch (across) and workload (down), wall time left and CPU time right.
+    """Draw gains: a column per branch, a row per workload; wall time on the left, CPU time on the right.
 
     Thread counts of several workers within the CPUs are pooled; the last column is the A/A control.
     In: rows of `frames.COMPARISONS`.
@@ -72,7 +72,7 @@ def gains_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart
 
 
 def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """A map for each branch and for the A/A control: workloads down, threads across.
+    """Draw a map for each branch and for the A/A control: a row per workload, a column per thread count.
 
     In: rows of `frames.COMPARISONS` in one quantity; only level `cell` is drawn.
     """
@@ -96,7 +96,7 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
             spacing={"row": 14, "column": width - step * columns},
         )
         .resolve_axis(x="independent")
-    )  # a shared axis would be far below a short last row
+    )  # if the last row of maps is short, a shared axis would be far below it
     return finished(faceted, style.theme)
 
 
@@ -104,7 +104,7 @@ _HEAD = alt.Header(labelAnchor="start", labelFontSize=NUMBER, labelPadding=4)
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns for drawing.
+    """Compute the columns for drawing.
 
     They are `label` in per cent, `outside` (the change, if outside the noise floor), and `claimed`
     (whether the change is significant).
@@ -126,7 +126,7 @@ def _per_cent(change: float) -> str:
 
 
 def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
-    """The branches that the style lists, then others, such as the A/A control."""
+    """Return the branches that the style lists, then other branches, such as the A/A control."""
     present = shown["branch"].unique(maintain_order=True).to_list()
     known = [branch for branch in style.branches if branch in present]
     return known + [branch for branch in present if branch not in known]
@@ -135,7 +135,7 @@ def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
 def _map(
     shown: pl.DataFrame, x: alt.X, style: ChartStyle, width: int, *, written: bool
 ) -> alt.LayerChart:
-    """Grey cells, coloured ones outside the noise floor, and their numbers, bold if significant."""
+    """Draw cells: grey inside the noise floor, coloured outside it. Numbers are bold if the change is significant."""
     theme = style.theme
     panels = shown["panel"].unique(maintain_order=True).to_list()
     axis = alt.Axis(labelLimit=0, labelFontSize=NUMBER, ticks=False, domain=False)

@@ -20,7 +20,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of everything but branches. `ink` is legible on every colour of a heat map."""
+    """Colours of everything except branches. `ink` is legible on every colour of a heat map."""
 
     name: str
     paper: str
@@ -78,7 +78,7 @@ _FURTHER = ["#117733", "#882255", "#44aa99", "#999933", "#aa4499", "#332288", "#
 def pairs() -> dict[str, str]:
     """Every colour of the light theme, with the colour that replaces it in the dark theme.
 
-    No two are equal, so a text replacement turns a light picture into a dark one.
+    No two colours are equal, so replacing text turns a light picture into a dark picture.
     """
     known = {_BASELINE[LIGHT.name]: _BASELINE[DARK.name]}
     for field in fields(Theme):
@@ -91,7 +91,7 @@ def pairs() -> dict[str, str]:
 
 
 def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str, Style]:
-    """The style of each of `branches`: fixed for the study's names, by order in the list for the others."""
+    """The style of each of `branches`: fixed for the study's branches; the other branches get styles in their order."""
     found = {}
     further = 0
     for branch in branches:

@@ -1,6 +1,6 @@
 """Axes, colours and fonts that all charts share.
 
-This module computes no statistics: every number drawn is a column of a frame made elsewhere.
+This module computes no statistics: `stats` made the frames that have every number drawn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Chart = TypeVar(
 ARROW = 60
 """Area of an arrow at the edge of an axis, in square pixels."""
 THREADS = "threads"
-"""Title of every axis of thread counts, short because axes of one or two counts are close together."""
+"""Title of every axis of thread counts. It is short, because axes of one or two counts are close together."""
 PANEL_WIDTH = 208
 PANELS_A_ROW = 3
 ROW = 19
@@ -37,7 +37,7 @@ ROW = 19
 SMALLEST = 11
 """Height of the smallest letters of a chart, in pixels at the scale at which it is shown."""
 WRITTEN_COLUMNS = 12
-"""Maximum number of thread counts of a heat map whose cells have numbers; with more counts they have only colours."""
+"""Maximum number of thread counts of a heat map whose cells have numbers; with more counts, cells have only colours."""
 COLOUR_STEPS = (0.03, 0.06)
 """Changes of time at which a cell of a heat map gets a stronger colour."""
 SIGNED_PERCENT = (
@@ -72,7 +72,7 @@ class ChartStyle:
 def side_by_side(
     charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int
 ) -> alt.ConcatChart:
-    """Charts in rows, each with its own axes, and one legend of branches."""
+    """Place charts in rows, each chart with its own axes, and one legend of branches."""
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=min(columns, len(charts)), spacing=24)
         .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
@@ -84,7 +84,7 @@ def side_by_side(
 def under_each_other(
     frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], style: ChartStyle
 ) -> alt.VConcatChart:
-    """One chart per panel with its name above, one legend of branches.
+    """Place the charts of panels under each other, each below the panel's name, with one legend of branches.
 
     In: rows with `schema.PANEL`.
     """
@@ -99,7 +99,7 @@ def under_each_other(
 
 
 def thread_axis(threads: list[int]) -> alt.X:
-    """Threads across, ascending, on a logarithmic axis."""
+    """The x axis of thread counts: ascending, on a logarithmic scale."""
     return alt.X(
         "threads:Q",
         scale=alt.Scale(
@@ -126,7 +126,7 @@ def branch_colours(names: list[str], style: ChartStyle) -> tuple[alt.Color, alt.
 
 
 def diverging_colours(theme: Theme) -> alt.Scale:
-    """The colour scale of changes of time: less is blue, more is orange, in steps."""
+    """The colour scale of changes of time, in steps: less time is blue, more time is orange."""
     return alt.Scale(
         type="threshold",
         domain=[-COLOUR_STEPS[1], -COLOUR_STEPS[0], 0, *COLOUR_STEPS],
@@ -137,7 +137,7 @@ def diverging_colours(theme: Theme) -> alt.Scale:
 def branch_lines(
     base: alt.Chart, names: list[str], style: ChartStyle, encoding: dict[str, Any]
 ) -> list[alt.Chart]:
-    """Lines with points, one per branch; the baseline's line is wider and below the other lines.
+    """Draw a line with points per branch; the baseline's line is wider, and the other lines are drawn over it.
 
     `encoding` has x, y, colour.
     """
@@ -155,7 +155,7 @@ def branch_lines(
 def _edge_arrows(
     rows: pl.DataFrame, scale: alt.Scale, ends: tuple[float, float], y: alt.Y, ink: alt.Color
 ) -> list[alt.Chart]:
-    """An arrow at the edge of the axis for each interval that leaves it, because a cut line seems to end there."""
+    """Draw an arrow at the edge of the axis for each interval beyond it, because a cut line would seem to end there."""
     low, high = ends
     return [
         alt.Chart(rows.filter(is_beyond))
@@ -176,9 +176,9 @@ def interval_layers(
     ink: alt.Color,
     theme: Theme,
 ) -> alt.LayerChart:
-    """Changes with 95 % intervals, one per row; the noise floor is grey, and an arrow ends a cut interval.
+    """Draw a change with its 95 % interval in each row; the noise floor is grey, and an arrow ends a cut interval.
 
-    A significant change is a full point, any other a hollow one. In: rows of `frames.COMPARISONS`; the
+    A significant change is a full point, any other change a hollow point. In: rows of `frames.COMPARISONS`; the
     axis of changes and its ends; the colour of a row.
     """
     axis, ends = across
@@ -210,13 +210,13 @@ def interval_layers(
 
 
 def ticks(threads: list[int]) -> list[int]:
-    """Thread counts with a label: all if they fit, else the powers of two."""
+    """Select the thread counts with a label: all counts if their labels fit, otherwise the powers of two."""
     powers = [count for count in threads if count & (count - 1) == 0]
     return threads if len(threads) <= 8 else powers  # noqa: PLR2004 - more labels overlap at this width
 
 
 def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
-    """A line at the number of CPUs, and a shade over larger thread counts."""
+    """Draw a line at the number of CPUs, and shade larger thread counts."""
     if style.cpus is None or threads[-1] <= style.cpus:
         return []
     start = max(style.cpus, threads[0])  # all thread counts may exceed the CPUs
@@ -228,7 +228,7 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
 
 
 def finished(chart: _Chart, theme: Theme) -> _Chart:
-    """The chart with colours and fonts, for a chart that is not part of another chart."""
+    """Return the chart with colours and fonts; only for a chart that is not part of another chart."""
     whole: _Chart = chart.copy(deep=False)
     # `aria` is off, because a screen reader reads the figure's table more easily than its points.
     whole.config = alt.Config(
@@ -249,7 +249,7 @@ def finished(chart: _Chart, theme: Theme) -> _Chart:
             labelSeparation=6,
         ),
         title=alt.TitleConfig(color=theme.ink, fontSize=13, anchor="start", offset=8),
-        # No limit, so that no text of a legend is cut.
+        # `labelLimit` is 0, which means no limit, so that no text of a legend is cut.
         legend=alt.LegendConfig(
             labelColor=theme.ink,
             titleColor=theme.faint_ink,

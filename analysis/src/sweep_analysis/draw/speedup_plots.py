@@ -27,7 +27,7 @@ FEW_BRANCHES = 2
 
 
 def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -> alt.ConcatChart:
-    """All panels of one definition of speed-up side by side, with a legend of branches above.
+    """Draw all panels of one definition of speed-up side by side, below a legend of branches.
 
     In: rows of `frames.SPEEDUPS`.
     """
@@ -40,10 +40,10 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -
 
 
 def _panel(part: pl.DataFrame, definition: str, style: ChartStyle) -> alt.LayerChart:
-    """One panel: threads across, speed-up upwards, one line per branch.
+    """Draw one panel: threads on the x axis, speed-up on the y axis, a line per branch.
 
-    Ten overlapping bands are illegible, so only the baseline has its interval, unless there are at most
-    two branches or no baseline. In: rows of `frames.SPEEDUPS` of one panel and one definition.
+    Ten overlapping bands are illegible, so only the baseline's line has a band for its interval. With at most
+    two branches, or no baseline, every line has a band. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
     part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
@@ -99,7 +99,7 @@ def _ceiling(top: float, ideal: int) -> float:
 def _ideal(
     threads: list[int], ceiling: float, style: ChartStyle, y_scale: alt.Scale
 ) -> list[alt.Chart]:
-    """The line of ideal speed-up: the number of threads, up to the number of CPUs."""
+    """Draw the line of ideal speed-up: the number of threads, up to the number of CPUs."""
     most = _most_useful(threads, style)
     points = sorted(
         {float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]}

@@ -23,11 +23,11 @@ COLOURS = {
     "waking": "#228833",
     "asleep": "#bbbbbb",
 }
-"""Paul Tol's bright colours, which differ from those of branches."""
+"""Paul Tol's bright colours, which differ from the branches' colours."""
 
 
 def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """One workload: a column per thread count, a bar per branch, divided by activity of the cores.
+    """Draw one workload: a column per thread count with a bar per branch, divided by activity of the cores.
 
     In: rows of `frames.SPENT_SHARES` of one panel.
     """

@@ -16,23 +16,23 @@ from sweep_analysis.read.errors import plain
 _NAMESPACES = re.compile(r' xmlns(?::xlink)?="[^"]*"')
 """Attributes that a picture inside a page does not need."""
 _ODD = re.compile(r"\\u00[0189]|\\u007f|\\uff|\\[bfr]|\x7f")
-"""JSON escapes of characters that XML forbids, on which the library would abort the process."""
+"""JSON escapes of characters that XML forbids. vl-convert would abort the process on these characters."""
 _COLOURS = re.compile("|".join(re.escape(colour) for colour in pairs()))
 
 
 def draw(chart: alt.TopLevelMixin) -> str:
-    """The chart as SVG."""
-    # Altair checked every part on creation; a second check of the whole takes longer than the drawing.
+    """Return the chart as SVG."""
+    # Altair checked every part on creation; to check the whole chart again takes longer than to draw it.
     spec = chart.to_dict(validate=False)
     if _ODD.search(json.dumps(spec)):
         spec = _with_plain_texts(spec)
-    # The library reads numbers less exactly from JSON text than from the dictionary.
+    # vl-convert reads numbers less exactly from JSON text than from a dictionary.
     drawn: str = vl_convert.vegalite_to_svg(spec)
     return drawn
 
 
 def _with_plain_texts(value: Any) -> Any:  # noqa: ANN401 - any part of a chart
-    """A part of a chart, with characters that XML forbids escaped in its texts."""
+    """Return a part of a chart, in whose texts characters that XML forbids are escaped."""
     if isinstance(value, dict):
         return {plain(name): _with_plain_texts(it) for name, it in value.items()}
     if isinstance(value, list):
@@ -41,14 +41,14 @@ def _with_plain_texts(value: Any) -> Any:  # noqa: ANN401 - any part of a chart
 
 
 def dark(svg: str) -> str:
-    """The dark form of a picture in the light theme."""
+    """Return the dark form of a picture in the light theme."""
     return _COLOURS.sub(lambda found: pairs()[found[0]], svg)
 
 
 def inline(svg: str, prefix: str, label: str) -> str:
-    """A picture in the light theme as a part of a page, with the page's colours and unique identifiers.
+    """Return a picture in the light theme as a part of a page, with the page's colours and unique identifiers.
 
-    `label` is its text for a screen reader.
+    A screen reader reads `label` in place of the picture.
     """
     variables = {colour: f"var(--{name})" for name, (colour, _) in variables_by_name().items()}
     coloured = _COLOURS.sub(lambda found: variables[found[0]], _NAMESPACES.sub("", svg))

@@ -13,9 +13,9 @@ SIDE = 420
 
 
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
-    """Simulated time upwards, measured time across, on logarithmic axes, with a point per configuration.
+    """Draw a point per configuration: measured time on the x axis, simulated time on the y axis, both logarithmic.
 
-    A point on the line is an exact prediction; in the shade it is accurate.
+    A point on the line is an exact prediction; a point in the shade is an accurate prediction.
     """
     cells = found.cells.with_columns(pl.col("threads").cast(pl.String))
     both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])

@@ -1,4 +1,4 @@
 """Reads the records of a sweep into frames.
 
-The folder has the format of records, the readers, and the names of panels.
+This package has the format of records, the readers, and the names of panels.
 """

@@ -1,4 +1,4 @@
-"""Reads from `workloads.toml` whether a clock sets the time of a workload. Records lack only this fact."""
+"""Reads from `workloads.toml` whether a clock sets the time of a workload. Only this fact is not in the records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = CHECKOUT / "workloads" / "workloads.toml"
 
 
 def is_paced(workload: str, size: str, parameters: Mapping[str, str]) -> bool:
-    """Whether a clock sets the time of an iteration, so that branches differ in CPU time alone.
+    """Whether a clock sets the time of an iteration, so that branches can only differ in CPU time.
 
     A workload that the current catalogue lacks counts as not paced.
     """

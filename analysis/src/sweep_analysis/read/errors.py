@@ -1,4 +1,4 @@
-"""The error for bad input, which a user can correct. Its message names the place, the problem and the remedy."""
+"""The error for bad input that a user can correct. Each message names the place, the problem and the remedy."""
 
 from __future__ import annotations
 

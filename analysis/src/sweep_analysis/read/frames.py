@@ -1,4 +1,4 @@
-"""Columns, types and units of the frames that this package makes from trials.
+"""Columns, types and units of the frames that `sweep_analysis` computes from trials.
 
 `schema.py` has the columns of the trials.
 """
@@ -21,12 +21,12 @@ def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
 
 
 def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
-    """The columns of `TRIALS` with these names, then others of these types."""
+    """The columns of `TRIALS` with the names `same`, then the columns `own`."""
     return pl.Schema(_same(same) | pl.Schema(own))
 
 
 def cast_to(schema: pl.Schema) -> list[pl.Expr]:
-    """The columns of a frame, as their types."""
+    """Casts the columns of a frame to the types of `schema`."""
     return [pl.col(name).cast(kind) for name, kind in schema.items()]
 
 
@@ -53,31 +53,31 @@ TIMES = _of(
     cpus_busy=pl.Float64,
     p50_ns=pl.Float64,  # median latency that the trial reported, see `latency.waits_of`; null: not reported
     p99_ns=pl.Float64,
-    ghz=pl.Float64,  # measured clock, mean of before and after; null if neither was measured
-    cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
+    ghz=pl.Float64,  # clock, mean of its measurements before and after the trial; null if there is none
+    cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without a measured clock
 )
-"""One row per good trial: see `speedup.trial_times`. There may be a million rows, so words stay categories."""
+"""One row per good trial: see `speedup.trial_times`. There may be a million rows, so text columns stay categories."""
 TIMES.update((name, TRIALS[name]) for name in (*CELL, "trial", "freq_state", "work_unit"))
 
 MEDIANS = pl.Schema(
     {
         "workload": pl.String,
         "size": pl.String,
-        "parameters": pl.String,  # those that distinguish the row within its workload, as `name=value`
+        "parameters": pl.String,  # the parameters in which the workload's rows differ, as `name=value`
         "mode": pl.String,
         "placement": pl.String,
         "program": pl.String,
         "threads": pl.Int64,
         "oversubscribed": pl.Boolean,
-        "paced": pl.Boolean,  # a clock sets the program's time, so that CPU time comes first
+        "paced": pl.Boolean,  # a clock sets the program's time, so that only CPU time can differ
         "branch": pl.String,
-        "trials": pl.Int64,  # good ones
+        "trials": pl.Int64,  # number of good trials
         "failed": pl.Int64,
         "median_ns": pl.Float64,  # median over trials of the median time of an iteration
         "cpu_ns": pl.Float64,
-        "speed_up": pl.Float64,  # time per unit of work of the sequential program over this row's
-        "ratio": pl.Float64,  # time per unit of work over the baseline's, median over blocks
-        "cpu_ratio": pl.Float64,  # the same of the CPU time
+        "speed_up": pl.Float64,  # time per unit of work: the sequential program's over this row's
+        "ratio": pl.Float64,  # time per unit of work: this row's over the baseline's, median over blocks
+        "cpu_ratio": pl.Float64,  # CPU time per unit of work: this row's over the baseline's, median over blocks
     }
 )
 """One row per configuration that a sweep has trials of."""
@@ -87,9 +87,9 @@ AGREEMENTS = pl.Schema(
         "workload": pl.String,
         "way": pl.String,  # parameters that the sequential program ignores
         "instance": pl.String,  # the other parameters, which the sequential program reads
-        "expected": pl.String,  # the sequential program's answer; null if none succeeded, or they disagree
+        "expected": pl.String,  # the sequential program's answer; null if its trials failed or disagree
         "branch": pl.String,
-        "trials": pl.Int64,  # failed ones included
+        "trials": pl.Int64,  # number of trials, including failed trials
         "agreeing": pl.Int64,  # trials with the expected answer
         "hung": pl.Int64,  # trials that reported a hang
         "failed": pl.Int64,
@@ -105,18 +105,18 @@ SPEEDUPS = _of(
     reference_trials=pl.Int64,
     elapsed_ms=pl.Float64,  # median over trials
     ns_per_unit=pl.Float64,  # median over trials
-    **_range("speedup"),  # reference's time per unit over this configuration's, 95 % interval
+    **_range("speedup"),  # time per unit: the reference's over this configuration's, 95 % interval
     efficiency=pl.Float64,
     karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
 )
-"""One row per configuration of the pool's program and definition of speed-up."""
+"""One row per definition of speed-up and configuration of the parallel program."""
 
 COMPARISONS = pl.Schema(
     pl.Schema(
         {
             "quantity": pl.String,  # a key of `compare.QUANTITIES`
-            "baseline": pl.String,  # what the branch is compared with
-            "level": pl.String,  # `cell`; or `workload`, `threads`, `overall`, which pool as `compare.POOLED` says
+            "baseline": pl.String,  # the branch that `branch` is compared with
+            "level": pl.String,  # `cell`, a configuration; or `workload`, `threads`, `overall`: see `compare.POOLED`
         }
     )
     | _same(POOL_CELL)
@@ -126,19 +126,19 @@ COMPARISONS = pl.Schema(
             "cells": pl.Int64,  # configurations that the row pools
             "pairs": pl.Int64,  # blocks in which both branch and baseline have a trial
             "units": pl.Int64,  # sample size: number of builds, or of seeds
-            "time_ratio": pl.Float64,  # branch's quantity per unit of work over the baseline's; below 1 is faster
+            "time_ratio": pl.Float64,  # quantity per unit of work: the branch's over the baseline's; below 1 is less
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` builds
             "ratio_high": pl.Float64,
             "build_low": pl.Float64,  # the smallest `time_ratio` of a build, over the configurations of the row
-            "build_median": pl.Float64,  # the median `time_ratio` of its builds
-            "build_high": pl.Float64,  # the largest; null if no build has all configurations
-            "cpu_ratio": pl.Float64,  # `time_ratio` of the same row in CPU time; null without it
+            "build_median": pl.Float64,  # the median `time_ratio` of a build
+            "build_high": pl.Float64,  # the largest `time_ratio` of a build; null if no build has all configurations
+            "cpu_ratio": pl.Float64,  # `time_ratio` of this configuration in CPU time; null without CPU time
             "band": pl.Float64,  # noise floor: equal builds have ratios from 1/band to band
-            "detectable": pl.Float64,  # smallest ratio above 1 that the test finds in about 80 %
-            "ratio_drift": pl.Float64,  # last replicate's ratio over the first's; null for level `cell`, and if few
+            "detectable": pl.Float64,  # smallest ratio above 1 that the test finds with a probability of about 80 %
+            "ratio_drift": pl.Float64,  # last replicate's ratio over the first's; null for level `cell` or few replicates
             "p_drift": pl.Float64,  # t-test that the ratio has no trend over replicates
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
-            "degrees": pl.Float64,  # degrees of freedom of that test
+            "degrees": pl.Float64,  # degrees of freedom of the t-test of `p_value`
             "is_bimodal": pl.Boolean,  # simulated: branch, baseline or two other branches are bimodal, see `states`
             "p_corrected": pl.Float64,  # `p_value` after correction for all tests; null if not tested
             "verdict": pl.String,  # the result: one of `compare.RESULTS`
@@ -152,7 +152,7 @@ FAILURES = _of(
     failed=pl.Int64,
     trials=pl.Int64,
     outcomes=pl.String,
-    is_beyond_baseline=pl.Boolean,  # whether a larger share failed than of the baseline or its A/A control
+    is_beyond_baseline=pl.Boolean,  # whether a larger share of trials failed than of the baseline or its A/A control
 )
 """One row per branch and panel with failed trials, without the baseline."""
 
@@ -188,7 +188,7 @@ LINE_RATES = _of(
     loads=pl.Float64,  # per unit of work, median over trials
     **_range(
         "writes"
-    ),  # read-modify-writes, failed ones too, which invalidate the line in other caches
+    ),  # read-modify-writes, including failed ones, which also invalidate the line in other caches
     cas_failures=pl.Float64,
 )
 """One row per counted configuration and cache line of the sleep counters."""
@@ -206,21 +206,21 @@ SPENT_SHARES = _of(
 BOX = _of(
     POOL_CELL,
     machines=pl.Int64,
-    failed=pl.Int64,  # machines on which a trial of the branch or the baseline failed: they have no sign
+    failed=pl.Int64,  # machines without a sign, because a trial of the branch or the baseline failed
     faster=pl.Int64,  # machines on which the branch takes less time, by its mean over seeds
     slower=pl.Int64,
     faster_bound=pl.Float64,  # exact one-sided 95 % lower bound of the share of machines
     slower_bound=pl.Float64,
-    ratio_low=pl.Float64,  # time over the baseline's, 5th percentile of the machines
+    ratio_low=pl.Float64,  # time over the baseline's time, 5th percentile of the machines
     ratio=pl.Float64,
     ratio_high=pl.Float64,
     control=pl.Int64,
     control_faster=pl.Int64,
-    control_low=pl.Float64,  # 5th percentile of the control's ratio; null without a sign
+    control_low=pl.Float64,  # 5th percentile of the A/A control's ratio; null if no machine has a sign
     control_high=pl.Float64,
-    price=pl.String,  # the cost parameter with the strongest rank correlation; null: none is strong
+    price=pl.String,  # the cost parameter with the strongest rank correlation; null if no correlation is strong
     rho=pl.Float64,
-    flips_at=pl.Float64,  # value of that cost parameter at which the sign flips; null if it does not
+    flips_at=pl.Float64,  # value of that cost parameter at which the sign flips; null if no value flips the sign
     verdict=pl.String,  # the result: `faster`, `slower` or `undecided`
 )
 """One row per workload, thread count and branch of a sweep over a box."""
@@ -230,7 +230,7 @@ LINE_WAIT_RATES = _of(
     work_unit=pl.String,
     trials=pl.Int64,
     at=pl.String,  # the source line that waited for cache lines: `file:line:column`
-    written_at=pl.String,  # the source line of the last write, or another cause in brackets; null if none
+    written_at=pl.String,  # the source line of the last write, or another cause in brackets; null without a cause
     share=pl.Float64,  # share of all the time that the cores waited for cache lines
     core_share=pl.Float64,
     ns_per_unit=pl.Float64,  # waiting time of all cores together per unit of work
@@ -242,7 +242,7 @@ LINE_WAIT_RATES = _of(
 LATENCIES = _of(
     POOL_CELL,
     oversubscribed=pl.Boolean,
-    kind=pl.String,  # what the latency is of: a key of `latency.KINDS`
+    kind=pl.String,  # the kind of latency: a key of `latency.KINDS`
     quantile=pl.String,  # one of `latency.QUANTILES`
     trials=pl.UInt32,
     **_range("wait_us"),  # the trial's quantile: median and range over trials
@@ -253,26 +253,26 @@ CLOCKS = _of(
     ["mode", "freq_state", "threads"],
     trials=pl.UInt32,  # trials with a measured clock
     unmeasured=pl.UInt32,  # trials whose clock could not be measured, or was not requested
-    **_range("ghz"),  # mean of before and after: median and range over trials
+    **_range("ghz"),  # mean of the clock before and after a trial: median and range over trials
 )
 """One row per frequency mode and thread count."""
 
 RESIDUALS = _of(
     CELL_SET,
     block=pl.Int64,
-    residual=pl.Float64,  # log of the block's time over that of the other blocks of its configurations
+    residual=pl.Float64,  # log of the block's time over the time of other blocks of the same configurations
 )
 """One row per block."""
 
 
 CLAIMS = pl.Schema(
     {
-        "claim": pl.Int64,  # its number in the manifest, from 1
+        "claim": pl.Int64,  # the hypothesis's number in the manifest, from 1
         "branch": pl.String,
         "expect": pl.String,
         "against": pl.String,
-        "workloads": pl.String,  # names, joined by commas; empty: all
-        "threads": pl.String,  # as written; empty: all
+        "workloads": pl.String,  # names, joined by commas; empty means all workloads
+        "threads": pl.String,  # the claim's text; empty means all thread counts
         "quantity": pl.String,  # a key of `compare.QUANTITIES`
         "verdict": pl.String,  # the result: one of `claims.RESULTS`
         "reason": pl.String,
@@ -283,7 +283,7 @@ CLAIMS = pl.Schema(
         "ratio_high": pl.Float64,
         "band": pl.Float64,
         "p_value": pl.Float64,
-        "p_holm": pl.Float64,  # `p_value`, Holm over all tested hypotheses of the sweep
+        "p_holm": pl.Float64,  # `p_value` with Holm's correction over all tested hypotheses of the sweep
         "detectable": pl.Float64,  # as in `COMPARISONS`
         "hypothesis": pl.String,  # the branch's `hypothesis`, in its author's words
     }
@@ -293,7 +293,7 @@ CLAIMS = pl.Schema(
 CLAIM_DETAILS = pl.Schema(
     pl.Schema({"claim": pl.Int64, "branch": pl.String})
     | _same(PANEL)
-    | {"at_threads": pl.Int64}  # null: the workload over its pooled thread counts
+    | {"at_threads": pl.Int64}  # null in the row of a workload that pools its thread counts
     | {
         name: kind
         for name, kind in CLAIMS.items()
@@ -304,25 +304,25 @@ CLAIM_DETAILS = pl.Schema(
 
 LEDGER = pl.Schema(
     {
-        "what": pl.String,  # what was left out: trials, pairs, configurations, iterations, points, records
+        "what": pl.String,  # kind of the excluded things: trials, pairs, configurations, iterations, points, records
         "reason": pl.String,
         "branch": pl.String,
         "left_out": pl.Int64,
-        "of": pl.Int64,  # total, those left out included; null if unknown
+        "of": pl.Int64,  # total number of these things, including the excluded ones; null if unknown
     }
 )
-"""One row per reason and, where the reason concerns one, branch."""
+"""One row per reason, and per branch if the reason concerns a branch."""
 
 COSTS = _of(
     [*CELL_SET, "branch"],
     oversubscribed=pl.Boolean,
     trials=pl.Int64,
     **_range("ns_per_unit", "cpu_ns_per_unit"),  # wall time, CPU time: median, 95 % interval
-    **_range("cycles_per_unit"),  # wall time at the measured clock; null without one
+    **_range("cycles_per_unit"),  # wall time times the clock; null without a measured clock
     **_range("cpus_busy"),  # CPU time over wall time
-    cpus_idle=pl.Float64,  # the smaller of threads and CPUs, less `cpus_busy`; null if CPUs are unknown
+    cpus_idle=pl.Float64,  # the smaller of threads and CPUs, minus `cpus_busy`; null if CPUs are unknown
 )
-"""One row per configuration, the sequential program's included."""
+"""One row per configuration, including those of the sequential program."""
 
 PLACEMENTS = pl.Schema(
     pl.Schema({"quantity": pl.String})  # one of `placements.QUANTITIES`
@@ -332,11 +332,11 @@ PLACEMENTS = pl.Schema(
             "cells": pl.Int64,
             "pairs": pl.Int64,
             "units": pl.Int64,  # sample size: number of builds, or of replicates of a single build
-            "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
+            "ratio": pl.Float64,  # the quantity with pinned workers over that with free workers
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
-            "p_holm": pl.Float64,  # `p_value`, Holm over all rows
+            "p_holm": pl.Float64,  # `p_value` with Holm's correction over all rows
             "moved": pl.Boolean,
         }
     )
@@ -348,8 +348,8 @@ VALIDATION = _of(
     predicted_ms=pl.Float64,
     measured_ms=pl.Float64,
     ratio=pl.Float64,
-    predicted_scaling=pl.Float64,  # predicted time over that of the branch on one thread; null without that
+    predicted_scaling=pl.Float64,  # predicted time over the branch's time on one thread; null without the latter
     measured_scaling=pl.Float64,
     is_near=pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
 )
-"""One row per configuration of the pool's program that both sweeps have."""
+"""One row per configuration of the parallel program that both sweeps have."""

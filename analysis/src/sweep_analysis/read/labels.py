@@ -41,13 +41,13 @@ SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 _RIVALS = ("workload", "size", "mode", "placement")
-"""Two panels with equal values in these columns differ only in input and parameters."""
+"""Columns of a panel: two panels with equal values in these columns differ only in input and parameters."""
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `panel`: workload and size, and mode, placement, input and parameters where panels differ in them.
+    """Add a column `panel`: workload and size; and mode, placement, input and parameters where panels differ in these.
 
-    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
+    In:  rows with the columns `schema.PANEL`; rows that pool all workloads get null.
          Rows that have a `panel` keep it, because a name depends on the other panels of the frame.
     """
     if "panel" in frame.columns:

@@ -29,9 +29,9 @@ class Sweep:
         path: the folder of the sweep.
         manifest: the contents of `manifest.json`; empty for files of the 2022 study.
         host: the contents of `host.json`; empty for files of the 2022 study.
-        trials, iterations, counted, events, metrics, spent, line_waits: as in `records.Records`.
+        trials, iterations, counted, events, metrics, spent, line_waits: see `records.Records`.
         branches: names in the order of the manifest, without the A/A control.
-        baseline: the branch that others are compared with, or None if the sweep names none.
+        baseline: the branch that other branches are compared with, or None if the sweep names no baseline.
         notes: sentences for the report on records that the reader left out.
     """
 
@@ -86,10 +86,10 @@ class Sweep:
 
 
 def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
-    """The folder that an argument names: a path, a name below `sweeps`, its beginning, or `latest`.
+    """Find the folder that an argument names: a path, a name below `sweeps`, the start of such a name, or `latest`.
 
     Raises:
-        InputError: there is no such sweep, or several names have this beginning.
+        InputError: there is no such sweep, or several names have this start.
     """
     if asked.is_dir():
         return asked
@@ -170,7 +170,7 @@ def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
 
 
 def _identity(sweep: Sweep) -> str | None:
-    """The hash of the cost parameters of the sweep's simulated machine; None if it was measured."""
+    """The hash of the cost parameters of the sweep's simulated machine; None if the sweep was measured."""
     machine = _machine(sweep.manifest.get("asked"), "machine")
     return str(machine.get("sha256")) if machine else None
 
@@ -261,7 +261,7 @@ def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
-    """The branches without the A/A control, in the order of the manifest, else of the records; and the baseline."""
+    """Return the branches without the A/A control, in the order of the manifest or else of the records; and the baseline."""
     listed = manifest.get("branches") or []
     seen = records.trials.select(pl.col("branch").unique(maintain_order=True)).collect()["branch"]
     present = seen.to_list()

@@ -16,7 +16,7 @@ SHOWN = 12
 
 
 def provenance(sweep: Sweep) -> dict[str, Any]:
-    """The provenance of this sweep's tables, by which a reader can check or repeat them; unknown facts are null."""
+    """The provenance of a sweep's tables, by which a reader can check or repeat the tables; unknown facts are null."""
     trials = sweep.trials.select(
         "outcome", "freq_state", "program", "threads", "oversubscribed"
     ).collect()

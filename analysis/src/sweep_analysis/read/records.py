@@ -1,4 +1,4 @@
-"""Decodes a file of records by lines into columns, checking every field. Memory holds columns, never all records."""
+"""Decodes the lines of a file of records into columns, and checks every field. Memory never holds all records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ else:
     from backports import zstd
 
 BATCH = 8 << 20
-"""Bytes of lines in one batch, which are decoded and then become columns."""
+"""Bytes of lines in one batch. The lines of a batch are decoded together, and then become columns."""
 
 BUFFER = 1 << 20
 
@@ -141,9 +141,9 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
 
 
 def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
-    """Append rows in a form of little memory: the shortest integer types, and null columns for empty ones."""
+    """Append rows in a compact form: columns have the shortest integer types, and empty columns become null columns."""
     if not parts:
-        parts.append(part.clear())  # For its types.
+        parts.append(part.clear())  # This empty part keeps the types of the columns.
     if part.height:
         filled = part.with_columns(it.cast(pl.Null) for it in part if it.null_count() == it.len())
         parts.append(
@@ -152,7 +152,7 @@ def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
 
 
 def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
-    """All parts in one frame; a query restores the types of the columns that it reads."""
+    """Join all parts to one lazy frame, which restores the types of the columns that a query reads."""
     types = parts.pop(0).schema
     if not parts:
         return pl.LazyFrame(schema=types)
@@ -164,7 +164,7 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
-    """The non-empty lines with their numbers; a last line without a newline is left out, and a note reports it."""
+    """Yield the non-empty lines with their numbers. A last line without a newline is excluded, and a note reports it."""
     check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
@@ -183,7 +183,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
-    """Lines with their numbers, in batches of about `BATCH` bytes."""
+    """Yield the lines with their numbers, in batches of about `BATCH` bytes."""
     batch, size = [], 0
     for number, line in lines:
         batch.append((number, line))

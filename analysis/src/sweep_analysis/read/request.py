@@ -61,9 +61,9 @@ class Load:
     """A workload with its size and parameters.
 
     Attributes:
-        place: its name, size and parameters in trial records.
-        parameters: by name.
-        telling: names of the parameters that distinguish it from other loads of its workload.
+        place: the workload's name, size and parameters in trial records.
+        parameters: the parameters by name.
+        telling: names of the parameters that distinguish this load from other loads of the workload.
         ignored: names of the parameters that the sequential program ignores.
     """
 
@@ -73,7 +73,7 @@ class Load:
     ignored: frozenset[str]
 
     def own(self, *, is_sequential: bool = False) -> str:
-        """The parameters that distinguish it from other loads of its workload, as `name=value`."""
+        """The parameters that distinguish this load from other loads of the workload, as `name=value`."""
         return self._named(self.telling - (self.ignored if is_sequential else frozenset()))
 
     def way(self) -> str:
@@ -94,7 +94,7 @@ class Request:
     """The user's request, from the manifest.
 
     Attributes:
-        loads: in the order of the plan, each once.
+        loads: the loads in the order of the plan, each once.
         conditions: pairs of frequency mode and placement, in the order of the plan.
         names: the baseline, its A/A control if it ran, the other branches.
         branches: the names of branches without the control, in the order of the plan.

@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 SCHEMA = 1
-"""Version of the record format that this package reads."""
+"""Version of the record format that `sweep_analysis` reads."""
 
 SEQUENTIAL = "sequential"
 """Value of `program` for the program without a pool."""
@@ -36,11 +36,11 @@ Outcome = Literal[
 """The end of a trial; only trials with `ok` have times."""
 
 _MOST_NS = 10**16
-"""About four months in ns. Longer times, such as 2^63, come from a clock that was read wrongly."""
+"""About four months in ns. A longer time, such as 2^63, comes from a wrong reading of a clock."""
 _Ns = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_NS)]
 _Elapsed = Annotated[int, msgspec.Meta(ge=1, lt=_MOST_NS)]
 _MOST = (1 << 63) - 1
-"""The largest number that a column can have; a record with a larger one is damaged."""
+"""The largest number that a column can have; a record with a larger number is damaged."""
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
@@ -65,7 +65,7 @@ class Usage(msgspec.Struct, gc=False):
 
 
 class Metric(msgspec.Struct, gc=False):
-    """A quantity beside the time, with its unit."""
+    """A quantity that a trial reports in addition to its time, with its unit."""
 
     value: float
     unit: str
@@ -81,7 +81,7 @@ class Events(msgspec.Struct):
 
 
 class LineWait(msgspec.Struct):
-    """A source line that waited for cache lines which a source line (another or the same) had written."""
+    """A source line that waited for cache lines, and the source line that had written them."""
 
     at: str  # `file:line:column`
     transfers: _Count  # number of transfers of a cache line from another core
@@ -135,21 +135,21 @@ class Trial(msgspec.Struct, gc=False):
     steal_ns: _Count | None
     events: Events | None = None
     celsius_after: float | None = (
-        None  # this and the two fields below: only where the host shows them
+        None  # this field and the next two are null if the host does not report them
     )
     throttles: _Count | None = None
     quota_throttled_ns: _Count | None = None
     layout: _Count | None = (
         None  # number of the build, from 1; null in a sweep that has one build of each branch
     )
-    ghz_before: float | None = None  # older sweeps lack this and the two fields below
+    ghz_before: float | None = None  # older sweeps lack this field and the next two
     ghz_after: float | None = None
     core_to_core_ns: float | None = None
     placement: Literal["free", "pinned"] = (
         "free"  # older sweeps, which could not pin workers, lack the field
     )
     simulated: Simulated | None = None  # only on simulated machines
-    simulated_seed: _Count | None = None  # older simulated sweeps lack it
+    simulated_seed: _Count | None = None  # older simulated sweeps lack this field
 
 
 # Polars stores categories as numbers, which saves memory, and time in group-bys and joins.
@@ -206,10 +206,10 @@ ITERATIONS = _of_trial(Iteration, iteration=pl.Int64())
 """One row per timed iteration of a good trial; `iteration` counts from 0."""
 
 METRICS = _of_trial(Metric, metric=pl.String())
-"""One row per good trial and quantity that it reported beside its time; the workload names the quantity."""
+"""One row per good trial and quantity that it reported in addition to its time; the workload names the quantity."""
 
 EVENTS = _of_trial(
-    worker=pl.Int64(),  # index in its pool; null for all external threads together
+    worker=pl.Int64(),  # index of the worker in its pool; null for all external threads together
     event=pl.String(),  # name of the event in the fork's feature `instrument`
     count=pl.Int64(),
     work_units=pl.Int64(),  # work of the whole trial while events were counted
@@ -232,10 +232,10 @@ PLACE = [*PANEL, "threads"]
 """Columns that are constant in a comparison of branches: a panel at one thread count."""
 
 POOL_CELL = [*PLACE, "branch"]
-"""Columns of a configuration of the pool's program."""
+"""Columns of a configuration of the parallel program."""
 
 CELL_SET = ["program", *PLACE]
-"""Columns of a set of configurations that differ only in branch; one block runs each of the set once."""
+"""Columns of a set of configurations that differ only in branch; a block runs each configuration of the set once."""
 
 CELL = [*CELL_SET, "branch"]
-"""Columns of a configuration, which records call a cell."""
+"""Columns of a configuration, which the records call a cell."""

@@ -4,7 +4,8 @@ Each row is a run: a `name` (the workload) and a time in a column `time_ns`, `ti
 `time_s`. The branch `sequential` is the program without a pool. Branches ran one after another, not
 in blocks. Runs are paired by their number, which does not remove drift.
 
-Blank lines are ignored. Further columns are refused, because rows that differ in them are not repeats of one run.
+Blank lines are ignored. A file with other columns is refused, because rows that differ in such a column are not
+repeats of one run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads benchmark runs that alternate between builds, one JSON line each, into rows of `frames.TIMES`."""
+"""Reads benchmark runs that alternate between builds into rows of `frames.TIMES`; each run is a JSON line."""
 
 from __future__ import annotations
 

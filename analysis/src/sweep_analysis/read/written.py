@@ -70,9 +70,9 @@ class Experiment(msgspec.Struct, frozen=True):
 
     Attributes:
         name: name in `experiments.toml`.
-        shows: its purpose, in one line.
-        source: the publication that it repeats; empty if there is none.
-        figure: the kind of its figure.
+        shows: the experiment's purpose, in one line.
+        source: the publication that the experiment repeats; empty if there is none.
+        figure: the kind of the experiment's figure.
         sequential_ignores: parameters that the sequential program ignores.
     """
 
@@ -140,7 +140,7 @@ class Manifest(msgspec.Struct):
 
 
 def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
-    """Read a file after a check of the type of each field in `fields`; absent fields get their defaults that are not null.
+    """Check the type of each field in `fields`, and read the file; absent fields get their defaults, unless those are null.
 
     Raises:
         OSError: the file cannot be read.
@@ -161,7 +161,7 @@ def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _completed(written: Any, known: Any) -> Any:  # noqa: ANN401 - whatever JSON has
-    """The written value, plus the defaults of absent fields from `known`."""
+    """Return the written value, and for absent fields the defaults from `known`."""
     if isinstance(known, list):
         return [_completed(*pair) for pair in zip(written, known, strict=True)]
     if not isinstance(known, msgspec.Struct):

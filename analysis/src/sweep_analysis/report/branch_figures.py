@@ -1,4 +1,4 @@
-"""The figures that compare branches, with the frames and tables of each."""
+"""Makes the figures that compare branches, with the frames and tables of each figure."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("map", "comparisons")
 def cells(analysis: Analysis, style: ChartStyle) -> Figure:
-    """A heat map of every configuration, for each branch."""
+    """Maps of every configuration, for each branch."""
     files = {"time": "map", "cpu": "map-cpu"}
     rows = analysis.compared.filter(level="cell")
     drawn = {name: part for name in files if (part := rows.filter(quantity=name)).height}
     return Figure(
         "Where each branch gains and loses, by threads",
-        "A map for each branch, of wall time and then of CPU time, has workloads down and threads across. Colours and "
-        "bold numbers have the meaning above, for each configuration.",
+        "A map for each branch, first of wall time and then of CPU time, has workloads down and threads across. Each "
+        "cell is one configuration. Blue is less, orange more; bold numbers are significant.",
         missing=None if _is_compared(analysis) else _NO_COMPARISON,
         charts=lambda: {
             files[name]: map_plots.map_figure(part, style) for name, part in drawn.items()

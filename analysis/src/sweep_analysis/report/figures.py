@@ -1,6 +1,6 @@
-"""The figures of a report, which page, folder and notebooks share.
+"""Makes the figures of a report, which page, folder and notebooks share.
 
-A figure without data is kept in the list, with a sentence on the missing data.
+A figure without data stays in the list, with a sentence on the missing data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def figures(analysis: Analysis) -> list[Figure]:
 
 
 def drawn(analysis: Analysis, name: str) -> alt.TopLevelMixin:
-    """The chart of the file `name` of the report's figures, for notebooks.
+    """Return the chart that the report writes to the file `name`, for notebooks.
 
     Raises:
         KeyError: the report has no such file.

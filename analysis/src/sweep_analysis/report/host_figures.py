@@ -1,4 +1,4 @@
-"""The figures about the host and the trials, which show the quality of a sweep."""
+"""Makes the figures about the host and the trials, which show the quality of a sweep."""
 
 from __future__ import annotations
 

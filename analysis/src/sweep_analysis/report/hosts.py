@@ -1,4 +1,4 @@
-"""The table of hosts that `cargo runner on-this-host` measured, with a row for each."""
+"""Makes the table of hosts that `cargo runner on-this-host` measured, with a row for each host."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ STEPS = ("predict", "study", "classics", "validate")
 
 
 def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Path], str]) -> str:
-    """The table in Markdown, one row per host in order of start; it leaves out hosts of `--quick`.
+    """Write the table in Markdown, with a row per host in order of start, and without hosts of `--quick`.
 
-    `analysis` analyses the sweep in a folder; `link` formats a path for the file.
+    `analysis` analyses the sweep in a folder; `link` formats a path as seen from the document.
 
     Raises:
         InputError: a record is damaged, or a sweep that it names is missing.

@@ -24,7 +24,7 @@ from sweep_analysis.read.load import CHECKOUT
 NOTEBOOKS = CHECKOUT / "analysis" / "notebooks"
 
 COLOURS = 128
-"""Number of colours of a picture; further colours are only shades at the edges of letters and lines."""
+"""Number of colours of a picture; all other colours are only shades at the edges of letters and lines."""
 
 
 def draw_pictures(scale: float) -> None:
@@ -45,13 +45,13 @@ def draw_pictures(scale: float) -> None:
 
 
 def _with_palette(png: bytes) -> str:
-    """A picture with only its most frequent colours, in base 64, which takes 10 % of the bytes.
+    """Reduce a picture to its most frequent colours, which takes 10 % of the bytes; returns base 64.
 
     The kept colours stay exact. If colours were averaged, an entry of a legend could have another colour than its points in the plot.
     """
     with Image.open(io.BytesIO(png)) as picture:
         pixels = np.asarray(picture.convert("RGB")).astype(np.int64)
-    # One number per pixel is sorted much faster than three.
+    # `unique` sorts one number per pixel much faster than three numbers.
     packed = (pixels << np.array([16, 8, 0])).sum(axis=2)
     numbers, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
     colours = (numbers[:, None] >> np.array([16, 8, 0])) & 255
@@ -78,7 +78,7 @@ def execute_all() -> None:
 
 
 def execute(file: Path) -> nbformat.NotebookNode:
-    """A notebook with the outputs of its cells, run in this process, because a kernel would import all packages again."""
+    """Run a notebook in this process, because a kernel would import all packages again; returns it with its outputs."""
     settings = Config()
     settings.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=settings)

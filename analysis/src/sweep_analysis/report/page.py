@@ -30,7 +30,7 @@ from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 MANY_SENTENCES = 12
-"""A longer list of sentences is folded."""
+"""The page folds a list of more sentences than this."""
 
 Drawn = dict[str, dict[str, str]]
 """Pictures as SVG in the light theme, by figure and file name."""
@@ -51,7 +51,7 @@ def drawings(listed: Iterable[Figure]) -> Drawn:
 def render_page(analysis: Analysis, listed: list[Figure], drawn: Drawn | None = None) -> str:
     """The page as HTML, with all figures of `listed` and their `drawings`.
 
-    The page loads no resources and has a light and a dark theme. Without scripts only sorting fails.
+    The page loads no resources and has a light and a dark theme. Without scripts, only the sorting of tables fails.
     """
     sweep = analysis.sweep
     void = voids(sweep)
@@ -109,7 +109,7 @@ def _source(name: str) -> str:
 
 
 def words_in(frame: pl.DataFrame) -> list[int]:
-    """Numbers, from 1, of the columns that are aligned to the left: those with words."""
+    """Numbers, from 1, of the columns with words, which are aligned to the left."""
     return [
         number
         for number, column in enumerate(frame, 1)
@@ -147,7 +147,7 @@ def write_report(sweep: Sweep, output: Path) -> Path:
 def write_tables(
     analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES
 ) -> None:
-    """Write every frame in each of the formats, and `provenance.json` with their provenance."""
+    """Write every frame in each of the formats, and the provenance of the frames to `provenance.json`."""
     frames = {name: analysis.frame(name) for name in FRAMES}
     for name, frame in frames.items():
         for suffix in suffixes:

@@ -1,4 +1,4 @@
-"""The request of a generated result in a document: its sweeps and its words."""
+"""The request for a generated result: the sweeps and words of its comment in a document."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Statement:
 
     Attributes:
         where: the file and the words of the comment, for errors.
-        folder: the file's folder, from which links start.
-        sweeps: the named sweeps, in their order.
-        words: the other words.
+        folder: the file's folder, to which links are relative.
+        sweeps: the sweeps that the comment names, in this order.
+        words: the other words of the comment.
         is_open: whether a long table is not folded.
         analysis: analyses the sweep in a folder, for kinds that find sweeps by themselves.
     """
@@ -63,7 +63,7 @@ class Statement:
         return InputError(self.where, problem, remedy)
 
     def table(self, frame: pl.DataFrame, holds: str) -> str:
-        """A frame in Markdown, folded if it is long; `holds` describes its contents."""
+        """Format a frame in Markdown, folded if it is long; `holds` describes the frame's contents."""
         made = tables.markdown(frame)
         if self.is_open or frame.height <= LONGEST:
             return made
@@ -72,7 +72,7 @@ class Statement:
         return f"<details><summary>{summary}</summary>\n\n{made.strip()}\n\n</details>\n"
 
     def picture(self, name: str, title: str, chart: alt.TopLevelMixin) -> Made:
-        """A chart as files of this name; `title` is its text for a screen reader."""
+        """Draw a chart as files of this name; a screen reader reads `title` in its place."""
         drawn = svg.draw(chart)
         light, dark = (PICTURES / f"{name}{theme}.svg" for theme in ("", "-dark"))
         text = (
@@ -118,8 +118,8 @@ def host(analysis: Analysis) -> str:
         return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    # A virtual machine may hide part of the processor's name, so that the name fits several generations.
-    # So the text adds the family.
+    # A virtual machine may hide a part of the processor's name, so that the name fits several
+    # generations. So the text adds the processor family.
     family = (
         f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
     )

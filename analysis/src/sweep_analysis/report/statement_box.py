@@ -1,4 +1,4 @@
-"""Generated results on signs over a box of simulated machines."""
+"""Writes generated results on signs over a box of simulated machines."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sweep_analysis.stats.analysis import analyse
 
 
 def _box(asked: Statement) -> str:
-    """A row for each workload, thread count and branch, with the share of machines on which it is faster."""
+    """Write a row per workload, thread count and branch, with the share of machines on which the branch is faster."""
     rows = _rows(asked, str(asked.sweep.baseline))
     return asked.table(box_table(rows), "signs over the box")
 
 
 def _box_signs(asked: Statement) -> str:
-    """A sentence per branch on the signs that hold over the box, and those that do not, without sizes.
+    """Write a sentence per branch on the signs that hold over the box, and the signs that do not, without sizes.
 
-    Words: the branches; `against=NAME` for another baseline; `brief` leaves out the sweep.
+    Words: the branches; `against=NAME` for another baseline; `brief` omits the sweep's name and host.
     """
     against = next((word for word in asked.words if word.startswith("against=")), "")
     baseline = against.removeprefix("against=") or str(asked.sweep.baseline)
@@ -39,7 +39,7 @@ def _box_signs(asked: Statement) -> str:
 
 
 def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
-    """The rows of `frames.BOX` of all sweeps that are named, against `baseline`."""
+    """The rows of `frames.BOX` against `baseline`, of all sweeps that the comment names."""
     for analysis in asked.sweeps:
         if not analysis.sweep.points:
             raise asked.refused(

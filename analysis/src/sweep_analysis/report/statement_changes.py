@@ -1,4 +1,4 @@
-"""Generated results on changes of branches, by the decision rule, and on detectable changes."""
+"""Writes generated results on changes of branches, by the decision rule, and on detectable changes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
 def _effect(asked: Statement) -> str:
-    """A change as a short text, for a cell of a table.
+    """Write a change as a short text, for a cell of a table.
 
     Words: a workload as in `_asked_of` or `all`, the baseline, the branch, and a quantity (`time`).
-    A last word `brief` leaves out the place, for use where the text around it names the place. Such
-    a text has square brackets, because it is often inside round brackets.
+    A last word `brief` omits the place, for sentences that name the place themselves. A brief text
+    has square brackets, because it often stands inside round brackets.
     """
     if asked.words[-1:] == ["brief"]:
         row, _ = _one(replace(asked, words=asked.words[:-1]))
@@ -47,7 +47,7 @@ def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
 
 
 def _one(asked: Statement) -> tuple[dict[str, Any], str]:
-    """The comparison that a generated result names, and its place as text.
+    """Find the comparison that a comment names, and the place of the comparison as text.
 
     Raises:
         InputError: the words name several comparisons.
@@ -108,13 +108,14 @@ def _alone(ratio: float, said: str) -> str:
 
 
 def _changed(asked: Statement, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
-    """The comparisons of branches on one workload, with `panel`.
+    """Find the comparisons of branches on one workload, with `panel`.
 
-    `workload` is as in `_asked_of`, or `all` for all together. If the workload's row pools only the named
-    thread count, the function returns that row. So one comparison has one result under both names.
+    `workload` is as in `_asked_of`, or `all` for all workloads together. If the workload's row pools only the
+    named thread count, the function returns the workload's row. So a comparison has the same result with and
+    without a thread count.
 
     Raises:
-        InputError: there are no such comparisons.
+        InputError: the sweeps have no such comparisons.
     """
     name, parameters, threads = _asked_of(workload)
     told = asked.comparisons.filter(pl.col("baseline") == against, pl.col("branch").is_in(branches))
@@ -146,7 +147,7 @@ def _changed(asked: Statement, workload: str, against: str, branches: list[str])
 
 
 def _asked_of(workload: str) -> tuple[str, list[str], str]:
-    """The name, the parameters and the number of threads of a workload in a comment; empty threads mean all.
+    """Parse a workload in a comment into name, parameters and number of threads; empty threads mean all counts.
 
     In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`; a size
     may replace a parameter.
@@ -162,7 +163,7 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _calibration(asked: Statement) -> str:
-    """A row per sweep: `packed` over the baseline, and the equivalent and different configurations."""
+    """Write a row per sweep: `packed` over the baseline, and the numbers of equivalent and different configurations."""
     made = []
     for analysis in asked.sweeps:
         row = {"sweep": f"`{moment(analysis)}`"}

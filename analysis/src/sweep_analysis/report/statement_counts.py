@@ -1,4 +1,4 @@
-"""Generated results on hangs, and any table of a sweep."""
+"""Writes generated results on hangs, and any table of a sweep."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sweep_analysis.stats.hangs import hangs
 
 
 def _hangs(asked: Statement) -> str:
-    """A row per branch: the thread that fences for a push; for each sweep the runs that hung, and the finished work.
+    """Write a row per branch: the thread that fences for a push, and for each sweep the hung runs and the finished work.
 
-    Words: the branches; without words, all. With `brief`, a short text on one branch in all sweeps
-    together, for a cell of a table.
+    Words: the branches; without words, all branches. The word `brief` requests a short text on one
+    branch in all sweeps together, for a cell of a table.
     """
     branches = [word for word in asked.words if word != "brief"]
     each = {moment(analysis): hangs(analysis.sweep) for analysis in asked.sweeps}
@@ -54,7 +54,7 @@ def _hung_in(rows: pl.DataFrame) -> str:
 
 
 def _table(asked: Statement) -> str:
-    """A table of the sweep, as `cargo runner analysis table` prints it for people.
+    """Write a table of the sweep, as `cargo runner analysis table` prints it for people.
 
     Words: the table's name, `COLUMN=VALUE` for the rows, and `first=N` for only the first rows.
     """

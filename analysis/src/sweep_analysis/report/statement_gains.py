@@ -1,4 +1,4 @@
-"""Generated results on gains and losses of branches, of their parts, and of proposals."""
+"""Writes generated results on gains and losses of branches, of their features, and of proposals."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ MAX_ROWS = 6
 
 
 def _parts(asked: Statement) -> str:
-    """Changes of branches against a baseline: a row for each branch, a column for each workload.
+    """Write changes of branches against a baseline: a row for each branch, a column for each workload.
 
     Significant changes are bold.
 
-    Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
-    out a workload. `pooled` pools each workload over the sweep's thread counts from 2 to the number of
-    CPUs, or over others if it has none of these. The caption names them.
+    Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` omits a
+    workload. `pooled` pools each workload over the sweep's thread counts from 2 to the number of
+    CPUs, or over other thread counts if the sweep has none of these. The caption names the counts.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
@@ -87,9 +87,9 @@ def _parts(asked: Statement) -> str:
 
 
 def _gains_and_losses(asked: Statement) -> str:
-    """The places where a branch is significantly faster and slower, and the largest losses that are not ruled out.
+    """List the places where a branch is significantly faster and slower, and the largest losses that are not ruled out.
 
-    A configuration has a row of its own unless the row of its workload pools it and has the same result.
+    A configuration has a row of its own, unless the row of its workload pools it and has the same result.
     Words: the branch, and the baseline.
     """
     branch, against = asked.words
@@ -125,7 +125,7 @@ def _places(cells: list[str]) -> str:
 
 
 def significant(own: pl.DataFrame, verdict: str) -> list[str]:
-    """Significant changes of one branch by workload and threads, the largest first.
+    """List significant changes of one branch by workload and threads, the largest change first.
 
     Each place lists all its quantities. In: the branch's rows of levels `workload` and `cell`, with `panel`.
     """
@@ -136,7 +136,7 @@ def significant(own: pl.DataFrame, verdict: str) -> list[str]:
 
 
 def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
-    """Texts of `rows` by workload and threads, the largest change first. In: `own` has all rows of the branch."""
+    """Write texts on `rows` by workload and threads, the largest change first. In: `own` has all rows of the branch."""
     rows = rows.filter((pl.col("time_ratio") - 1).abs() >= MIN_CHANGE)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
@@ -156,9 +156,9 @@ def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame)
 
 
 def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
-    """The rows, without a configuration that alone makes up the row of its workload.
+    """Remove each configuration that is the only one in the row of its workload.
 
-    The row of the workload has the stricter margin.
+    The workload's row stays, because it has the stricter margin.
     """
     workloads = own.filter(level="workload")
     alone = _but_pooled(own.filter(level="cell"), own, workloads.filter(cells=1))
@@ -189,7 +189,7 @@ def _is_non_inferior() -> pl.Expr:
 
 
 def _largest_open(own: pl.DataFrame) -> list[str]:
-    """The largest loss in each quantity that is not ruled out, at any thread count.
+    """For each quantity, the largest loss at any thread count that is not ruled out.
 
     In: rows of one branch whose `level` is `workload` or `cell`, with the column `panel`.
     """
@@ -203,9 +203,9 @@ def _largest_open(own: pl.DataFrame) -> list[str]:
 
 
 def _losses(asked: Statement) -> str:
-    """The places where a branch is significantly slower, with a row per committed measured sweep.
+    """List the places where a branch is significantly slower, with a row per committed measured sweep.
 
-    The function finds the sweeps by itself, so that it lists all losses. A sweep of one build tests
+    The function finds the sweeps by itself, so that the list is complete. A sweep of one build tests
     no branch, and has no row. Words: the branch, and the baseline.
     """
     branch, against = asked.words
@@ -241,11 +241,11 @@ def _losses(asked: Statement) -> str:
 
 
 def _lost(own: pl.DataFrame) -> list[str]:
-    """Every place in which one branch is significantly slower, the largest first.
+    """List every place in which one branch is significantly slower, the largest loss first.
 
-    A workload's row over several configurations is listed only if none of its configurations is, because
-    its mean hides the largest loss. A mean over all programs is listed for each thread count, unless it
-    is over one configuration. In: rows of one branch, with `panel`.
+    A workload's row over several configurations is listed only if none of these configurations is listed,
+    because a mean hides the largest loss. The mean over all programs is listed for each thread count, unless
+    that mean has only one configuration. In: rows of one branch, with `panel`.
     """
     said = own.filter(verdict=SLOWER)
     workloads = said.filter(level="workload")
@@ -264,9 +264,9 @@ def _lost(own: pl.DataFrame) -> list[str]:
 
 
 def _lines(asked: Statement) -> str:
-    """The number of lines that a proposal adds and removes, for a cell of a table.
+    """Write the number of lines that a proposal adds and removes, for a cell of a table.
 
-    Words: the proposal's folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
+    Words: the proposal's folder below `findings/`; or `FOLDER/NAME`, for the edits in `findings/FOLDER/NAME.toml`.
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
@@ -274,7 +274,7 @@ def _lines(asked: Statement) -> str:
 
 
 def lines_of(edits: Path) -> str:
-    """The numbers of lines that edits of `RELEASE` add and remove, and those of tests separately: `+14 −1 lines, tests +46`.
+    """Count the lines that edits of `RELEASE` add and remove, separately for code and tests: `+14 −1 lines, tests +46`.
 
     The numbers equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
     """
@@ -295,7 +295,7 @@ def lines_of(edits: Path) -> str:
 
 
 def _signed(counts: list[int]) -> str:
-    """`+13 −1` of lines that are added and removed, without a zero."""
+    """Format numbers of added and removed lines, without zeros: `+13 −1`."""
     signs = zip("+−", counts, strict=True)
     return " ".join(f"{sign}{number}" for sign, number in signs if number)
 

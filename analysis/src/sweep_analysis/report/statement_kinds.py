@@ -1,8 +1,8 @@
-"""The kinds of generated results: each writes one sentence, one table or one picture from committed sweeps.
+"""Lists the kinds of generated results: each kind writes a sentence, a table or a picture from committed sweeps.
 
 Each `statement_….py` in this folder has kinds on one topic; this file has the other kinds, and the list.
-Sentences end with their provenance: the sweep, as a link, and its host. A table needs an `evidence` in the
-same document.
+A sentence ends with its provenance: the sweep, as a link, and the host. A table needs a result of the kind
+`evidence` in the same document.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
 
 
 def _evidence(asked: Statement) -> str:
-    """A row per sweep: its host, commit, builds and trials, and the command that repeats it."""
+    """Write a row per sweep: its host, commit, builds and trials, and the command that repeats the sweep."""
     rows = []
     for analysis in asked.sweeps:
         sweep = analysis.sweep
@@ -60,9 +60,9 @@ def _evidence(asked: Statement) -> str:
 
 
 def _command(sweep: Sweep) -> str:
-    """The command that repeats a sweep.
+    """Write the command that repeats a sweep.
 
-    If the sweep has one build per branch, the command says so, because that was an earlier default. If a
+    If the sweep has one build per branch, the command gets `--layouts 1`, which was the default earlier. If a
     file, a branch or a program of the command no longer exists, the text adds the sweep's commit.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
@@ -87,7 +87,7 @@ def _names(*files: str) -> frozenset[str]:
 
 
 def _tally(asked: Statement) -> str:
-    """A sentence with the number of significant comparisons with the baseline; `brief`: for a cell of a table."""
+    """Write a sentence with the number of significant comparisons with the baseline; `brief` fits a cell of a table."""
     decisions = asked.sweep.decisions
     rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNTESTED))
     if asked.words == ["brief"]:
@@ -114,7 +114,7 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Statement) -> str:
-    """The results of all hosts in `results/hosts`, one row per host; its comment names no sweep."""
+    """Write the results of all hosts in `results/hosts`, one row per host; the comment names no sweep."""
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
@@ -143,7 +143,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
 """The functions by kind. The docstring of a function explains the words that follow the sweeps in a comment."""
 
 WITHOUT_BOX = {"evidence", "validated", "published"}
-"""Kinds that may be about one simulated machine, because they compare it with measurements."""
+"""Kinds that may be about one simulated machine, because these kinds compare the machine with measurements."""
 
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}
 """Tables that may be about one simulated machine: source lines that wait, and activities of cores."""

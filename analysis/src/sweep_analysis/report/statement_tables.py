@@ -1,4 +1,4 @@
-"""The generated result that lists times or latencies of many configurations by threads."""
+"""Writes the generated result that lists times or latencies of many configurations by threads."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from sweep_analysis.stats.states import of_cells
 
 
 def named(words: list[str]) -> tuple[list[str], list[str]]:
-    """The branches that words name, and the workloads that they leave out."""
+    """Split words into the branches that they name and the workloads that they exclude."""
     return [word for word in words if not word.startswith("-")], [
         word[1:] for word in words if word.startswith("-")
     ]
 
 
 SHORT_US = 100
-"""If all latencies of a table are below this, the table shows tenths."""
+"""If all latencies of a table are below this limit, the table shows tenths."""
 
 
 def _by_threads(asked: Statement) -> str:
-    """Medians in µs: a row for each workload and branch, a column for each thread count.
+    """Write medians in µs: a row for each workload and branch, a column for each thread count.
 
-    A configuration with builds of two modes shows both.
+    A configuration whose builds have two modes shows the medians of both modes.
 
     Words: `time`, or KIND/QUANTILE of a latency; the branches; `-WORKLOAD` or `-WORKLOAD,PARAMETERS`
-    leaves it out. Sweeps of one machine share the table.
+    to exclude a workload. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
     branches, left_out = named(rest)
@@ -74,7 +74,7 @@ _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 
 def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
-    """Good trials of the pool's program, with `us`: the quantity of the table in µs."""
+    """Good parallel trials, with `us`: the quantity of the table in µs."""
     if what == "time":
         told = analysis.times.filter(program=PARALLEL).with_columns(us=pl.col("elapsed_ns") / 1e3)
     else:
@@ -95,7 +95,7 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
 
 
 def _with_states(rows: pl.DataFrame, trials: pl.DataFrame, digits: int) -> tuple[pl.DataFrame, str]:
-    """`rows` with both medians where builds have two modes, and a clause that says so.
+    """Add both medians to those of `rows` whose builds have two modes; also returns a clause on the modes.
 
     In: trials with `us`.
     """

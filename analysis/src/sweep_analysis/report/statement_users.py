@@ -1,4 +1,4 @@
-"""Generated results for users of a branch: one picture of all programs, and costs of operations on a host."""
+"""Writes generated results for users of a branch: one picture of all programs, and costs of operations on a host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NANOSECONDS = 1000.0
 
 
 def forest_of(asked: Statement) -> Made:
-    """A forest plot of one branch against another: wall and CPU time of every program of every sweep.
+    """Draw a forest plot of one branch against another: wall and CPU time of every program of every sweep.
 
     Words: the other branch, the branch, and for each sweep one word that names its programs.
     """
@@ -58,7 +58,7 @@ def forest_of(asked: Statement) -> Made:
 
 
 def host_cost(asked: Statement) -> str:
-    """A cost parameter that was measured on a host. Words: the host, and the key in its `here.toml`."""
+    """Write a cost parameter that was measured on a host. Words: the host, and the key in the host's `here.toml`."""
     name, key = asked.words
     file = HOSTS / name / "here.toml"
     if not file.exists():

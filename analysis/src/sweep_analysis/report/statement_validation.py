@@ -1,4 +1,4 @@
-"""Generated results on the accuracy of simulations."""
+"""Writes generated results on the accuracy of simulations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sweep_analysis.stats.validation import validation
 
 
 def _validated(asked: Statement) -> str:
-    """The accuracy of a prediction for a host, and its misses: of times, and of gains and losses.
+    """Write the accuracy and the misses of a prediction for a host: of times, and of gains and losses.
 
-    The comment names two sweeps: first the simulated one, then the measured one.
+    The comment names two sweeps: first the simulated sweep, then the measured sweep.
     """
     simulated, measured = (analysis.sweep for analysis in asked.sweeps)
     found = validation(simulated, measured)
@@ -47,7 +47,7 @@ def _validated(asked: Statement) -> str:
 
 
 def _published(asked: Statement) -> str:
-    """Published figures beside simulated ones, and the result of the validation.
+    """Write published figures beside simulated figures, and the result of the validation.
 
     The comment names the sweeps of all machines.
     """
@@ -102,7 +102,7 @@ def _published(asked: Statement) -> str:
 
 
 def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
-    """The scores of all figures, of those of the machine with most figures, and of the others."""
+    """Compute three scores: of all figures, of the figures of the machine with most figures, and of the other figures."""
     most = rows["machine"].mode().sort()[0]
     parts = {
         "all": rows,
@@ -158,7 +158,7 @@ def _figures(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _signs(seen: pl.DataFrame) -> pl.DataFrame:
-    """One row per program of which only the sign is known."""
+    """Make a row per program of which only the sign is published."""
     verdict = {True: "right", False: "wrong"}
     answer = {True: "gains", False: "does not gain"}
     return seen.select(
@@ -173,7 +173,7 @@ def _signs(seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _struck(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows struck through, except the column `why`."""
+    """Strike through the text of all columns except `why`."""
     struck = [
         pl.format("~~{}~~", pl.col(name).cast(pl.String)).fill_null("").alias(name)
         for name in rows.columns

@@ -1,10 +1,10 @@
 """Writes the generated results of Markdown files from committed sweeps, so that no measured number is typed.
 
 A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
-module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`; `SWEEP` is a name below
-`results/sweeps` or its beginning; some kinds take several sweeps, and some none. The other words of the comment follow the
-sweeps. A long table is folded; the word `open` keeps it open. Without line breaks around it, the text is a part of a sentence or of a table
-row.
+module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`. `SWEEP` is a name below
+`results/sweeps`, or the start of such a name; some kinds take several sweeps, and some take no sweep. The
+other words of the comment follow the sweeps. A long table is folded, unless the comment has the word `open`.
+If the document has no line breaks around the text, the text is a part of a sentence or of a table row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILES = [
     CHECKOUT / "rayon-fork/README.md",
     *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),
 ]
-"""The files with generated results, and without other measured numbers: see `typed_numbers`."""
+"""The files with generated results. Other measured numbers are not allowed in them: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
     r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)",
@@ -66,7 +66,7 @@ _RESULT = re.compile(
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
     """Parse the comment of a generated result into its kind and its request.
 
-    `where` and `folder` are those of `Statement`.
+    For `where` and `folder`, see `Statement`.
     """
     kind, *words = statement.split() or [""]
     named = [word for word in words if _SWEEP.match(word)]
@@ -83,7 +83,7 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
 
 
 def made(file: Path) -> dict[Path, str]:
-    """The file with all generated results, and its pictures, as texts by path.
+    """Generate all results of a file: returns the texts of the file and of its pictures, by path.
 
     Raises:
         InputError: a kind is unknown, a sweep cannot be read, or a sweep lacks the data of a result.
@@ -108,7 +108,7 @@ def made(file: Path) -> dict[Path, str]:
 
 
 def _refuse_without_box(kind: str, asked: Statement) -> None:
-    """Refuse a simulated size without a box, because it depends on cost parameters that are not exact.
+    """Refuse a simulated size without a box, because such a size depends on cost parameters that are not exact.
 
     Raises:
         InputError: `kind` states a size on one simulated machine.

@@ -1,4 +1,4 @@
-"""The form of the answers of notebooks."""
+"""Formats the answers that notebooks give to their questions."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ LARGEST = 4
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """The parts behind a row over all workloads, a part of a sentence each; empty for other rows.
+    """Describe the workloads that a row over all workloads averages: one clause for each fact; empty for other rows.
 
-    In: all rows of the decisions, and one of them.
+    In: all rows of the decisions, and the row to describe.
     """
     parts = with_panel(same_branch(comparisons, row).filter(level="workload"))
     largest = _largest(parts) if row["level"] == "overall" else []
@@ -26,7 +26,7 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """The counts, the median and the exclusions of a row over all workloads; a part of a sentence each.
+    """Describe a row over all workloads by clauses: the counts, the median and the exclusions.
 
     A configuration that is not tested counts as inconclusive. Empty if the row is over a single workload.
     """
@@ -46,7 +46,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """The number of bimodal configurations that a row over all workloads leaves out."""
+    """A clause on the bimodal configurations that a row over all workloads excludes."""
     cells = same_branch(comparisons, row).filter(level="cell").with_columns(kind=kind_of_cell())
     cells = (
         cells.filter(pl.col("kind") == pl.col("kind").min())
@@ -58,7 +58,7 @@ def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:
-    """The share of a few workloads in the mean. In: the workloads' rows of one branch and quantity."""
+    """A clause on the share of a few workloads in the mean. In: the workloads' rows of one branch and quantity."""
     if parts.height <= LARGEST:
         return []
     logs = parts.with_columns(log=pl.col("time_ratio").log())

@@ -1,4 +1,4 @@
-"""Signs over a box of machines, as a table and in sentences."""
+"""Writes the signs over a box of machines as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _US, _MS = 1e3, 1e6
 
 
 def box_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.BOX` that a reader needs, ratios as changes in per cent."""
+    """Select the columns of `frames.BOX` that a reader needs; ratios become changes in per cent."""
     named = with_panel(rows)
     bound = pl.max_horizontal("faster_bound", "slower_bound") * 100
     return named.select(
@@ -41,7 +41,7 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
-    """A sentence on the signs of a branch that hold over the box, and those that do not, without sizes.
+    """A sentence on the signs of a branch that hold over the box and the signs that do not hold, without sizes.
 
     In: rows of `frames.BOX`.
     """

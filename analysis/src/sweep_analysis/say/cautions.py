@@ -1,7 +1,7 @@
-"""Limits of the conclusions from a sweep, with reasons.
+"""Writes the limits of the conclusions from a sweep, with reasons.
 
-Some cautions void the whole sweep. `voids` returns only the cautions that do, and every
-recommendation shows them.
+Some cautions void the whole sweep. `voids` returns only these cautions, and every recommendation
+shows them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 
 QUIET_CPU_SHARE = 0.97
 """If a single busy thread has less CPU time over wall time than this, other processes used the CPU. On a quiet host
-the share is at least 0.99. A load average does not show this, because oversubscribed trials raise it themselves."""
+the ratio is at least 0.99. A load average does not show other load, because oversubscribed trials also raise it."""
 MOST_LOST = 0.1
 """If other processes took more than this share of CPU time, the sweep is void. A guess: quiet hosts lose 1 %, and
 the changes of interest are a few per cent."""
@@ -24,13 +24,13 @@ FAR = 1.3
 """Minimum factor, either way, between a trial's core-to-core latency and the median that counts as a moved CPU. On
 hosts that do not move CPUs, nearly all trials are within a few per cent of the median."""
 FEWEST_MOVED = 0.02
-"""Minimum share of such trials that leads to a warning: an interrupt may disturb a few measurements."""
+"""Minimum share of trials with a moved CPU that leads to a warning: an interrupt may disturb a few measurements."""
 DRIFT_ALPHA = 0.01
 """A trend over the sweep is reported below this p-value."""
 
 
 def voids(sweep: Sweep) -> list[str]:
-    """The cautions that void a sweep, whatever its results are, a sentence or two each."""
+    """List the cautions that void a sweep, whatever its results are; each has one or two sentences."""
     if sweep.machine:
         return []  # other load of the host does not change virtual time
     useless = "This sweep shows that the tool works, not which branch is better."
@@ -44,7 +44,7 @@ def voids(sweep: Sweep) -> list[str]:
     passed = pl.col("process_ns").sum()
     shares = [pl.col(name).sum() / passed for name in ("steal_ns", "quota_throttled_ns")]
     stolen, throttled = sweep.trials.select(shares).collect().row(0)
-    # Stolen time adds up over CPUs; a quota stops all threads at once.
+    # Stolen time is a sum over CPUs, so it is divided by their number; a quota stops all threads at once.
     cpus = sweep.host.get("cpus_usable")
     if stolen is not None and isinstance(cpus, int) and stolen > MOST_LOST * cpus:
         found.append(
@@ -58,7 +58,7 @@ def voids(sweep: Sweep) -> list[str]:
 
 
 def cautions(analysis: Analysis) -> list[str]:
-    """The limits of the conclusions from this sweep, a sentence or two each, those that void it first."""
+    """List the limits of the conclusions from a sweep; the cautions that void the sweep come first."""
     sweep = analysis.sweep
     found = [*voids(sweep), *sweep.notes]
     planned = sweep.manifest.get("trials_planned")
@@ -149,7 +149,7 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 def _cpu_share(sweep: Sweep) -> float | None:
     """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
-    Programs that report latencies wait for a clock or for requests, so they are idle by design and left out.
+    Programs that report latencies are excluded, because by design they wait for a clock or for requests.
     """
     waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
         sweep.trials, on="trial"

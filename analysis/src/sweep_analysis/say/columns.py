@@ -1,4 +1,4 @@
-"""A table of given columns and texts, for a terminal or as Markdown."""
+"""Formats a table of given columns and texts, for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Column:
     """A column.
 
     Attributes:
-        title: its heading.
-        is_number: whether its texts are aligned to the right.
+        title: heading of the column.
+        is_number: whether the column's texts are aligned to the right.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Column:
 
 
 def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[int]) -> str:
-    """The table as text; the last cell of the rows with numbers in `marked` is coloured."""
+    """Format the table as text. In the rows whose numbers are in `marked`, the last cell is coloured."""
     cells = [[plain(cell) for cell in row] for row in rows]
     titles = [column.title for column in columns]
     if look.is_markdown:
@@ -73,7 +73,7 @@ def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[
 
 
 def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> list[int]:
-    """Widths of columns that fit the texts and, together, the terminal.
+    """Compute widths of columns that fit the texts and, together, the terminal.
 
     If needed, the widest column of words becomes narrower; its texts are broken at spaces and dashes.
     """

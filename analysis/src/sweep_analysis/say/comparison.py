@@ -22,7 +22,7 @@ from sweep_analysis.read.schema import PANEL
 from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, UNCLEAR, kind_of_cell
 
 FEW_COUNTS = 3
-"""If a row pools more thread counts, its text names only the first and the last."""
+"""If a row pools more thread counts than this, its text names only the first and the last."""
 _SAYS = {"p50": ("has", "lower", "higher"), "p99": ("has", "lower", "higher")}
 """Verb and directions of latencies; the verb of time and CPU time is `takes`."""
 _UNCHANGED = percent(1.0)
@@ -37,9 +37,9 @@ def in_words(
     name: Callable[[str], str] = str,
     which: str = "",
 ) -> str:
-    """One comparison: the change, its place, and its 95 % interval.
+    """Write one comparison: the change, its place, and its 95 % interval.
 
-    In: a row of `frames.COMPARISONS`, or of several sweeps pooled. `notes` follow the interval.
+    In: a row of `frames.COMPARISONS`, or a row that pools several sweeps. `notes` follow the interval.
 
     Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With `against`, a clause:
     `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where `name`
@@ -74,7 +74,7 @@ def marked(row: dict[str, Any]) -> str:
 def place_of(comparisons: pl.DataFrame, row: dict[str, Any], *, code: bool = False) -> str:
     """The place of a row: `on ticks with 4 threads`, `over 18 configurations of 7 programs …`.
 
-    In: all rows of the decisions, and one of them.
+    In: all rows of the decisions, and the row to describe.
     """
     where = f"over {programs(comparisons, row)}" if row["workload"] is None else ""
     if not where:
@@ -95,7 +95,7 @@ def panel_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
     """The numbers of programs and of configurations that a row pools.
 
-    A program with other parameters is another configuration of the same program.
+    The same program with other parameters counts as another configuration, not as another program.
     """
     own = same_branch(comparisons, row)
     at = (
@@ -111,7 +111,7 @@ def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 
 
 def threads_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
-    """The thread count of a row, or those that it pools, as text."""
+    """The thread count of a row, or the thread counts that the row pools, as text."""
     numbers, is_oversubscribed = pooled_counts(comparisons, row)
     if not numbers:
         return ""
@@ -126,7 +126,7 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
         return [int(row["threads"])], bool(row["oversubscribed"])
     cells = same_branch(comparisons, row).filter(level="cell")
     if row["level"] == "workload":
-        # A mean leaves out bimodal configurations; if all are bimodal, the row names all.
+        # A mean excludes bimodal configurations; if all configurations are bimodal, the text names all.
         cells = cells.filter(_here(row))
         tested = cells.filter(~pl.col("is_bimodal"))
         cells = cells if tested.is_empty() else tested
@@ -137,7 +137,7 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
 
 
 def counted_once(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `frames.COMPARISONS`, each comparison once.
+    """Select rows of `frames.COMPARISONS` so that each comparison occurs once.
 
     A row that pools one configuration repeats its row of level `cell`.
     """
@@ -161,7 +161,7 @@ def _in_brackets(notes: list[str]) -> str:
 
 
 MOST_TOLD = 10
-"""A detectable ratio above this is written as a bound, without its size."""
+"""A detectable ratio above this limit is written as a bound, without its size."""
 
 
 def detectable(row: dict[str, Any]) -> str:

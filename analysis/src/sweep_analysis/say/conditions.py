@@ -1,4 +1,4 @@
-"""The conditions under which the trials of a table ran."""
+"""Writes the conditions under which the trials of a table ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LABEL = 14
 
 
 def conditions(sweep: Sweep) -> str:
-    """One condition per line, with a label; lines have at most 80 characters."""
+    """Write one condition per line, with a label; lines have at most 80 characters."""
     good = sweep.trials.filter(pl.col("outcome") == "ok").collect()
     if sweep.machine:
         machine = sweep.manifest["asked"]["machine"]

@@ -1,4 +1,4 @@
-"""Facts about the host and the trials, which every page and notebook shows at the top."""
+"""Writes the facts about the host and the trials that every page and notebook shows at the top."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sweep_analysis.stats.analysis import Analysis
 
 
 def facts(analysis: Analysis) -> dict[str, str]:
-    """Facts about the host and the trials, the most important first."""
+    """The facts about the host and the trials, the most important fact first."""
     sweep = analysis.sweep
     of_pool = analysis.times.lazy().filter(pl.col("program") == PARALLEL)
     pool = of_pool.select("threads", "branch").unique().collect()

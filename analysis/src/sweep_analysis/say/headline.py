@@ -20,7 +20,7 @@ from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 SHOWN = 4
-"""Maximum number of significant results of a kind that a text names; it gives the number of the others."""
+"""Maximum number of significant results of a kind that a text names; of the others, the text gives only the number."""
 LEVELS = {
     "overall": "Over all programs",
     "threads": "By thread count",
@@ -78,10 +78,10 @@ def claim(decisions: Decisions, row: dict[str, Any]) -> str:
 
 
 def result_of(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
-    """The result of a row of `frames.COMPARISONS`.
+    """Write the result of a row of `frames.COMPARISONS`.
 
-    For an inconclusive row it adds the detectable change and, if the interval excludes 1, the reason.
-    `units` replaces the number of builds in that reason.
+    For an inconclusive row the text adds the detectable change. If the interval excludes 1, the text also adds
+    the reason why the row is inconclusive, in which `units` replaces the number of builds.
     """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
     if row["is_bimodal"]:

@@ -1,4 +1,4 @@
-"""Prints one table to stdout with its provenance, which goes to stderr for CSV."""
+"""Prints one table to stdout with its provenance; for CSV the provenance goes to stderr."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show(
 ) -> None:
     """Print `frame` in one of `FORMATS`.
 
-    JSON has the frame under `name`, and the provenance. Markdown, for people, prints `read` instead.
+    JSON output has the frame under `name`, and the provenance. Markdown output, for people, has `read` instead.
     """
     found = provenance(sweep)
     for note in sweep.notes:

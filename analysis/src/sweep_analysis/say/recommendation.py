@@ -3,15 +3,15 @@
 The recommendation follows from the decisions alone. A branch is worth merging if it is faster
 somewhere and non-inferior everywhere.
 
-* Faster: significantly, in wall time, CPU time or latency, over all workloads or on one of them.
+* Faster: significantly, in wall time, CPU time or latency, over all workloads or on one workload.
 * Non-inferior: no result is slower, and no trial fails on a workload where the baseline succeeds. For
   every workload, thread count and quantity of the sweep, the interval ends below the margin. The
-  margin is `claims.MARGIN` for workloads and thread counts, and `claims.CELL_MARGIN` for one
-  workload at one thread count. A row that is not tested rules out no loss.
+  margin is `claims.MARGIN` for workloads and thread counts, and `claims.CELL_MARGIN` for a
+  workload at a single thread count. A row that is not tested rules out no loss.
 
 All branches of the fork share a scheduler, so a gain of this scheduler over the baseline does not
-come from their counters. If the sweep has the fork with the baseline's counters, a branch of the
-fork must be faster than both.
+come from a branch's counters. If the sweep has the fork with the baseline's counters, a branch of the
+fork must be faster than the baseline and than that fork.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Recommendation:
     Attributes:
         merge: the branch to merge; None to keep the baseline, or if the sweep cannot decide.
         answer: the recommendation as a sentence or two.
-        evidence: the results of the branch that the answer is about, a sentence each.
-        hurts: the places where branches fail, lose or may lose, a sentence each.
+        evidence: sentences with the results of the branch that the answer is about.
+        hurts: sentences on the places where branches fail, lose or may lose.
     """
 
     merge: str | None
@@ -106,7 +106,7 @@ def _branches(rows: pl.DataFrame) -> list[str]:
 
 
 def _failing(decisions: Decisions) -> list[tuple[str, str]]:
-    """Branches that cannot be recommended because trials of theirs failed: each with a sentence."""
+    """List the branches that cannot be recommended because some of their trials failed, each with a sentence."""
     failed = with_panel(decisions.failures.filter("is_beyond_baseline"))
     found = []
     for row in failed.rows(named=True):
@@ -126,8 +126,8 @@ def _failing(decisions: Decisions) -> list[tuple[str, str]]:
 def _not_ruled_out(decisions: Decisions, branch: str) -> str:
     """A clause on the loss that is furthest beyond its margin; empty if all losses are ruled out."""
     rows = decisions.rows.filter(branch=branch)
-    # If any branch has a latency on a workload, this branch needs a tested row of that latency,
-    # too.
+    # If any branch reports a latency on a workload, `branch` also needs a tested row of that
+    # latency.
     places = decisions.rows.select("quantity", *PLACE).drop_nulls("threads").drop_nulls("workload")
     ran = decisions.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
         pl.col("input").fill_null("")
@@ -204,7 +204,7 @@ def _hurts(decisions: Decisions, branches: list[str], failing: list[tuple[str, s
 
 
 def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
-    """The quantities and workloads in which a branch gains; over all workloads, if it gains there."""
+    """The quantities and workloads in which a branch gains; only `all programs` if the branch gains over all workloads."""
     won = gains.filter(branch=branch)
     overall = won.filter(level="overall")
     shown = overall if overall.height else won.sort("time_ratio")

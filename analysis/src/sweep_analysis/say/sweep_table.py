@@ -1,6 +1,6 @@
-"""The table of a sweep: each configuration's median, its ratio to the baseline, and the significant results.
+"""Writes the table of a sweep: each configuration's median, its ratio to the baseline, and the significant results.
 
-`sweep`, `compare` and `show` print it.
+The commands `sweep`, `compare` and `show` print this table.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SweepTable:
             self.rows = medians(sweep, self.asked, self._times)
 
     def decisions(self) -> list[str]:
-        """The results and the limits of the sweep, a sentence or two each; empty without a comparison."""
+        """Sentences on the results and the limits of the sweep; empty without a comparison."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
         return program_lines(self._decided, self._times) + _decisions(self.sweep, self._decided)
@@ -71,7 +71,7 @@ class SweepTable:
         return text + ("\n" + "\n".join(told) + "\n" if told else "")
 
     def _tables(self, rows: list[Row], look: Look) -> str:
-        """A table for each workload, size, mode and placement, with a row for each branch at each thread count."""
+        """Write a table for each workload, size, mode and placement, with a row for each branch at each thread count."""
         groups: dict[tuple[str, ...], list[Row]] = {}
         for row in rows:
             place = tuple(row[name] for name in ("workload", "size", "mode", "placement"))
@@ -81,7 +81,7 @@ class SweepTable:
             title = (
                 f"simulated {self.sweep.machine}: {workload}" if self.sweep.machine else workload
             )
-            # A program of the user has one size, and nobody places its workers.
+            # A program of the user has one size, and the runner does not place its workers.
             if not is_of_user(self.sweep):
                 title += f", size {size}, {mode} frequency, workers {placement}"
             text += look.heading(title) + _table(these, look) + "\n"
@@ -111,7 +111,7 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
     found = recommendation(decisions)
     failing = [sentence for sentence in found.hurts if " fails on " in sentence]
     if is_of_user(sweep):
-        # `program_lines` has a sentence for each comparison, but not why none is tested.
+        # `program_lines` has a sentence for each comparison, but no reason why no comparison is tested.
         is_tested = decisions.rows.select((pl.col("verdict") != UNTESTED).any()).item()
         return [*lines, *([] if is_tested else headline_lines(decisions)), *failing]
     lines += headline_lines(decisions)
@@ -126,7 +126,7 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
 
 
 def _table(rows: list[Row], look: Look) -> str:
-    """Times and ratios by parameters, threads and branch; CPU time comes first if a clock paces the program."""
+    """Write times and ratios by parameters, threads and branch; CPU time comes first if a clock paces the program."""
     settings = [dict(word.split("=", 1) for word in row["parameters"].split()) for row in rows]
     names = sorted({name for own in settings for name in own})
     words = [{**own, "threads": _threads(row)} for own, row in zip(settings, rows, strict=True)]
@@ -157,7 +157,7 @@ def _table(rows: list[Row], look: Look) -> str:
 
 
 def _agreements(rows: list[Row], look: Look) -> str:
-    """A row for each program, set of ignored parameters and branch, and the number of proven rows."""
+    """Write a row for each program, set of ignored parameters and branch, and the number of proven rows."""
     heads = (
         "workload",
         "instance",

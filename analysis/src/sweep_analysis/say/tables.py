@@ -20,7 +20,7 @@ DIGITS = 4
 """Significant digits in tables for people; CSV and Parquet have all digits."""
 
 POOL = "rayon-fork/src/"
-"""The folder in which nearly all source lines that wait are; tables for people leave out this prefix of a path."""
+"""The folder of nearly all source lines that wait; tables for people omit this prefix of a path."""
 
 SUFFIXES = ("csv", "parquet")
 """File formats of `write`, by the ending of the file's name."""
@@ -40,7 +40,7 @@ def write(frame: pl.DataFrame, file: Path) -> None:
 
 
 def markdown(frame: pl.DataFrame) -> str:
-    """A Markdown table, numbers rounded to `DIGITS` significant digits."""
+    """Format a Markdown table; numbers are rounded to `DIGITS` significant digits."""
     numeric = [frame.schema[name].is_numeric() for name in frame.columns]
     lines = [frame.columns, ["---:" if right else "---" for right in numeric]]
     lines += [[text(value).replace("|", "\\|") for value in row] for row in frame.rows()]
@@ -57,7 +57,7 @@ def text(value: object) -> str:
 
 
 def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the frame `name` of `analysis.FRAMES` with the columns for people, for page, document and terminal."""
+    """Convert rows of the frame `name` of `analysis.FRAMES` to the columns for people, for page, document and terminal."""
     named = rows
     if set(PANEL) <= set(rows.columns):
         # The names of panels depend on all panels of the sweep.
@@ -73,7 +73,7 @@ def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFram
 
 
 def comparison_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.DataFrame:
-    """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
+    """Select the columns of `frames.COMPARISONS` that a reader needs; ratios become changes in per cent.
 
     In: rows with `panel`; `units` is the plural of the sampling unit.
     """
@@ -108,7 +108,7 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows in which simulated and measured ratios of branches differ.
+    """Select the rows in which simulated and measured ratios of branches differ.
 
     In: rows of `differences.differences` with `panel`.
     """
@@ -171,7 +171,7 @@ def rounded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.PLACEMENTS` that a reader needs, ratios as changes in per cent."""
+    """Select the columns of `frames.PLACEMENTS` that a reader needs; ratios become changes in per cent."""
     named = with_panel(placed.with_columns(placement=pl.lit(FREE)))
     changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
     return named.select(
@@ -273,7 +273,7 @@ COLUMNS: dict[str, list[Column]] = {
     ],
     "ledger": ["what", "reason", "branch", pl.col("left_out").alias("left out"), "of"],
 }
-"""The columns for people, by table. In: rows of the frame, with `panel` if it is of configurations."""
+"""The columns for people, by table. In: rows of the frame, with `panel` if each row is a configuration."""
 
 WIDE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "comparisons": comparison_table,
@@ -283,4 +283,4 @@ WIDE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "latencies": _latencies,
     "writes-per-push": _writes_per_push,
 }
-"""Functions that make the tables for people with other rows or columns; all further tables print their frame."""
+"""Functions that make the tables for people with other rows or columns than the frame; all other tables print the frame."""

@@ -1,4 +1,4 @@
-"""The table of benchmarks that alternated between builds, with paired intervals, by the decision rule of sweeps."""
+"""Writes the table of benchmarks that alternated between builds, with paired intervals and the decision rule of sweeps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPREAD = "min / median / max"
 
 
 def turns_table(times: pl.DataFrame, look: Look) -> str:
-    """A row for each benchmark and build. In: rows of `frames.TIMES` with a baseline and its A/A control."""
+    """Write a row for each benchmark and build. In: rows of `frames.TIMES` with a baseline and its A/A control."""
     baseline = next(
         name.removesuffix(TWIN_SUFFIX)
         for name in times["branch"].unique()
@@ -58,7 +58,7 @@ def _row(row: dict[str, Any], times: pl.DataFrame, baseline: str) -> list[str]:
         f"±{percent(row['band'])[1:]}" if row["band"] else "unknown",
         _result(row),
     ]
-    # A terminal table escapes non-breaking spaces.
+    # Tables for a terminal escape non-breaking spaces, so the cells get ordinary spaces.
     return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]
 
 

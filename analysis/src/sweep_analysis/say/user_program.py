@@ -1,4 +1,4 @@
-"""Sentences on a program of the user: the change of wall time, CPU time and peak memory, each with its result."""
+"""Writes sentences on a program of the user: the change of wall time, CPU time and peak memory, each with its result."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def is_of_user(sweep: Sweep) -> bool:
 
 
 def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
-    """A sentence for each branch, thread count and quantity; none for a sweep of workloads.
+    """Write a sentence for each branch, thread count and quantity; no sentence for a sweep of workloads.
 
-    Memory has a correction of its own, so that times have the same correction as in other sweeps.
+    P-values of memory are corrected separately, so that times have the same correction as in other sweeps.
     In: rows of `frames.TIMES`.
     """
     sweep, baseline = decisions.sweep, decisions.baseline

@@ -1,4 +1,4 @@
-"""Sentences on the accuracy of a prediction and on its misses."""
+"""Writes sentences on the accuracy of a prediction and on its misses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sweep_analysis.stats.validation import MARGIN, Validation
 
 
 def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -> list[str]:
-    """The sentences below the table: the misses, the worst first, then the accuracy over all configurations."""
+    """Write the sentences below the table: first the misses, the worst first; then the accuracy over all configurations."""
     said = []
     missed = with_panel(found.missed)
     for row in (
@@ -43,7 +43,7 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
 
 
 def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
-    """Whether branches gain and lose as the simulation predicts.
+    """A sentence on whether branches gain and lose as the simulation predicts.
 
     In: rows of `differences.differences`.
     """

@@ -20,7 +20,7 @@ COLOURS = (
     "#999933",
     "#000000",
 )
-"""Colours of variants, in their order, which colour-blind readers can distinguish (Okabe and Ito, and Tol)."""
+"""Colours of variants, in this order. Colour-blind readers can distinguish the colours (Okabe and Ito, and Tol)."""
 
 SHAPES = {
     "measured": "circle",
@@ -41,7 +41,7 @@ MOST_LABELS = 12
 
 
 def charts(points: pl.DataFrame, figure: str, theme: Theme = LIGHT) -> dict[str, alt.VConcatChart]:
-    """A chart for each place, by its name: a row for each origin, a column for each panel.
+    """Draw a chart for each place, by the place's name: a row for each origin, a column for each panel.
 
     In: rows of `points.POINTS`.
     """
@@ -70,7 +70,7 @@ def _row(own: pl.DataFrame, place: pl.DataFrame, figure: str, theme: Theme) -> a
         scale=alt.Scale(domain=kinds, range=[SHAPES[kind] for kind in kinds]),
         legend=alt.Legend(orient="bottom"),
     )
-    # A logarithmic axis cannot show an interval of a time that reaches below zero.
+    # A logarithmic axis cannot show a lower bound of zero or less.
     is_time = upwards.endswith("ms")
     shown = (
         own.with_columns(pl.when(pl.col("low") > 0).then("low").alias("low")) if is_time else own
@@ -96,7 +96,7 @@ def _row(own: pl.DataFrame, place: pl.DataFrame, figure: str, theme: Theme) -> a
 
 
 def _in_order(names: pl.Series) -> list[str]:
-    """Names by the numbers in them, then by letters."""
+    """Sort names by the numbers in the names, then by letters."""
     numbers = names.str.extract_all(r"\d+").list.eval(pl.element().cast(pl.Int64))
     frame = pl.DataFrame({"name": names, "numbers": numbers}).unique()
     rows = frame.rows()

@@ -1,4 +1,4 @@
-"""The measured and published numbers of experiments of older studies, as points.
+"""Makes points of the measured and published numbers of older studies' experiments.
 
 A point is one number of a figure. Published points are rows of the file `published/points.csv`.
 """
@@ -22,13 +22,13 @@ from sweep_analysis.stats.units import by_unit, of_builds
 POINTS = pl.Schema(
     {
         "origin": pl.String,  # `HERE` or `PUBLISHED`
-        "branch": pl.String,  # null where published
+        "branch": pl.String,  # null in a published point
         "place": pl.String,  # name of a chart: the conditions that are constant in it
         "panel": pl.String,  # name of a panel of the chart
         "way": pl.String,  # name of a line: the variant
         "x": pl.String,  # the value along the horizontal axis
         "value": pl.Float64,  # in the unit of the figure, see `FIGURES`
-        "low": pl.Float64,  # 95 % interval; null where published, or with too few trials
+        "low": pl.Float64,  # 95 % interval; null in a published point, or with too few trials
         "high": pl.Float64,
         "kind": pl.String,  # `measured`, `printed`, `derived`, `repeated` or `bound`
         "trials": pl.Int64,
@@ -116,7 +116,7 @@ def published(experiment: str) -> pl.DataFrame:
 
 
 def beside(points: pl.DataFrame) -> pl.DataFrame:
-    """Published and measured numbers of the same point. Bounds have no rows."""
+    """Join the published and the measured number of each point. Published bounds have no rows."""
     known = points.filter(pl.col("kind") != "bound", origin=PUBLISHED)
     here = points.filter(origin=HERE)
     met = known.select(*PLACE, published="value").join(
@@ -127,10 +127,10 @@ def beside(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def orders(points: pl.DataFrame) -> tuple[int, int, int]:
-    """Numbers of places in which two variants have the study's order, the opposite order, or no order.
+    """Count the places in which two variants have the study's order, the opposite order, or no order.
 
-    In such a place two variants were both measured and published. There is no order if their measured
-    intervals overlap.
+    Only places count in which both variants were measured and published. Two variants have no order if
+    their measured intervals overlap.
     """
     place = ["place", "panel", "x"]
     here = points.filter(origin=HERE).select(*place, "way", "value", "low", "high")
@@ -165,7 +165,7 @@ def _speedups(speedups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _losses(times: pl.DataFrame) -> pl.DataFrame:
-    """Throughput lost against `lock-free` at the same place, words, threads and branch, in per cent."""
+    """Compute the throughput lost against `lock-free` at the same place, words, threads and branch, in per cent."""
     units = by_unit(times.filter(program=PARALLEL).lazy(), "ns_per_unit")
     builds = of_builds(units)
     places = _placed(units.cells.select("parameters", "threads")).rows(named=True)
@@ -246,7 +246,7 @@ def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
 
 
 def _means(sweep: Sweep, place: list[pl.Expr | str]) -> pl.DataFrame:
-    """Mean of each metric over a configuration's trials, with a 95 % interval of Student's t.
+    """Compute the mean of each metric over a configuration's trials, with a 95 % interval of Student's t.
 
     Trials are independent processes. Out: columns of `place`, `branch`, `metric`, `value`, `low`,
     `high`, `trials`.

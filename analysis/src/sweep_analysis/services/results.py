@@ -1,4 +1,4 @@
-"""An experiment of an older study: its measured numbers, if there are any, beside the published ones."""
+"""Shows an experiment of an older study: its published numbers, beside the measured numbers if there are any."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Result:
     """One experiment.
 
     Attributes:
-        experiment: from `experiments.toml`.
-        points: rows of `points.POINTS`; only published ones if there is no sweep.
+        experiment: the entry of `experiments.toml`.
+        points: rows of `points.POINTS`; only published points if there is no sweep.
         summary: a sentence on the sweep, its trials and its host, or that there is no sweep.
         sweep: the name of the sweep; None if there is none.
     """
@@ -50,11 +50,11 @@ class Result:
     sweep: str | None = None
 
     def charts(self) -> list[alt.VConcatChart]:
-        """A chart for each place, with the measured points above the published ones."""
+        """A chart for each place, with the measured points above the published points."""
         return list(charts(self.points, self.experiment.figure).values())
 
     def table(self) -> str:
-        """Published and measured numbers of the same point, as Markdown."""
+        """The published and the measured number of each point, as Markdown."""
         met = beside(self.points)
         if met.is_empty():
             return "No published number has a measured counterpart."
@@ -124,7 +124,7 @@ _COSTS = {
 
 
 def costs(sweep: Sweep) -> pl.DataFrame:
-    """Costs of a request, medians over trials, by branch and by the parameters that vary."""
+    """The costs of a request (medians over trials) by branch and by the parameters that vary."""
     place = ["workload", "parameters", "threads", "program", "branch"]
     long = (
         sweep.trials.select("trial", *place)

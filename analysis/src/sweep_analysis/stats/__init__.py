@@ -1,4 +1,4 @@
-"""Computes statistics from the frames: estimates, comparisons, the decisions.
+"""Computes statistics from the frames: estimates, comparisons, and test decisions.
 
-This folder writes no sentences and draws no pictures.
+This package writes no sentences and draws no pictures.
 """

@@ -13,7 +13,7 @@ _LOAD = ["workload", "size", "parameters"]
 
 
 def agreements(sweep: Sweep, asked: Request) -> pl.DataFrame:
-    """One row for each load and branch, all thread counts together, in the order of the plan.
+    """Make a row for each load and branch, in the order of the plan; a row pools all thread counts.
 
     Out: rows of `frames.AGREEMENTS`.
     """

@@ -1,6 +1,6 @@
-"""All frames of one sweep, each computed once, when it is first needed.
+"""Computes all frames of one sweep: each frame once, when a reader first needs it.
 
-To add a frame, add it here: report, command line and figures take it from `FRAMES`, by its name.
+To add a frame, add a method here: report, command line and figures take frames from `FRAMES`, by name.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Analysis:
 
     Attributes:
         sweep: the records.
-        baseline: the branch that others are compared with; None if the sweep names none.
+        baseline: the branch that other branches are compared with; None if the sweep names no baseline.
     """
 
     sweep: Sweep
     baseline: str | None
 
     def frame(self, name: str) -> pl.DataFrame:
-        """One of `FRAMES` by its name."""
+        """Return the frame of `FRAMES` with this name."""
         found: pl.DataFrame = getattr(self, FRAMES[name].__name__)
         return found
 
@@ -81,7 +81,7 @@ class Analysis:
 
     @property
     def cpu_comparisons(self) -> pl.DataFrame:
-        """The comparisons in CPU time; empty if it was not recorded."""
+        """The comparisons in CPU time; empty if the runner did not record CPU time."""
         return self.decisions.of("cpu")
 
     @_frame("failures")
@@ -134,7 +134,7 @@ class Analysis:
 
     @_frame("residuals")
     def residuals(self) -> pl.DataFrame:
-        """Each block's time relative to the others of its configurations: rows of `frames.RESIDUALS`."""
+        """Each block's time relative to other blocks of the same configurations: rows of `frames.RESIDUALS`."""
         return residuals(self.times.lazy())
 
     @_frame("claims")
@@ -192,7 +192,7 @@ class Analysis:
 
     @property
     def cpus(self) -> int | None:
-        """CPUs that the trials could use: the host's number, else the most threads without oversubscription."""
+        """CPUs that the trials could use: the host's number, or else the most threads without oversubscription."""
         usable = self.sweep.host.get("cpus_usable")
         if isinstance(usable, int):
             return usable

@@ -1,16 +1,17 @@
 """Signs over a box: the share of machines on which a branch is faster, and the cost that flips the sign.
 
-A sweep over a box runs each branch on the same machines, points of a Latin hypercube of cost
-parameters. A machine is the sampling unit: its seeds are averaged. A machine on which a trial of the
-branch or of the baseline failed counts against either sign.
+A sweep over a box runs each branch on the same machines, which are points of a Latin hypercube of cost
+parameters. A machine is the sampling unit, so its seeds are averaged. A machine on which a trial of the
+branch or of the baseline failed counts against both signs.
 
-A sign is stated if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of machines
-that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside the 5-95 %
-range of the A/A control, the baseline with other seeds.
+This module states a sign under two conditions. First, the exact one-sided 95 % lower bound
+(Clopper-Pearson) of the share of machines with this sign is at least `SHARE`. Second, the median ratio
+differs from 1 by more than `LEAST_SIMULATED`, and is outside the 5-95 % range of the A/A control, which
+is the baseline with other seeds.
 
-The cost parameter that flips the sign has the strongest rank correlation (Spearman) with the ratio, of
-at least `LEAST_RHO` and significant for the number of cost parameters. The sign flips at the value
-that separates the machines of the two signs with the fewest errors.
+The cost parameter that flips the sign has the strongest rank correlation (Spearman) with the ratio. This
+correlation must be at least `LEAST_RHO`, and significant for the number of cost parameters. The sign
+flips at the value that separates the machines of the two signs with the fewest errors.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SHARE = 0.9
 """Minimum lower bound of the share of machines on which a stated sign holds."""
 
 LEVEL = 0.05
-"""Error probability of a bound, and of the choice of a cost parameter among all."""
+"""Error probability of a bound, and of the choice of one cost parameter among all cost parameters."""
 
 LEAST_RHO = 0.5
 """With a weaker rank correlation, the result names no cost parameter."""
@@ -41,28 +42,28 @@ FEWEST = 4
 """With fewer machines no correlation is computed."""
 
 UNDECIDED = "undecided"
-"""The result where no sign is stated."""
+"""The result of a row without a stated sign."""
 
 _POINT = r"(?:^| )box=(\S+)"
 _Floats = npt.NDArray[np.float64]
 
 
 def lower_bound(agreeing: int, machines: int) -> float:
-    """The exact one-sided 95 % lower bound of the share of a box that agrees, if `agreeing` of `machines` agree."""
+    """The exact one-sided 95 % lower bound of a share of a box, of which `agreeing` of `machines` were seen to agree."""
     if agreeing == 0:
         return 0.0
     return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
 
 
 def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
-    """The signs of every branch over the box, with those of the A/A control.
+    """Compute the signs of every branch, and of the A/A control, over the box.
 
     In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`; none if the sweep is not over a box.
     """
     if not sweep.points or baseline is None:
         return pl.DataFrame(schema=BOX)
     logs = _logs(sweep, times)
-    # The control differs from the sweep's own baseline only by its seeds.
+    # The A/A control differs from the sweep's own baseline only by its seeds.
     controls = _ratios(
         logs.filter(pl.col("branch").is_in([sweep.baseline, sweep.twin])), sweep.baseline
     )
@@ -79,7 +80,7 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
 
 
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
-    """The signs of a branch in one configuration.
+    """Compute the signs of a branch in one configuration.
 
     In: `own`, with `point` and `log` (null if a trial failed); `twin`, the `log` of the A/A control.
     """
@@ -119,9 +120,9 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
 
 
 def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
-    """The cost parameter with the strongest rank correlation, if it is strong enough; otherwise empty.
+    """Find the cost parameter with the strongest rank correlation; empty if no correlation is strong enough.
 
-    Out: `price` (its name), `rho` (the correlation), and `flips_at` (its value at which the sign flips).
+    Out: `price` (the parameter's name), `rho` (the correlation), and `flips_at` (the value that flips the sign).
     """
     from scipy import stats  # noqa: PLC0415 - its import takes longer than other tables
 
@@ -159,7 +160,7 @@ def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
 
 
 def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
-    """`log` of each branch's time over the baseline's, null where a trial of either failed. In: rows of `_logs`."""
+    """`log` of each branch's time over the baseline's time; null if a trial of either failed. In: rows of `_logs`."""
     by = [*PLACE, "point"]
     base = logs.filter(branch=baseline).select(*by, base="log")
     return (
@@ -171,7 +172,7 @@ def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
 
 
 def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """`log` of each branch's time by configuration and `point`, a mean over seeds; null where a trial failed."""
+    """`log` of each branch's time by configuration and `point`, averaged over seeds; null if a trial failed."""
     by = [*PLACE, "point"]
     words = sweep.trials.with_columns(WORDS).with_columns(pl.col("input").fill_null(""))
     tried = (

@@ -1,8 +1,8 @@
-"""Finds blocks during a burst of other work, which slows down trials of one moment in any branch.
+"""Finds blocks during a burst of other work, which slows down all trials of one moment, whatever their branch.
 
-A slow mode of a branch or a build is about as frequent in each block. So Fisher's exact test compares
-a block's share of far trials with that of the other blocks of its configurations. Comparisons leave
-out the block for all branches, so equal branches stay equal.
+A slow mode of a branch or a build is about equally frequent in all blocks. So Fisher's exact test compares
+a block's share of far trials with the share in other blocks of the same configurations. Comparisons exclude
+a block with a burst for all branches, so equal branches stay equal.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ FAR = 3.5
 NORMAL_MAD = 0.6745
 """Median absolute deviation of a standard normal distribution: the scale of the modified z-score."""
 BURST_ALPHA = 0.02
-"""P-value below which a block is a burst: for example 2 far trials of 11, and none in 6 other blocks."""
+"""P-value below which a block is a burst: for example 2 far trials of 11, and no far trial in 6 other blocks."""
 MOST_FAR = 0.2
-"""With a larger share of far trials, a configuration has modes, and not bursts. Without this limit, builds with two
+"""With a larger share of far trials, a configuration has modes and no bursts. Without this limit, builds with two
 modes had 1.5 times as many false results (`cargo xtask truth`)."""
 FEWEST_FAR, FEWEST_TRIALS = 2, 3
-"""Fewest far trials of a burst, and fewest trials of its block: of two trials, either may be the far one."""
+"""Fewest far trials of a burst, and fewest trials of its block: of only two trials, either may be the far trial."""
 
 
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
-    """The blocks during a burst, by the values of `column`.
+    """Find the blocks during a burst, by the values of `column`.
 
     Configurations that would keep too few builds for a test have no bursts. In: rows of `frames.TIMES`.
     """
     off, far = pl.col("off"), pl.col("far")
     scale = (
         off.filter(off > 0).median().over(CELL_SET) / NORMAL_MAD
-    )  # A trial at the median has 0, which shows no noise.
+    )  # A trial at the median has a deviation of 0, which tells nothing about the noise.
     blocks = (
         times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0))
         .with_columns(off=beside_cell(column))
@@ -65,9 +65,9 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
 
 
 def chance_of(seen: Counts, every: Counts, found: Counts, trials: Counts) -> Floats:
-    """The probability that at least `seen` of `trials` are far, if `found` of `every` trials are far.
+    """The probability that at least `seen` of `trials` are far, if `found` of all `every` trials are far.
 
-    `scipy.stats` has this distribution, too, but its import takes half of the time of a command that prints a table.
+    `scipy.stats` also has this distribution, but importing it takes half of the time of a command that prints a table.
     """
     far = np.arange(trials.max(initial=0) + 1)
     found, left, trials = found[:, None], (every - found)[:, None], trials[:, None]

@@ -1,10 +1,10 @@
 """Tests whether a branch is equivalent to the baseline, for each configuration.
 
-An insignificant difference does not prove equality. So this is a test of equivalence (two one-sided
+An insignificant difference does not prove equality. So this module tests equivalence (two one-sided
 tests, Schuirmann 1987, doi:10.1007/BF01068419). A configuration is *equivalent* if its 90 % interval
-lies within `CELL_MARGIN`, *different* if it lies beyond, corrected for the number of configurations,
-and otherwise *inconclusive*. The geometric mean of all configurations has the same test, with
-`MEAN_MARGIN`.
+lies within `CELL_MARGIN`. It is *different* if its interval, corrected for the number of configurations,
+lies beyond `CELL_MARGIN`, and otherwise *inconclusive*. The geometric mean of all configurations is tested
+in the same way, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Calibration:
 
     @property
     def answer(self) -> str:
-        """`EQUAL` if the mean and all configurations are `EQUAL`; `OFF` if one of these is `OFF`; otherwise `OPEN`."""
+        """`EQUAL` if the mean and all configurations are `EQUAL`; `OFF` if any of these is `OFF`; otherwise `OPEN`."""
         answers = {*self.mean["answer"], *self.cells["answer"]}
         return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 
@@ -83,7 +83,7 @@ def _answered(rows: pl.DataFrame, margin: float) -> pl.DataFrame:
         p_off = special.stdtr(np.maximum(degrees, 1), -(nearest - edge) / errors)
     known = np.isfinite(p_off)
     off = np.zeros(rows.height, dtype=bool)
-    off[known] = holm(p_off[known]) < ALPHA / 2  # because this tests both sides
+    off[known] = holm(p_off[known]) < ALPHA / 2  # half, because this line tests both sides
     equal = known & (nearest + half < edge)
     answers = np.where(off, OFF, np.where(equal, EQUAL, OPEN))
     return rows.with_columns(

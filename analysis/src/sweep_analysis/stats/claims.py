@@ -3,14 +3,14 @@
 `faster` and `slower` pool the configurations that they name (`compare.POOLED`). Such a hypothesis is
 held if the comparison finds this sign, and falsified if it finds the opposite sign.
 
-`equal`, `no-slower` and `no-faster` are about each workload and each of its thread counts, because in
-a mean a gain on one could hide a loss on another. Each part is held if the whole interval lies within
+`equal`, `no-slower` and `no-faster` have a part for each workload and each of its thread counts, because in
+a mean a gain on one workload could hide a loss on another. A part is held if the whole interval lies within
 the margin on the sides that the hypothesis names. A part is falsified if the interval lies beyond the
 margin and the comparison is significant. The hypothesis is held if all parts are held, and falsified
-if one is. A hypothesis about wall time covers latencies as well, where a workload reports them.
+if any part is falsified. A hypothesis about wall time also covers the latencies that a workload reports.
 
-The hypotheses were written down before the sweep, so they are a family of tests of their own,
-corrected for their number.
+The hypotheses were written down before the sweep, so they are a separate family of tests, and the
+correction covers only their number.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Claim(msgspec.Struct):
 
 
 def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
-    """Every claim of the manifest with its branch and that branch's `hypothesis`.
+    """List every claim of the manifest with its branch and that branch's `hypothesis`.
 
     Raises:
         InputError: a claim does not have the form that `branches.toml` describes.
@@ -114,7 +114,7 @@ class Checked:
     """Results of the pre-registered hypotheses of a sweep.
 
     Attributes:
-        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if it has no hypothesis.
+        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if the sweep has no hypothesis.
         details: rows of `frames.CLAIM_DETAILS`: a separate test of each workload of a hypothesis.
     """
 
@@ -138,7 +138,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     def comparisons(
         claim: Claim, branch: str, against: str, quantity: str, level: str
     ) -> list[_Row]:
-        # The noise floor comes from the branch that ran twice, which may not be `against`.
+        # The noise floor comes from the branch that ran twice, which may be another branch than `against`.
         twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
         for base in (twinned, against):
             if (base, quantity) not in compared:
@@ -194,7 +194,7 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
 
 
 def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
-    """Result and reason of a hypothesis about each workload; the reason has the largest change that is not ruled out."""
+    """Result and reason of a hypothesis with parts; the reason names the largest change that is not ruled out."""
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
     cells = parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     number = {verdict: parts.filter(verdict=verdict).height for verdict in RESULTS}
@@ -220,7 +220,7 @@ def _of_parts(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]
 
 
 def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
-    """Correct the p-values of these rows for the number of rows and of `claims`; fill in missing results."""
+    """Correct the p-values of `rows` for the number of rows and of `claims`, and fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
     p_holm, detectable = np.full((2, table.height), np.nan)
@@ -315,7 +315,7 @@ def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
 
 def _threads(sweep: Sweep, claim: Claim) -> tuple[int, int]:
     cpus, cores = sweep.host.get("cpus_usable"), sweep.host.get("cores")
-    # Where the host shows no topology, the runner counts a CPU as a core.
+    # If the host reports no topology, the runner counts each CPU as a core.
     has = {"cpus": cpus, "cores": cpus if cores is None else cores}
     return thread_range(claim.threads or "1..", has, str(sweep.path / "host.json"))
 

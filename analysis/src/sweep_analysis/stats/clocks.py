@@ -1,4 +1,4 @@
-"""The CPU clock during a sweep, which the runner measured before and after every trial."""
+"""Summarises the CPU clock during a sweep, which the runner measured before and after every trial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sweep_analysis.read.load import Sweep
 def clocks(sweep: Sweep) -> pl.LazyFrame:
     """The measured clock by mode and thread count: rows of `frames.CLOCKS`.
 
-    The clock of a trial is the mean of the measurements before and after it; a missing one is left out.
+    The clock of a trial is the mean of the measurements before and after it, or the only measurement.
     Failed trials have a clock, too.
     """
     measured = sweep.trials.select(

@@ -1,21 +1,21 @@
 """The decision rule: tests every branch against the baseline in time, CPU time and latencies.
 
 Each trial is paired with the baseline's trial of its block, so drift of the host cancels. Blocks that
-ran beside other work are left out (`bursts`). The log-ratios are averaged within each build. The
-estimate of a configuration is their mean over builds, with outliers of single trials trimmed
-(`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
+ran beside other work are excluded (`bursts`). The log-ratios are averaged within each build. The
+estimate of a configuration is the mean of these averages over builds, with outliers of single trials
+trimmed (`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
 
-A row over several thread counts averages one kind of configuration, the first of `POOLED` that the
-sweep has, and only configurations that the branch, the baseline and the A/A control all have.
+A row over several thread counts averages one kind of configuration: the first kind of `POOLED` that the
+sweep has. It only averages configurations that the branch, the baseline and the A/A control all have.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
 floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
-because each may be quoted. So a sweep of equal branches has a significant difference with a
+because a reader may quote any of them. So a sweep of equal branches has a significant difference with a
 probability of at most 5 %. A ratio that drifts over the sweep by more than it differs from 1 is not
-tested. A row that pools one configuration is tested as that configuration at every level.
+tested. A row that pools only one configuration has the same test as that configuration, at every level.
 
-On simulated machines cost parameters are known within about 10 %, so no smaller change is significant.
-If all seeds of a simulated configuration agree, chance has no effect on it.
+On simulated machines the cost parameters are known within about 10 %, so no smaller change is significant.
+If all seeds of a simulated configuration agree, chance has no effect on the configuration.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SLOWER = "slower"
 UNCLEAR = "inconclusive"
 UNTESTED = "not tested"
 RESULTS = (FASTER, SLOWER, UNCLEAR, UNTESTED)
-"""`not tested`: without an A/A control, with fewer than `FEWEST_UNITS` builds, with a drifting ratio, or bimodal."""
+"""A row is `not tested` without an A/A control, with fewer than `FEWEST_UNITS` builds, a drifting ratio, or two modes."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -75,12 +75,13 @@ WAITS = ("p50", "p99")
 
 ALPHA = 1 - CONFIDENCE
 SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
-"""How the error probability of 5 % is divided among levels. Single configurations are many and noisy; people quote workloads."""
+"""The part of the error probability of 5 % for each level. Configurations are many and noisy, and people quote workloads."""
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
 """Kinds of configurations, in order of preference, for rows over several thread counts."""
 AIMED = 0.9
-"""Power in the formula of `detectable_ratio`. It is above 0.8, because both limits in it vary from sweep to sweep.
-With this value, synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`).
+"""Power in the formula of `detectable_ratio`. It is above 0.8, because both limits in that formula vary from sweep to
+sweep. With this value, the test finds synthetic changes in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo
+xtask truth`).
 """
 LEAST_SIMULATED = 0.1
 """Minimum simulated change that may be significant, and minimum noise floor of a simulation: a guess of the accuracy of
@@ -104,9 +105,9 @@ def decide(
     """Test all branches against `baseline` in each of `quantities`, and correct over all tests.
 
     In:  rows of `frames.TIMES`, with time-outs at their limit (`speedup.with_time_outs`); `also` has
-         further baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`, the A/A control's included, which is not tested. The noise floor
-         comes from the branch that ran twice, whether or not it is the baseline.
+         further baselines, and the branches that are compared with each of them.
+    Out: rows of `frames.COMPARISONS`, including rows of the A/A control, which is not tested. The noise
+         floor comes from the branch that ran twice, even if another branch is the baseline.
     """
     frame = times.collect()
     times, twin = frame.lazy(), twin_of(times, baseline)
@@ -134,14 +135,14 @@ def decide(
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials without it are left out."""
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials without that quantity are excluded."""
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
 
 
 def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
-    """The A/A control of the sweep: the baseline's, or else the first of another branch."""
+    """The A/A control of the sweep: the control of the baseline, or else the first control of another branch."""
     names = (
         times.filter(pl.col("program") == PARALLEL)
         .select(pl.col("branch").unique())
@@ -166,7 +167,7 @@ class Group:
     """Configurations that one row of a level pools.
 
     Attributes:
-        key: the columns of `schema.PLACE` that all of them share, with their values.
+        key: the columns of `schema.PLACE` that these configurations share, with their values.
         cells: indices of the configurations in `Comparison.units`.
         branches: indices of the branches that have exactly these configurations.
     """
@@ -177,10 +178,10 @@ class Group:
 
 
 class Comparison:
-    """Ratios to the baseline of every branch and configuration, to be pooled.
+    """Computes and pools the ratios of every branch and configuration to the baseline.
 
-    In: rows of `frames.TIMES`; `noise` is another comparison, which has the A/A control if this one lacks it;
-        `among` are the only branches to compare, by default all.
+    In: rows of `frames.TIMES`; `noise` is another comparison, which has the A/A control if this comparison lacks it;
+        `among` are the only branches to compare, by default all branches.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ class Comparison:
         self.baseline, self.quantity, self._simulated = baseline, quantity, simulated
         column = QUANTITIES[quantity]
         bimodal = of_cells(times, column) if simulated else None
-        if not simulated:  # A simulated trial has no moment, so it has no bursts.
+        if not simulated:  # A simulated trial runs beside no other work, so there are no bursts.
             self.bursts: pl.DataFrame = noise.bursts if noise else bursts(times, column)
             times = times.join(self.bursts.lazy(), on="block", how="anti")
         if among is not None:
@@ -214,22 +215,22 @@ class Comparison:
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
         self._in_noise = self._noise.places_of(self.units.cells)
-        # A configuration with fewer units cannot be tested. A pooled row with such a configuration
-        # could not be tested either.
+        # A configuration with fewer units cannot be tested, nor can a pooled row that has such a
+        # configuration.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
         self._is_bimodal = self._bimodal(bimodal)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Indices in `units` of these configurations (rows of `schema.CELL_SET`); −1 for absent ones."""
+        """Indices in `units` of `cells` (rows of `schema.CELL_SET`); −1 for an absent configuration."""
         keys = cells.select(CELL_SET).rows()
         return np.array([self._at.get(key, -1) for key in keys], dtype=np.int64)
 
     def _bimodal(self, found: pl.DataFrame | None) -> npt.NDArray[np.bool_]:
         """Whether the branch or the baseline is bimodal: an array of configurations by branches.
 
-        If two branches are bimodal in a configuration, all count as bimodal there: seven seeds miss half of
-        all bimodal configurations, and a comparison of two missed ones would be random.
+        If two branches are bimodal in a configuration, all branches count as bimodal there: seven seeds miss
+        half of all bimodal configurations, and a comparison of two missed ones would be random.
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
         if found is None or not self.branches:
@@ -247,7 +248,7 @@ class Comparison:
         return has
 
     def groups(self, level: str, among: npt.NDArray[np.bool_] | None = None) -> list[Group]:
-        """The groups of a level; `among` selects configurations."""
+        """Make the groups of a level; `among` selects configurations."""
         cells = np.arange(len(self._keys)) if among is None else np.flatnonzero(among)
         if level == "cell":
             every = np.arange(len(self.branches))
@@ -269,7 +270,7 @@ class Comparison:
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Sets of these configurations, each with the branches that pool exactly that set."""
+        """Split these configurations into sets, each with the branches that pool exactly that set."""
         has = self._has[cells]
         if self._twin is not None:
             seen = self._in_noise[cells]
@@ -294,7 +295,7 @@ class Comparison:
         return found, shared_spread(found, exact=self._simulated)
 
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
-        """A row per group and branch of the group.
+        """Make a row per group and branch of the group.
 
         Out: the columns of `frames.COMPARISONS` that need no test; the standard `error` of the log-ratio;
             `only_cell`, the index in `units` of the configuration if the row pools only one.
@@ -361,7 +362,7 @@ class Comparison:
         Out: arrays of groups by branches.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a configuration
+            warnings.simplefilter("ignore", RuntimeWarning)  # for branches without a configuration
             ratios = np.exp([self.units.values[group.cells].mean(axis=0) for group in groups])
             return {
                 "build_low": np.nanmin(ratios, axis=2),
@@ -372,8 +373,8 @@ class Comparison:
     def _bands(self, groups: list[Group], own: tuple[Location, Spread]) -> Floats:
         """The noise floor of each group, as a ratio; NaN where the A/A control lacks a configuration.
 
-        The floor covers 95 % of the ratios of equal builds, by the spread of the A/A control's builds, or is the
-        control's own ratio if that is larger. `own` are the ratios of these groups.
+        The floor covers 95 % of the ratios of equal builds, as estimated from the spread of the A/A control's builds.
+        If the control's own ratio is larger, the floor is that ratio. `own` are the ratios of these groups.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -392,14 +393,14 @@ class Comparison:
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
         """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for single configurations.
 
-        A replicate counts as one value, because its trials share the moment and the build.
+        A replicate counts as one value, because its trials ran at the same time with the same build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))
         if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
-            # NumPy warns of means without values: a branch may lack a configuration or a replicate.
+            # NumPy warns about means without values, because a branch may lack a configuration or replicate.
             warnings.simplefilter("ignore", RuntimeWarning)
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
@@ -467,8 +468,8 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     )
-    # All rows of one configuration share the test of its `cell` row and the trend of its pooled
-    # rows.
+    # Several rows may have the same single configuration. They share the test of the `cell` row and
+    # the trend of the pooled rows.
     of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
     same = ["baseline", "quantity", "branch", "only_cell"]
     tested = tested.with_columns(
@@ -497,7 +498,7 @@ def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Dat
 
 
 def _shares(tested: set[str]) -> dict[str, float]:
-    """`SHARES`, with those of levels without a test added to level `cell`."""
+    """`SHARES`; the level `cell` also gets the shares of levels without a test."""
     left = sum(share for level, share in SHARES.items() if level not in tested | {"cell"})
     return SHARES | {"cell": SHARES["cell"] + left}
 
@@ -513,17 +514,17 @@ def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
     needed = np.maximum(quantile * error, np.log(band))
-    # In a repeated sweep, estimate and standard error both vary (noncentral t, large-sample form).
+    # If a sweep is repeated, estimate and standard error both vary (noncentral t, large-sample form).
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
-    # With few degrees of freedom the spread can overflow: infinity means that no change would be
-    # found.
+    # With few degrees of freedom the spread can overflow: infinity means that the test would find no
+    # change.
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(needed + special.ndtri(AIMED) * spread), dtype=np.float64)
 
 
 def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Expr:
     """Whether a row of `frames.COMPARISONS` is significant: after correction, and outside the noise floor."""
-    # The noise floor is symmetric in logarithms: one of ±10 % ends at a gain of 9.1 %.
+    # The noise floor is symmetric in logarithms: a floor of ±10 % ends at a gain of 9.1 %.
     is_large = (pl.col("time_ratio") - 1).abs() >= (LEAST_SIMULATED if simulated else 0.0)
     return (
         (pl.col("time_ratio").log().abs() > pl.col("band").log())

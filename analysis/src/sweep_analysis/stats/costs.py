@@ -1,4 +1,4 @@
-"""The cost of a unit of work in wall time, CPU time and cycles, and the CPUs left idle.
+"""Computes the cost of a unit of work in wall time, CPU time and cycles, and the number of idle CPUs.
 
 A change to a sleep protocol may reduce wall time because idle CPUs spin, so the module reports all
 of these costs.
@@ -19,7 +19,7 @@ NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
 
 
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
-    """The costs of every configuration, with intervals: rows of `frames.COSTS`.
+    """Compute the costs of every configuration, with intervals: rows of `frames.COSTS`.
 
     In:  rows of `frames.TIMES`; `cpus`, the number of CPUs that the trials could use, if known.
     """

@@ -1,8 +1,8 @@
-"""All tests of a sweep, computed once for terminal, page, tables, README and findings.
+"""Runs all tests of a sweep once, for terminal, page, tables, README and findings.
 
 Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters (the
-plain fork), every other branch of the fork is also compared with it. The second comparison separates gains of the
-fork's scheduler from gains of the counters.
+plain fork), every other branch of the fork is also compared with the plain fork. This second comparison
+separates gains of the fork's scheduler from gains of the counters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Decisions:
 
     Attributes:
         sweep: the sweep.
-        baseline: the branch that others are compared with; None if the sweep names none.
-        comparisons: rows of `frames.COMPARISONS`, corrected together, the A/A control among them.
+        baseline: the branch that other branches are compared with; None if the sweep names no baseline.
+        comparisons: rows of `frames.COMPARISONS`, corrected together, including rows of the A/A control.
         failures: rows of `frames.FAILURES`.
         zeros: `quantity` and `schema.PLACE` of configurations without a ratio, because a trial has a zero.
     """
@@ -39,7 +39,7 @@ class Decisions:
     zeros: pl.DataFrame
 
     def of(self, quantity: str) -> pl.DataFrame:
-        """The comparisons with the baseline in one of `compare.TESTED`, the A/A control included."""
+        """The comparisons with the baseline in one of `compare.TESTED`, including those of the A/A control."""
         return self.comparisons.filter(quantity=quantity, baseline=self.baseline)
 
     @property
@@ -54,14 +54,14 @@ class Decisions:
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """The comparisons with the baseline without the A/A control, with `panel`, which is null overall."""
+        """The comparisons with the baseline without the A/A control, with `panel`, which is null in the level `overall`."""
         # Without a baseline the literal is null, and there are no comparisons.
         rows = self.comparisons.filter(pl.col("baseline") == pl.lit(self.baseline, pl.String))
         return with_panel(rows.filter(pl.col("branch") != self.twin))
 
     @cached_property
     def plain(self) -> str | None:
-        """The branch that is our scheduler with upstream's counters, see `plain_fork`."""
+        """The branch with the fork's scheduler and upstream's counters, see `plain_fork`."""
         return plain_fork(self.sweep, self.baseline)
 
     @cached_property
@@ -75,7 +75,7 @@ def decisions_of(
 ) -> Decisions:
     """Test all branches of a sweep.
 
-    In: the sweep's rows of `frames.TIMES`, if they were computed before; `baseline` replaces the sweep's own.
+    In: the sweep's rows of `frames.TIMES`, if known already; `baseline` replaces the sweep's own baseline.
     """
     good = trial_times(sweep).collect() if times is None else times
     base = baseline or sweep.baseline

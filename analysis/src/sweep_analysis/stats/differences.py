@@ -1,6 +1,6 @@
-"""Compares the changes of branches in a simulated sweep with those in a measured sweep.
+"""Compares the changes of branches in a simulated sweep with their changes in a measured sweep.
 
-The accuracy of times does not show this: the order of two branches may be wrong, although both times are near.
+Accurate times do not suffice: the order of two branches may be wrong, although both times are accurate.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from sweep_analysis.read.schema import POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.analysis import Analysis
 
 NEAR = 0.10
-"""A simulated ratio of two branches is accurate if it is within this factor of the measured one, either way."""
+"""A simulated ratio of two branches is accurate if it is within this factor of the measured ratio, either way."""
 
 THRESHOLD = 0.80
-"""Threshold of the validation: least share of accurate configurations. The validation also needs each certain sign to be right."""
+"""The validation needs at least this share of accurate configurations. It also needs each certain sign to be right."""
 
 
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
-    """The time ratios of two sweeps of the same configurations, with one baseline; the largest differences first.
+    """Join the time ratios of two sweeps with the same configurations and baseline; the largest differences come first.
 
-    Out: a row per workload, thread count and branch of both: `simulated` and `measured` (time over the
-    baseline's), `low` and `high` (95 % interval of `measured`), `is_certain` (the interval excludes 1),
-    `is_right` (both ratios are on the same side of 1; null unless certain), `is_near` (accurate), and
-    `is_bimodal` (see `states`); in bimodal rows `is_certain`, `is_right` and `is_near` are null or false.
+    Out: a row per workload, thread count and branch that both sweeps have. `simulated` and `measured` are
+    times over the baseline's time. `low` and `high` are the 95 % interval of `measured`; `is_certain` says
+    that this interval excludes 1. `is_right` says that both ratios are on the same side of 1, and is null
+    unless certain. `is_near` means accurate. For `is_bimodal`, see `states`; in bimodal rows `is_certain`,
+    `is_right` and `is_near` are null or false.
 
     Raises:
         InputError: the baselines differ, or the sweeps share no configuration.

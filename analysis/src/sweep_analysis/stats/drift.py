@@ -1,6 +1,6 @@
-"""The drift of times over a sweep.
+"""Tests whether times drift over a sweep.
 
-Blocks are the replicates, because trials of one block share the moment and so are not independent.
+Blocks are the replicates: trials of one block ran at the same time, and so are not independent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Drift:
     """Trend of times over a sweep.
 
     Attributes:
-        ratio: time at the end over time at the beginning, all else equal.
+        ratio: time at the end of the sweep over time at its beginning, for equal work.
         p_value: of the test that there is no trend.
     """
 
@@ -33,11 +33,11 @@ class Drift:
 
 
 def residuals(times: pl.LazyFrame) -> pl.DataFrame:
-    """The deviation of each block's time from those of the other blocks of the same configurations.
+    """Compute the deviation of each block's time from the times of other blocks of the same configurations.
 
     In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`. Configurations of only one block are left out.
     """
-    # Polars sums in parallel, so the last digits of a mean differ from run to run.
+    # Rounded, because Polars sums in parallel, so that the last digits of a mean vary from run to run.
     beside = (pl.col("residual") - pl.col("residual").mean().over(CELL_SET)).round(9)
     return (
         times.with_columns(beside_cell("ns_per_unit").alias("residual"))
@@ -52,7 +52,7 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
 
 
 def drift(blocks: pl.DataFrame) -> Drift | None:
-    """Trend of the blocks' times; None with too few blocks. In: rows of `residuals`."""
+    """Compute the trend of the blocks' times; None with too few blocks. In: rows of `residuals`."""
     when = blocks.select(pl.col("block") - pl.col("block").mean().over(CELL_SET))[
         "block"
     ].to_numpy()
@@ -61,7 +61,7 @@ def drift(blocks: pl.DataFrame) -> Drift | None:
         return None
     slope = float(when @ residual / (when @ when))
     whole: int = np.ptp(blocks["block"].to_numpy())
-    # Spearman's test of deviations: the mean of each group takes one degree of freedom.
+    # Spearman's test of deviations: the mean of each set of configurations takes a degree of freedom.
     free = when.size - blocks.select(CELL_SET).n_unique() - 1
     ranks = [pl.Series(values).rank().to_numpy() for values in (when, residual)]
     rho = float(np.clip(np.corrcoef(ranks)[0, 1], -1 + 1e-12, 1 - 1e-12))

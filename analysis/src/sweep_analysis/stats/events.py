@@ -1,7 +1,7 @@
-"""Events of the scheduler per unit of work, from instrumented builds, whose times are not used.
+"""Computes the scheduler's events per unit of work from instrumented builds, whose times are not used.
 
 A count is summed over all threads and divided by the work of its trial; the result is the median over
-trials. Instrumented trials are few, so the spread is the smallest and the largest count.
+trials. Instrumented trials are few, so the spread is given as the smallest and the largest count.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
 
 def event_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The number of events of each kind per unit of work. Out: rows of `frames.EVENT_RATES`."""
+    """Compute the number of events of each kind per unit of work. Out: rows of `frames.EVENT_RATES`."""
     return _medians(_trial_rates(sweep))
 
 
 def headline_rates(sweep: Sweep) -> pl.LazyFrame:
-    """The events of `HEADLINE`, with its keys in the column `event`. Out: rows of `frames.EVENT_RATES`."""
+    """Compute the events of `HEADLINE`, whose keys are in the column `event`. Out: rows of `frames.EVENT_RATES`."""
     rates = _trial_rates(sweep)
     words = [
         rates.filter(pl.col("event").str.ends_with(ending)).with_columns(
@@ -47,7 +47,7 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
         )
         for name, ending in (("writes", WRITES), ("loads", LOADS))
     ]
-    # A variant without a counter has no row for it, because zero would mean that it counted none.
+    # A variant that lacks a counter has no row for it, because a zero would mean that no event occurred.
     single = rates.filter(pl.col("event").is_in(list(HEADLINE)))
     summed = (
         pl.concat([*words, single])
@@ -58,9 +58,9 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
-    """Accesses of threads to each cache line of the counters, per unit of work.
+    """Compute the accesses of threads to each cache line of the counters, per unit of work.
 
-    Words of a build with the feature `cache-padded` have lines of their own; all other words share one line.
+    In a build with the feature `cache-padded` each counter word has its own line; otherwise all words share one line.
     Out: rows of `frames.LINE_RATES`.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
@@ -97,7 +97,7 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def writes_per_push(sweep: Sweep) -> pl.DataFrame:
-    """Writes per push of the cache line that every push reads, which holds the count of sleepers.
+    """Compute the writes per push of the cache line that every push reads, which has the count of sleepers.
 
     Out: `schema.POOL_CELL`, `oversubscribed`, `writes_per_push`; rows without a push are left out.
     """
@@ -112,7 +112,7 @@ def writes_per_push(sweep: Sweep) -> pl.DataFrame:
 
 
 def scale(per_unit: pl.Series) -> tuple[int, str]:
-    """The number of units of work, and its name, for which the largest of these rates is at least 1."""
+    """The number of units of work (and its name) for which the largest of these rates is at least 1."""
     largest: Any = per_unit.max()
     for factor, words in ((1, ""), (10**3, "1 000 "), (10**6, "million ")):
         if not largest or largest * factor >= 1:
@@ -121,7 +121,7 @@ def scale(per_unit: pl.Series) -> tuple[int, str]:
 
 
 def _trial_rates(sweep: Sweep) -> pl.LazyFrame:
-    """One row per counted trial and event, with `per_unit` summed over all threads."""
+    """Make a row per counted trial and event, with `per_unit` summed over all threads."""
     totals = sweep.events.group_by("trial", "event", "work_units").agg(pl.col("count").sum())
     places = sweep.counted.with_columns(pl.col("input").fill_null("")).select([*_KEPT, "trial"])
     return places.join(totals, on="trial").select(

@@ -1,8 +1,8 @@
 """Counts the runs that hung, and the work that all runs did.
 
-A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. The record of a
-run that hung has the number of finished iterations. The record of a run that failed in another way
-lacks this number, so such runs are counted separately, without their work.
+A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. If a run hung, its
+record has the number of finished iterations. If a run failed in another way, its record lacks this
+number, so such runs are counted separately, without their work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
 NO_THREAD, PUSHER, SLEEPER = "no thread", "the thread that pushes", "the thread that goes to sleep"
-"""The thread that fences, so that no sleeper misses a job on a worker's own deque (sleep README, section 9)."""
+"""The thread that fences, so that no sleeper misses a job on a worker's own deque (rayon-fork/src/sleep/README.md, 9)."""
 
 _FENCED_BY = {
     "demand": SLEEPER,
@@ -22,11 +22,11 @@ _FENCED_BY = {
     "push-fence": PUSHER,
     "no-jec": PUSHER,
 }
-"""The fencing thread by feature of the fork; if a build has several, the first in this table decides."""
+"""The fencing thread by feature of the fork; if a build has several of these features, the first one decides."""
 
 
 def hangs(sweep: Sweep) -> pl.DataFrame:
-    """The runs of each branch by their end, and the work that they finished. Out: rows of `frames.HANGS`."""
+    """Count the runs of each branch by their end, and the work that they finished. Out: rows of `frames.HANGS`."""
     trials = sweep.trials.filter(pl.col("program") == PARALLEL)
     done = sweep.iterations.group_by("trial").agg(
         pl.col("work_units").sum(), each=pl.col("work_units").first()

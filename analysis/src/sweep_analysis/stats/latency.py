@@ -1,8 +1,8 @@
-"""Latencies of jobs: quantiles that workloads report, over the trials of a configuration.
+"""Summarises latencies of jobs: the quantiles that workloads report, over the trials of a configuration.
 
 The workload computes the quantiles of a trial. Latencies of several trials are not pooled, because
-the longest latencies of one process would then represent all. A few trials do not describe a tail, so
-the spread is the smallest and the largest trial.
+the longest latencies of one process would then represent all processes. A few trials do not describe
+a tail, so the spread is given as the smallest and the largest trial.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = {
 """The kinds of latencies, by the prefix of the metric's name. The host's timer causes `lateness`, not the pool."""
 
 TESTED = ("latency", "last_job", "first_job", "post", "read", "service")
-"""The kinds that are tested. The first of them that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
+"""The kinds that are tested. The first of these that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
 """Quantiles of latencies, as suffixes of the metrics' names."""
@@ -35,7 +35,7 @@ NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """The `p50_ns` and `p99_ns` of each `trial`, of the first kind in `TESTED` that it reports."""
+    """The `p50_ns` and `p99_ns` of each `trial`, of the first kind in `TESTED` that the trial reports."""
     name = pl.col("metric").str.extract_groups(
         rf"^(?<kind>{'|'.join(TESTED)})_(?<quantile>p50|p99)$"
     )
@@ -56,7 +56,7 @@ def waits_of(sweep: Sweep) -> pl.DataFrame:
 
 
 def trial_waits(sweep: Sweep) -> pl.LazyFrame:
-    """Every quantile of every good trial of the pool's program: its configuration, `kind`, `quantile`, `wait_us`."""
+    """Every quantile of every good parallel trial, with the trial's configuration, `kind`, `quantile` and `wait_us`."""
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns")
@@ -72,7 +72,7 @@ def trial_waits(sweep: Sweep) -> pl.LazyFrame:
 
 
 def latencies(sweep: Sweep) -> pl.LazyFrame:
-    """Latencies of every configuration that reports them. Out: rows of `frames.LATENCIES`."""
+    """Compute the latencies of every configuration that reports latencies. Out: rows of `frames.LATENCIES`."""
     if sweep.metrics.head(1).collect().is_empty():
         return pl.LazyFrame(schema=LATENCIES)
     wait = pl.col("wait_us")

@@ -1,4 +1,4 @@
-"""The ledger: the data that figures leave out, with amounts and reasons."""
+"""Makes the ledger: the data that figures exclude, with amounts and reasons."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
-    """Trials of configurations without a ratio, because a trial has a zero."""
+    """Trials of configurations without a ratio: one of their trials has a zero."""
     own = times.filter(pl.col("program") == PARALLEL)
     rows = []
     for quantity in TESTED:
@@ -98,7 +98,7 @@ def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
-    """Configurations that means leave out because a branch has no good trial there."""
+    """Configurations that means exclude, because some branch has no good trial of the configuration."""
     if pool.is_empty():
         return []
     every = pool["branch"].n_unique()

@@ -1,16 +1,16 @@
-"""The estimator of this package: a trimmed mean of logarithms with one value per unit, and its standard error.
+"""The estimator of all comparisons: a trimmed mean of logarithms with one value per unit, and its standard error.
 
-A *unit* is the independent sample: a build of a branch (see `units`). The shift of a build in all
-configurations of its program (`units.of_builds`) is averaged without trimming, because users run
-builds. The rest of a value is averaged with trimming, which leaves out 20 % of the values at either
-end, rounded down. So one trial that ran beside another program hardly changes the mean.
+A *unit* is the independent sample: a build of a branch (see `units`). A value has two parts. The shift of
+a build in all configurations of its program (`units.of_builds`) is averaged without trimming, because
+users run such builds. The rest of the value is averaged with trimming, which drops 20 % of the values at
+either end, rounded down. So a trial that ran beside another program hardly changes the mean.
 
-The standard error includes both parts; for the rest it follows from the winsorised spread (Yuen 1974,
-doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit first,
-because a fast build is fast in all its configurations.
+The standard error includes both parts. The error of the trimmed part follows from the winsorised spread
+(Yuen 1974, doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit
+first, because a fast build is fast in all its configurations.
 
-Seven values are too few for a good estimate of their own spread, so each row's variance is estimated
-together with those of the other branches of its group (Smyth 2004, doi:10.2202/1544-6115.1027).
+Seven values are too few for a good estimate of their own spread. So each row's variance is estimated
+together with the variances of other branches of its group (Smyth 2004, doi:10.2202/1544-6115.1027).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FEWEST_UNITS = 4
 SHARED = 0.2
 """Correlation of two branches' estimated variances, which both include the baseline's noise (simulated: 0.12 to 0.25)."""
 LONE_ALPHA = 0.1
-"""P-value of the F-test below which a row is noisier than its neighbours, whose variance is then not used."""
+"""P-value of the F-test below which a row is noisier than its neighbours; their variance is then not used."""
 FEWEST_NEIGHBOURS = 3
 """With fewer neighbours, a row gets no degrees of freedom from neighbours whose spread is smaller."""
 LEAST_VARIANCE = 1e-18
-"""Minimum variance; a smaller one comes from a coarse clock, because a log-ratio of 1e-9 is negligible."""
+"""Minimum variance; a smaller variance comes from a coarse clock, because a log-ratio of 1e-9 is negligible."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Location:
     """Trimmed means along the last axis of a table.
 
     Attributes:
-        estimate: of each row; NaN for a row without values.
-        influence: rows by units: the contribution of each value to the standard error, whose square
-            is the sum of their squares; 0 where there is no value.
+        estimate: the trimmed mean of each row; NaN for a row without values.
+        influence: rows by units: the contribution of each value to the standard error; 0 without a
+            value. The sum of the squared contributions is the square of the standard error.
         units: number of values of each row.
         degrees: degrees of freedom of the standard error of each row; 0 for a row of one value.
     """
@@ -62,9 +62,9 @@ class Location:
 
 
 def locate(values: Floats, builds: Floats | None = None) -> Location:
-    """Trimmed mean of each row along the last axis; NaN means no value.
+    """Compute the trimmed mean of each row along the last axis; NaN means no value.
 
-    `builds` is the part of each value that is not trimmed, and is finite everywhere; None trims all.
+    `builds` is the part of each value that is not trimmed, and is finite everywhere; None trims whole values.
     """
     flat = values.reshape(int(np.prod(values.shape[:-1])), values.shape[-1])
     known = np.isfinite(flat)
@@ -104,9 +104,9 @@ def locate(values: Floats, builds: Floats | None = None) -> Location:
 
 
 def pooled(cells: Location, axis: int = 0) -> Location:
-    """The mean over configurations along `axis`, each with equal weight.
+    """Compute the mean over configurations along `axis`, each with equal weight.
 
-    The degrees of freedom are the middle between those of a trimmed configuration and of a plain mean of units.
+    The degrees of freedom are the mean of two numbers: those of a trimmed configuration and of a plain mean of units.
     """
     number = cells.estimate.shape[axis]
     units = cells.units.min(axis=axis)
@@ -135,7 +135,7 @@ class Spread:
 
 
 def own_spread(found: Location) -> Spread:
-    """Standard errors of rows from their own values; NaN with fewer than `FEWEST_UNITS`, or if all are equal."""
+    """Standard errors of rows from their own values; NaN with fewer than `FEWEST_UNITS` values, or equal values."""
     variance = (found.influence**2).sum(axis=-1)
     known = (found.units >= FEWEST_UNITS) & (variance > LEAST_VARIANCE)
     return Spread(np.where(known, np.sqrt(variance), np.nan), np.where(known, found.degrees, 0.0))
@@ -157,8 +157,8 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     known = alone.degrees > 0
     half = np.where(known, alone.degrees, 1.0) / 2
     variance = np.where(known, alone.error**2, 1.0)
-    # The mean of the log of an estimated variance is below the log of the true variance; this
-    # corrects it.
+    # The log of an estimated variance is, on average, below the log of the true variance; the two
+    # added terms correct this bias.
     logs = np.where(known, np.log(variance) - special.digamma(half) + np.log(half), 0.0)
     noise = special.polygamma(1, half)
     number = known.sum(axis=1, keepdims=True)
@@ -208,7 +208,7 @@ def _inverse_trigamma(values: Floats) -> Floats:
 
 
 def described(logs: Floats, builds: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-    """The mean of each row of logarithms (`locate`) and its 95 % interval, as plain numbers; NaN if absent."""
+    """The mean of each row of logarithms (`locate`) and its 95 % interval, converted to plain numbers; NaN if absent."""
     found = locate(logs, builds)
     half = own_spread(found).half_width()
     return np.exp(found.estimate), np.exp(found.estimate - half), np.exp(found.estimate + half)

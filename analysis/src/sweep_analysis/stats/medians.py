@@ -1,4 +1,4 @@
-"""The median of each configuration and its ratio to the baseline, for the table of a sweep, without tests."""
+"""Computes the median of each configuration and its ratio to the baseline, for the table of a sweep, without tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SET = ["program", *_LOAD, *_CONDITION, "threads"]
 
 
 def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
-    """Medians and ratios of every configuration, in the order of the plan.
+    """Compute medians and ratios of every configuration, in the order of the plan.
 
     In:  rows of `frames.TIMES` of the sweep.
     Out: rows of `frames.MEDIANS`. A ratio is the median over blocks, so that drift does not change it.
@@ -71,7 +71,7 @@ def _row(
 
 
 def _cells(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """A row for each configuration, with the numbers from its own trials and the baseline's."""
+    """Make a row for each configuration, with the numbers from its own trials and from the baseline's trials."""
     cell = [*_SET, "branch"]
     recorded = sweep.trials.group_by(cell).agg(
         (pl.col("outcome") != "ok").sum().alias("failed"), pl.col("oversubscribed").last()
@@ -93,7 +93,7 @@ def _cells(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ratios(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """The columns `ratio` and `cpu_ratio` of each configuration of the pool's program but the baseline's."""
+    """Compute `ratio` and `cpu_ratio` of each parallel configuration, except those of the baseline."""
     costs = {"ratio": "ns_per_unit", "cpu_ratio": "cpu_ns_per_unit"}
     pool = times.filter(pl.col("program") == PARALLEL).select(
         *_SET, "block", "branch", *costs.values()

@@ -1,4 +1,4 @@
-"""Compares two sweeps of the same branches: which changes of the first does the second confirm?"""
+"""Compares two sweeps of the same branches: which changes of the first sweep does the second sweep confirm?"""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CLAIMS = (FASTER, SLOWER)
 
 
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
-    """Changes of one sweep, measured again in another.
+    """Find changes of one sweep that another sweep measured again.
 
     Out: one row per branch and workload whose change in `first` is larger than the A/A control's, with
-         both changes, and the interval and result in `second`; null where it was not measured or tested.
+         both changes, and the interval and result in `second`; null if `second` did not measure or test the change.
 
     Raises:
         InputError: one sweep was measured and the other was simulated, or their machines differ.
@@ -56,6 +56,6 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
 
 
 def _pooled(analysis: Analysis) -> pl.DataFrame:
-    """Rows by workload of all branches but the A/A control, with `panel`."""
+    """Rows by workload of all branches except the A/A control, with `panel`."""
     rows = analysis.comparisons.filter(pl.col("level") == "workload")
     return with_panel(rows.filter(pl.col("branch") != (analysis.sweep.twin or "")))

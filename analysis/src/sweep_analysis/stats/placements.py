@@ -1,4 +1,4 @@
-"""The effect of pinning worker i of the pool to the i-th CPU, against workers that the kernel places.
+"""Computes the effect of pinning worker i of the pool to the i-th CPU, against workers that the kernel places.
 
 Each pinned trial is compared with the free trial of its branch and replicate. The two trials ran the same
 binary in the same round of the sweep, so the effects of a build and of a drifting host cancel.
@@ -28,7 +28,7 @@ QUANTITIES = {
 def placements(times: pl.DataFrame) -> pl.DataFrame:
     """Compare pinned with free trials of all branches together, in each of `QUANTITIES`.
 
-    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`, by workload and thread count; none if
+    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`, by workload and thread count; no row if
          the sweep lacks one placement. The ratio is the geometric mean of the branches' ratios.
     """
     pool = times.filter(pl.col("program") == PARALLEL)
@@ -46,7 +46,7 @@ def placements(times: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(pool: pl.LazyFrame, quantity: str) -> list[dict[str, Any]]:
-    """The rows of one quantity, without the correction."""
+    """Compute the rows of one quantity, with uncorrected p-values."""
     logs = logs_of(pool, QUANTITIES[quantity])
     same = [name for name in (*CELL, "replicate", "layout") if name != "placement"]
     free = logs.filter(pl.col("placement") == FREE).select(*same, free=LOG)

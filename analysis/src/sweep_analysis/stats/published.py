@@ -1,4 +1,4 @@
-"""Compares published figures of machines with many cores (`results/published.toml`) with simulated ones."""
+"""Compares published figures of machines with many cores (`results/published.toml`) with simulated figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.states import SMALLEST, two_modes
 
 FILE = CHECKOUT / "results" / "published.toml"
-"""The figures, and the pre-registered threshold for simulations of them."""
+"""The file with the published figures, and with the pre-registered threshold for their simulations."""
 
 BRANCH = "master"
 """The branch to which the published figures apply: the published crate."""
@@ -99,7 +99,7 @@ class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 
 
 class Published(msgspec.Struct, forbid_unknown_fields=True):
-    """The whole file."""
+    """The contents of `published.toml`."""
 
     threshold: Threshold = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
@@ -111,7 +111,7 @@ NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
 
 
 def read(file: Path = FILE) -> Published:
-    """The figures.
+    """Read the published figures.
 
     Raises:
         InputError: the file is invalid.
@@ -125,11 +125,11 @@ def read(file: Path = FILE) -> Published:
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """A row for each figure.
+    """Make a row for each figure.
 
-    Out: `series`, `told`, `machine`, `unit`, `published`; `simulated`: a list of the median, or of the
-         medians of both modes (see `states`); `ratio` and `is_met`, null if bimodal; `is_known`: whether
-         there are enough seeds to find two modes; `cell`: the simulated configuration, which several
+    Out: `series`, `told`, `machine`, `unit`, `published`; `simulated`, a list of the median, or of the
+         medians of both modes (see `states`); `ratio` and `is_met`, null if bimodal; `is_known`, whether
+         there are enough seeds to find two modes; `cell`, the simulated configuration, which several
          figures may share; `program`, `not_scored`.
 
     Raises:
@@ -175,13 +175,14 @@ class Score(msgspec.Struct, frozen=True):
     """Accuracy of the scored figures that are not bimodal.
 
     Attributes:
-        figures: their number.
-        within: numbers of figures whose simulated over published value is within each of `FACTORS`.
-        constant: the same numbers if the best single constant replaces all simulated values of a unit.
-        correlation: of the logarithms of published and simulated values, each minus its unit's mean.
-        order: number of pairs of a series with the published order, and of all its pairs.
-        directions: as `order`, only of pairs of neighbours in a series.
-        contrasts: as `order`, of pairs of figures with one name in two series of a program.
+        figures: number of the scored figures.
+        within: for each of `FACTORS`, how many figures have simulated over published values within it.
+        constant: like `within`, if the best single constant replaces all simulated values of a unit.
+        correlation: correlation of the logarithms of published and simulated values, each minus the mean
+            of its unit.
+        order: number of pairs within a series that have the published order, and number of all such pairs.
+        directions: like `order`, only for pairs of neighbours in a series.
+        contrasts: like `order`, for pairs of figures that have the same name in two series of a program.
     """
 
     figures: int
@@ -198,7 +199,7 @@ FACTORS = (1.5, 2.0)
 
 
 def score(rows: pl.DataFrame) -> Score:
-    """The score of `beside`'s rows."""
+    """Compute the score of rows that `beside` made."""
     rows = rows.filter(pl.col("ratio").is_not_null(), pl.col("not_scored") == "").with_columns(
         pl.col("simulated").list.first()
     )
@@ -233,7 +234,7 @@ def _best_constant(logs: np.ndarray[Any, Any], width: float) -> int:
 
 
 def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[int, int]:
-    """Number of pairs with the published order, and of all pairs that differ in the simulated configuration."""
+    """Count the pairs with the published order, and all pairs that differ in the simulated configuration."""
     right = [
         (one["published"] < other["published"]) == (one["simulated"] < other["simulated"])
         for one, other in pairs
@@ -243,7 +244,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
-    """Sweeps of the experiment and machine of a series or sign, the latest first; the oldest first if not scored."""
+    """Sweeps of the experiment and machine of a series or sign: the latest first, or the oldest first if not scored."""
     return [
         it
         for it in (sweeps if one.not_scored else sweeps[::-1])
@@ -254,7 +255,7 @@ def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
-    """The simulated values of a figure: one per seed, or one value of a share; empty without its configuration."""
+    """The simulated values of a figure: one per seed, or a single share; empty if its configuration was not simulated."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
@@ -285,7 +286,7 @@ def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
 
 
 def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
-    """Time of waits in functions with these endings, in per cent of the time of cores neither asleep nor waking."""
+    """Time of waits in functions with these endings, in per cent of the time in which cores neither sleep nor wake up."""
     spent = _cell(analysis.spent, figure, BRANCH)
     busy = spent.filter(~pl.col("spent_on").is_in(["asleep", "waking"]))["ns_per_unit"].sum()
     named = pl.any_horizontal(pl.col("at").str.ends_with(f"{function})") for function in functions)
@@ -294,7 +295,7 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
 
 
 def _break_even(analysis: Analysis, figure: Figure) -> float:
-    """The least work for which a region is faster than one thread, as its time on one thread in ns.
+    """The least work for which a fork-join region is faster than one thread, as the work's time on one thread in ns.
 
     Raises:
         InputError: a region is faster for no work of the sweep.
@@ -321,7 +322,7 @@ def _median(rows: pl.DataFrame, column: str) -> float:
 
 
 def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """One row per workload of which only the sign is published.
+    """Make a row per workload for which only the sign is published.
 
     Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: whether the
          simulation agrees, where a gain is at least `LEAST_SIMULATED` less time; `not_scored`.

@@ -1,6 +1,6 @@
 """Attributes the time of a simulated machine to activities of its cores, and to source lines that waited.
 
-Shares are ratios of sums over the trials of a configuration, not averages of trials, so they add up to one.
+Shares are ratios of sums over the trials of a configuration, not averages of trials, so that shares add up to 1.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SPENT_ON = {
 
 
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
-    """Shares of the cores' time by activity. Out: rows of `frames.SPENT_SHARES`; none if the sweep was measured."""
-    if sweep.machine is None:  # This saves a join of all trials with an empty frame.
+    """Compute shares of the cores' time by activity. Out: rows of `frames.SPENT_SHARES`; none if the sweep was measured."""
+    if sweep.machine is None:  # Returning here saves a join of all trials with an empty frame.
         return pl.DataFrame(schema=SPENT_SHARES)
     found = (
         _spent(sweep)
@@ -40,7 +40,7 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
 
 
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
-    """Source lines that waited for cache lines, with the lines that wrote these; the longest waits first.
+    """Find source lines that waited for cache lines, and the source lines that wrote them; the longest waits first.
 
     Out: rows of `frames.LINE_WAIT_RATES`; none if the sweep was measured. Pairs without a wait are left out.
     """
@@ -71,12 +71,12 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
 
 
 def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the most threads of their panel. In: rows with `schema.PANEL` and `threads`."""
+    """Select the rows with the most threads of their panel. In: rows with `schema.PANEL` and `threads`."""
     return rates.filter(pl.col("threads") == pl.col("threads").max().over(PANEL))
 
 
 def _spent(sweep: Sweep) -> pl.LazyFrame:
-    """The time of all cores by configuration and activity."""
+    """Sum the time of all cores by configuration and activity."""
     of_trials = sweep.spent.join(_trials(sweep), on="trial")
     return of_trials.group_by([*POOL_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
 

@@ -1,4 +1,4 @@
-"""Speed-ups by three separate definitions, with efficiency and serial fraction.
+"""Computes speed-ups by three separate definitions, with efficiency and serial fraction.
 
 The reference is the same branch on one thread (`own`), the baseline on one thread (`baseline`), or the
 program without a pool (`sequential`, the default, as in the 2022 study).
@@ -34,7 +34,7 @@ PORTION = 500_000
 
 
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
-    """One robust time per trial, because trials are independent, and iterations of a trial are not.
+    """Compute one robust time per trial, because trials are independent, and iterations of a trial are not.
 
     Out: rows of `frames.TIMES`, one per good trial.
     """
@@ -69,7 +69,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
 
 
 def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
-    """Rows of `schema.ITERATIONS` in portions of whole trials, so that no step needs memory for all rows."""
+    """Split rows of `schema.ITERATIONS` into portions of whole trials, so that no step needs memory for all rows."""
     begins = iterations.select(pl.arg_where(pl.col("iteration") == 0)).collect().to_series()
     total = iterations.select(pl.len()).collect().item()
     cuts = begins.filter((begins // PORTION).diff().fill_null(1) > 0).to_list()
@@ -84,11 +84,11 @@ TIMED_OUT = ("timeout", "hang")
 
 
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `frames.TIMES`, plus one for each trial that the runner ended at the sweep's time limit.
+    """Add a row to rows of `frames.TIMES` for each trial that the runner ended at the sweep's time limit.
 
     The limit is a lower bound of the trial's time and CPU time, and of its latency if good trials report
-    one. The limit is divided by the work that good trials of its configuration do in an iteration. A simulated
-    sweep has no such rows, because the limit is in the host's time.
+    latencies. The limit is divided by the work that good trials of the configuration do in an iteration.
+    A simulated sweep gets no such rows, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
@@ -125,7 +125,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
 def speedups(
     times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()
 ) -> pl.DataFrame:
-    """Speed-ups of every configuration of the pool's program, by every definition with a measured reference.
+    """Compute speed-ups of every parallel configuration, by every definition with a measured reference.
 
     In:  rows of `frames.TIMES`; `ignored` are parameters that the sequential program ignores.
     Out: rows of `frames.SPEEDUPS`. A speed-up is a mean of logarithms (`location`) over units (`units.by_unit`).
@@ -169,14 +169,14 @@ def speedups(
 
 
 def _typical(units: Units) -> Floats:
-    """The mean of each configuration, as a plain number."""
+    """The mean of each configuration, converted to a plain number."""
     return np.asarray(np.exp(locate(units.values, of_builds(units)).estimate), dtype=np.float64)
 
 
 def _references(
     units: Units, baseline: str | None, ignored: frozenset[str]
 ) -> list[tuple[str, int, int, int, int]]:
-    """Definition, configuration and branch of the pool's program, configuration and branch of the reference."""
+    """List definition, configuration and branch of the parallel program, configuration and branch of the reference."""
     named = units.cells.rows(named=True)
     loose = [name for name in PANEL if name not in ("parameters", "placement")]
     on_one: dict[tuple[object, ...], list[int]] = {}
@@ -213,9 +213,9 @@ def _references(
 def _sequential(
     row: dict[str, Any], candidates: list[tuple[dict[str, Any], int]], ignored: frozenset[str]
 ) -> list[int]:
-    """The configuration of the sequential program on the same input, with the same placement if possible.
+    """Find the configuration of the sequential program on the same input, with the same placement if possible.
 
-    Parameters that only the pool's program has may differ. So if no configuration has the same
+    The sequential program lacks parameters of the parallel program. So if no configuration has the same
     parameters, the only configuration of the workload and size is the reference.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates

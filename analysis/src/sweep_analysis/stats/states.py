@@ -1,13 +1,13 @@
-"""Finds bimodal configurations of a simulated machine: each seed is in one of two modes, none between them.
+"""Finds bimodal configurations of a simulated machine: each seed is in one of two modes, and no seed is between them.
 
 For example, a pool may settle into a storm of wake-ups or stay awake. The mode depends on chance, and
-on cost parameters that are guesses. So the configuration is *not tested*, and means leave it out.
+on cost parameters that are guesses. So a bimodal configuration is *not tested*, and means exclude it.
 
-The rule: sorted by size, the values of a configuration have a gap of at least `APART`, which is at
-least `CLEAR` times as wide as the wider of the two groups, in logarithms. Each group has at least
-`SMALLEST` seeds. On synthetic configurations of seven seeds, the rule finds modes that differ twofold
-with 5 % of noise in more than 99 of 100. The rule takes one mode with up to 20 % of noise, of any shape, for
-two modes in less than 3 of 100.
+The rule: sorted by size, the values of a configuration have a gap of at least `APART`, which splits them
+into two groups of at least `SMALLEST` seeds. In logarithms, the gap is at least `CLEAR` times as wide as the
+wider group. The rule was tried on synthetic configurations of seven seeds. It finds modes that differ
+twofold, with 5 % of noise, in more than 99 of 100 configurations. It mistakes one mode with up to 20 % of
+noise, of any shape, for two modes in fewer than 3 of 100 configurations.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.stats.location import Floats
 
 APART = 1.5
-"""Minimum ratio of the upper mode to the lower mode. This ratio equals the factor within which published figures count
-as met."""
+"""Minimum ratio of the upper mode to the lower mode. The threshold for published figures has the same factor."""
 CLEAR = 2.0
-"""Minimum ratio of the width of the gap to that of the wider mode, in logarithms."""
+"""Minimum ratio of the width of the gap to the width of the wider mode, in logarithms."""
 SMALLEST = 2
-"""Fewest seeds of a mode, because one far seed is an outlier."""
+"""Fewest seeds of a mode, because a single far seed is an outlier."""
 
 
 def two_modes(logs: Floats) -> tuple[float, float] | None:
@@ -39,8 +38,7 @@ def two_modes(logs: Floats) -> tuple[float, float] | None:
     last = values.size - SMALLEST
     if last < SMALLEST:
         return None
-    # The gaps above the values that may end the lower mode, so that both modes keep `SMALLEST`
-    # seeds.
+    # Only gaps above values that may end the lower mode: both modes must keep `SMALLEST` seeds.
     gaps = values[SMALLEST : last + 1] - values[SMALLEST - 1 : last]
     lower = SMALLEST + int(np.argmax(gaps))
     below, above = values[:lower], values[lower:]
@@ -51,7 +49,7 @@ def two_modes(logs: Floats) -> tuple[float, float] | None:
 
 
 def of_cells(times: pl.LazyFrame, column: str, key: Sequence[str] = CELL) -> pl.DataFrame:
-    """The configurations of the pool's program that are bimodal in `column`.
+    """Find the parallel configurations that are bimodal in `column`.
 
     In:  rows of `frames.TIMES` of a simulated sweep. A measured sweep has builds and moments, which do
          not correspond to seeds. `key` has the columns of a configuration.

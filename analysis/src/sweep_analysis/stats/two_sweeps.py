@@ -1,17 +1,17 @@
 """Pools one change from several sweeps of the same branches.
 
 Link-order randomised builds do not cover a recompilation, or another day. The extra variance between
-sweeps is estimated from all rows of a level that they share. This variance has four parts: a day may move all
-ratios alike, those of one branch, those of one workload and thread count, or one ratio. A day is one
-draw for all rows, so with two sweeps the first part has one degree of freedom. Each part has its own
-t quantile. The squares of the half-widths, including the sweeps' own, are added (the MOVER of Zou and
-Donner 2008, doi:10.1002/sim.3095). With one degree of freedom for each row instead, coverage was 65 %
-if a day moves all ratios (`cargo xtask truth`).
+sweeps is estimated from all rows of a level that the sweeps share. This variance has four parts. A day
+may move all ratios alike, the ratios of one branch, those of one workload and thread count, or a single
+ratio. A day is one draw for all rows, so with two sweeps the first part has one degree of freedom. Each
+part has its own t quantile. The squares of the half-widths, including those of the sweeps themselves, are
+added (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). If each row had one degree of freedom
+instead, coverage would be 65 % when a day moves all ratios (`cargo xtask truth`).
 
 A significant change must pass the same two tests as in a single sweep, with the wider of the sweeps'
 noise floors. The correction counts independent draws: one for the day, one for each branch, one for
-each place. The part of single rows is corrected for all rows of the level and the level's share
-(`compare.SHARES`).
+each workload and thread count. The fourth part is corrected for all rows of the level and the level's
+share (`compare.SHARES`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sweep_analysis.stats.location import CONFIDENCE, Floats
 
 _ROW = ["baseline", "quantity", "level", *POOL_CELL]
 NAMED = 3
-"""Maximum number of programs and threads that an error names if one sweep lacks them."""
+"""Maximum number of missing programs and threads that an error names."""
 _KNOWN = ("ratio_low", "ratio_high", "degrees")
 """Columns with the uncertainty of one sweep."""
 _MACHINE = ("model_name", "cpu_family", "model")
@@ -48,7 +48,7 @@ _MACHINE = ("model_name", "cpu_family", "model")
 
 
 def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, Any]) -> str | None:
-    """The reason why a row of several sweeps cannot be pooled; None if it can.
+    """The reason why a row of several sweeps cannot be pooled; None if it can be pooled.
 
     The sweeps must have run on the same machine, and the row must pool the same programs and threads.
     In: all rows of `frames.COMPARISONS` of each sweep, and the row of the first sweep.
@@ -87,7 +87,7 @@ def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
 
 
 class Pooled:
-    """Sweeps of the same branches, to be pooled row by row.
+    """Pools sweeps of the same branches row by row.
 
     In: all rows of `frames.COMPARISONS` of each sweep's decisions.
     """
@@ -102,9 +102,9 @@ class Pooled:
         self._between: dict[tuple[str, ...], _Between] = {}
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """A row of the first sweep, pooled with the same row of all others; `each` has all ratios and results.
+        """Pool a row of the first sweep with the same row of the others; `each` has the sweeps' ratios and results.
 
-        None if a sweep lacks the row or its interval.
+        Returns None if a sweep lacks the row or its interval.
         """
         found = [rows.get(_key(row)) for rows in self._rows]
         rows = [it for it in found if it is not None]
@@ -154,7 +154,7 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class _Between:
-    """The variance between sweeps, over the rows of one level that all of them have.
+    """The variance between sweeps, over the rows of one level that all sweeps have.
 
     Attributes:
         number: number of sweeps.
@@ -186,8 +186,8 @@ class _Between:
         def variance(part: Floats, ranks: int, of: int) -> float:
             return float((part**2).sum(axis=1).mean()) / free * of / ranks if ranks else 0.0
 
-        # The variance of means includes a share of the finer parts, which is subtracted (analysis
-        # of variance of a balanced table).
+        # The variance of means includes a share of the finer parts, so this share is subtracted
+        # (analysis of variance of a balanced table).
         single = (branches - 1) * (places - 1)
         of_one = variance(rest, single, branches * places)
         by_branch = variance(of_branch, branches - 1, branches)
@@ -212,13 +212,13 @@ class _Between:
     def half_width(
         self, rows: list[dict[str, Any]], logs: Floats, alpha: float, *, corrected: bool = False
     ) -> float:
-        """Half-width of the interval of a mean of `logs` at error probability `alpha`.
+        """Compute the half-width of the interval of a mean of `logs` at error probability `alpha`.
 
-        `corrected`: for all draws; then `alpha` is the share of single rows.
+        With `corrected`, the interval is corrected for all draws, and `alpha` is the share of single rows.
         """
         square = 0.0
         for at, (variance, degrees, events) in enumerate(self.parts):
-            # The effect of a day on a branch or a place is one draw for all levels.
+            # The effect of a day on a branch, or on a workload and thread count, is one draw for all levels.
             whole = alpha if self.has_single_rows and at == len(self.parts) - 1 else ALPHA
             level = whole / events if corrected else alpha
             square += special.stdtrit(degrees, 1 - level / 2) ** 2 * variance / self.number
@@ -226,7 +226,7 @@ class _Between:
         known = _known(rows)
         own = _quantile(known, level) * _own_error(known) / self.number
         square += float((own**2).sum())
-        # If the sweeps differ by even more in this row, the interval grows.
+        # If the sweeps differ in this row by more than these parts explain, the interval grows.
         apart = float(logs.var(ddof=1)) / (self.error(rows) ** 2 * self.number)
         return math.sqrt(square * max(apart, 1.0))
 
@@ -237,7 +237,7 @@ class _Between:
 
 
 def _shared(comparisons: list[pl.DataFrame], row: dict[str, Any]) -> pl.DataFrame:
-    """The rows of a row's level that have an interval in all sweeps; rows of other A/A controls are left out."""
+    """The rows of a row's level that have an interval in all sweeps, without rows of other A/A controls."""
     is_twin = pl.col("branch").str.ends_with(TWIN_SUFFIX) & (pl.col("branch") != row["branch"])
     frames = [
         rows.filter(pl.col("level") == row["level"], ~is_twin)
@@ -252,7 +252,7 @@ def _shared(comparisons: list[pl.DataFrame], row: dict[str, Any]) -> pl.DataFram
 
 
 def _means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
-    """Each row replaced by the mean of the rows of its group."""
+    """Replace each row by the mean of the rows of its group."""
     sums = np.zeros((groups.max() + 1, values.shape[1]))
     np.add.at(sums, groups, values)
     return np.asarray((sums / np.bincount(groups)[:, None])[groups], dtype=np.float64)

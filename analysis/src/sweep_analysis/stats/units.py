@@ -1,8 +1,8 @@
-"""The sampling unit: builds that differ only in link order, which records call layouts.
+"""Averages trials to sampling units: builds that differ only in link order, which the records call layouts.
 
-All trials of one build run the same binary, so they are averaged, and the sample size of every test,
-chart and interval is the number of builds. A sweep with one build of each branch is `not tested`; its
-speed-ups and costs have trials as units, so these hold only for that build.
+All trials of one build run the same binary, so these trials are averaged, and the sample size of every
+test, chart and interval is the number of builds. A sweep with one build of each branch is `not tested`;
+the units of its speed-ups and costs are trials, so these results hold only for that build.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Units:
     """Logarithms, one per unit, of every branch in every set of configurations that differ only in branch.
 
     Attributes:
-        cells: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
-        branches: names, the second axis of `values`.
-        values: sets by branches by units; NaN where nothing was measured.
+        cells: a row per set of configurations: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        branches: names of the branches, the second axis of `values`.
+        values: the logarithms: sets by branches by units; NaN for a missing measurement.
         pairs: sets by branches: number of trials, or of pairs of trials.
     """
 
@@ -39,11 +39,11 @@ class Units:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Logarithms with a number for each configuration, because its columns take most of the memory.
+    """Logarithms with a number instead of each configuration's columns, which would take most of the memory.
 
     Attributes:
-        cells: as in `Units`.
-        rows: `cell`, an index of `cells`, beside branch, layout, replicate and `log`.
+        cells: the configurations, as in `Units`.
+        rows: a row per logarithm: `cell` (an index of `cells`), branch, layout, replicate and `log`.
     """
 
     cells: pl.DataFrame
@@ -61,7 +61,7 @@ def numbered(logs: pl.LazyFrame) -> Numbered:
 
 
 def trimmed_mean(column: str) -> pl.Expr:
-    """The trimmed mean of `location.locate` as an aggregation."""
+    """The trimmed mean of `location.locate` as an aggregation of Polars."""
     cut = (pl.len() * TRIMMED).floor().cast(pl.Int64)
     return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
@@ -72,7 +72,7 @@ def beside_cell(column: str) -> pl.Expr:
 
 
 def has_ratio(column: str) -> pl.Expr:
-    """Whether a trial has `column`, and no trial of its configuration has a zero there.
+    """Whether a trial has `column`, and no trial of its configuration has a zero in that column.
 
     A zero has no logarithm, and a mean without the zero trials would cover only the long latencies.
     """
@@ -81,10 +81,10 @@ def has_ratio(column: str) -> pl.Expr:
 
 
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
-    """The log-ratio of every good trial of the pool's program to the baseline's trial of its block.
+    """Compute the log-ratio of every good parallel trial to the baseline's trial of the same block.
 
-    In:  rows of `frames.TIMES`. Out: these rows, with `log` of the ratio of `column`. The baseline's own
-         rows, and rows without a partner or a ratio (`has_ratio`), are left out.
+    In:  rows of `frames.TIMES`. Out: these rows, with `log` of the ratio of `column`, without rows of the
+         baseline, and without rows that have no partner or no ratio (`has_ratio`).
     """
     logs = logs_of(times.filter(pl.col("program") == PARALLEL), column)
     base = logs.filter(pl.col("branch") == baseline).select("block", base=LOG)
@@ -93,31 +93,32 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
 
 
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
-    """Logs of `column` by build; by replicate if each branch was built once. In: rows of `frames.TIMES`."""
+    """Logs of `column` by build, or by replicate if each branch was built once. In: rows of `frames.TIMES`."""
     return sampled(logs_of(times, column))
 
 
 def logs_of(times: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with `log`, the log of `column`; rows without one are left out (`has_ratio`)."""
+    """Rows of `frames.TIMES` with `log`, the log of `column`; rows without a log are excluded (`has_ratio`)."""
     return times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
 
 
 def sampled(logs: pl.LazyFrame) -> Units:
-    """Average `log` within each build of each configuration; within each replicate if each branch was built once."""
+    """Average `log` within each build of each configuration, or within each replicate if each branch was built once."""
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
     return averaged(numbered(logs), "layout" if builds > 1 else "replicate")
 
 
 def of_builds(units: Units) -> Floats:
-    """The shift of each build from the median build that all configurations of its program share.
+    """Estimate the shift of each build from the median build, which all configurations of its program share.
 
-    Out: an array of the same shape, with equal values in all configurations of a program. The shift is
-    the median over the configurations, because a disturbed trial changes only one of them. If the number
-    of configurations is even, the two middle values must agree in sign, and the shift is the one nearer to zero.
+    Out: an array with the shape of `units.values`, and equal values in all configurations of a program. The
+    shift is the median over the configurations, because a disturbed trial changes only one configuration. If
+    the number of configurations is even, the shift is that of the two middle values which is nearer to zero,
+    or zero if these two values have opposite signs.
     """
     shared = np.zeros_like(units.values)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of configurations that a branch lacks
+        warnings.simplefilter("ignore", RuntimeWarning)  # for branches without a configuration
         beside = units.values - np.nanmedian(units.values, axis=2, keepdims=True)
     programs = units.cells.select(pl.struct("program", "workload").rank("dense")).to_series()
     for program in programs.unique():

@@ -1,6 +1,6 @@
-"""Compares the times of a simulated sweep with those of a measured sweep of the same configurations.
+"""Compares the times of a simulated sweep with the times of a measured sweep of the same configurations.
 
-The sequential program is left out, because the cost of work was fitted to it.
+The sequential program is excluded, because the cost of work was fitted to its measured time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
-"""A prediction is accurate if predicted over measured time is within this factor, either way."""
+"""A prediction is accurate if the ratio of predicted to measured time is within this factor, either way."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Validation:
 
     Attributes:
         cells: rows of `frames.VALIDATION`.
-        is_prediction: whether the simulated sweep was begun before the measured one.
-        unmatched: number of configurations that only one sweep has, such as those without a good trial.
+        is_prediction: whether the simulated sweep began before the measured sweep.
+        unmatched: number of configurations that only one sweep has, for example because the other has no good trial.
     """
 
     cells: pl.DataFrame
@@ -56,7 +56,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     """Compare the two sweeps by configuration.
 
     Raises:
-        InputError: the first was not simulated, the second was, or they share no configuration.
+        InputError: `simulated` was measured, `measured` was simulated, or they share no configuration.
     """
     if simulated.machine is None:
         raise InputError(
@@ -90,7 +90,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
 
 
 def _times(sweep: Sweep, name: str) -> pl.DataFrame:
-    """The median time of each configuration of the pool's program in ms, without the A/A control."""
+    """The median time of each parallel configuration in ms, without the A/A control."""
     is_twin = pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX)
     times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~is_twin)
     median = (pl.col("elapsed_ns").median() / 1e6).alias(f"{name}_ms")
