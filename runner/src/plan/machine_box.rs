@@ -267,7 +267,7 @@ impl Ranges {
         if shape.threads_per_core > 1 {
             _ = write!(
                 text,
-                "\n[hardware-threads]\nper-core = {}\nshared-speed = 0.6\nsource = \"guess: two do 1.2 times the work of one\"\n",
+                "\n[hardware-threads]\nper-core = {}\nshared-speed = 0.6\nsource = \"guess: two hardware threads do 1.2 times the work of one\"\n",
                 shape.threads_per_core
             );
         }
