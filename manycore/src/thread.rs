@@ -1,4 +1,4 @@
-//! Threads with the interface of `std::thread`.
+//! Simulated threads, with the interface of `std::thread`.
 #![expect(
     missing_docs,
     clippy::must_use_candidate,

@@ -59,11 +59,11 @@ pub struct Description {
     pub sizes: BTreeMap<Size, BTreeMap<String, String>>,
 }
 
-/// The build of a branch that contains a workload.
+/// Which of a branch's builds contain a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Every build: every branch has the workloads of the original study.
+    /// All builds: every branch has the workloads of the original study.
     Study,
     /// The feature `further` of the crate `workloads`.
     #[default]

@@ -29,8 +29,8 @@ pub struct WholeProgram {
     pub stresses: String,
     /// The package that has the program.
     pub package: String,
-    /// The package's exact version in the registry. A package without a version is in the folder of
-    /// its name, beside the file of rows.
+    /// The package's exact version in the registry. Without a version, the package is the folder
+    /// `workloads/programs/PACKAGE`, or a program of a user, in its own folder.
     pub version: Option<String>,
     /// The program's name in the package.
     pub binary: String,

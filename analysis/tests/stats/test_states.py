@@ -1,4 +1,4 @@
-"""Bimodal configurations, on synthetic configurations of known truth."""
+"""Bimodal configurations are found, and left out of tests and means. The data are synthetic, so their modes are known."""
 
 from __future__ import annotations
 

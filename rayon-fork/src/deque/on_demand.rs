@@ -822,7 +822,8 @@ impl<T> Stealer<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // After a failed model, loom's locks no longer exist.
+        // When a model fails, loom has dropped its execution, and this drop must not use loom's
+        // atomics. The rings leak.
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }

@@ -21,7 +21,8 @@ use crate::affinity;
 use crate::system::digest::Id;
 use crate::system::whole_file;
 
-/// A fact of the host, or the reason why it is unknown: a clause that names the file.
+/// A fact of the host. An error is the reason why the fact is unknown, such as `/proc/stat counts no
+/// stolen time`.
 pub(crate) type Fact<T> = Result<T, String>;
 
 /// Reads facts below a root folder: `/` in a sweep, a mock host's folder in tests.

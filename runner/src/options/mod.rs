@@ -98,8 +98,9 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "NAME",
           conflicts_with_all = ["allow_uncontrolled", "frequency_backend", "frequency_journal", "host"])]
     pub(crate) machine: Option<String>,
-    /// Run on MACHINES simulated machines of the box in machines/box.toml, to find signs of
-    /// differences that hold for all its cost parameters [default: 60]
+    /// Simulate MACHINES machines, whose cost parameters are drawn from the ranges in
+    /// machines/box.toml. Shows whether a branch is faster, or slower, on at least 90 % of such
+    /// machines [without a number: 60]
     #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
           conflicts_with = "machine")]

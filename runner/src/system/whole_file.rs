@@ -1,5 +1,5 @@
 //! Writes files atomically, so that a crash leaves the old file or the new file. Reads files that
-//! other users may have made.
+//! other users may have made, and refuses pipes and devices, which could block the reader.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! Tests sweeps over a box of machines: the refusals, and that such a sweep is an ordinary sweep of
-//! many machines.
+//! Tests `--box`, which sweeps many simulated machines. The runner refuses options that a box cannot
+//! have. It shards, merges and resumes such a sweep like any other.
 
 use std::collections::BTreeSet;
 use std::fs;

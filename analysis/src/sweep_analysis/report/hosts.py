@@ -29,7 +29,9 @@ STEPS = ("predict", "study", "classics", "validate")
 
 
 def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Path], str]) -> str:
-    """Write the table in Markdown, with a row per host in order of start, and without hosts of `--quick`.
+    """Write the Markdown table of hosts, sorted by the time at which the measurement began.
+
+    Hosts that were measured with `on-this-host --quick` are left out.
 
     `analysis` analyses the sweep in a folder; `link` formats a path as seen from the document.
 

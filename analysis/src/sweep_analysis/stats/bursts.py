@@ -65,7 +65,9 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
 
 
 def chance_of(seen: Counts, every: Counts, found: Counts, trials: Counts) -> Floats:
-    """The probability that at least `seen` of `trials` are far, if `found` of all `every` trials are far.
+    """Returns the one-sided p-value of Fisher's exact test, whether far trials gather in a block.
+
+    The block has `trials` trials, of which `seen` are far. Its configuration has `every` trials, of which `found` are far.
 
     `scipy.stats` also has this distribution, but importing it takes half of the time of a command that prints a table.
     """

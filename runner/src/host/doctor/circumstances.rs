@@ -30,7 +30,8 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Collects the facts. This takes about two seconds, in which threads work in ticks.
+    /// Collects the facts. On the running system, [`stacking::measure`] takes most of the time: about
+    /// a second, in which two threads work and pause in turns.
     pub(crate) fn of(setup: &Setup) -> Self {
         let host = &setup.host;
         let is_here = host.is_system();

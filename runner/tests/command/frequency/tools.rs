@@ -1,5 +1,6 @@
 //! Tests the real `cpufreq-set` and `cpufreq-info` on a mock host, whose files are mounted over the
-//! system's files. These are regular files, so all values of a file have the same length.
+//! system's files. A short write leaves the end of a longer value in a regular file, so all
+//! values of a file have the same length.
 
 use std::env;
 use std::path::PathBuf;
