@@ -41,7 +41,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     threads = sorted(cells["threads"].unique(), key=int)
     points = alt.Chart(cells)
     key = alt.Legend(orient="bottom", title="threads")
-    shape = alt.Shape("threads:N", legend=key, sort=threads)
+    shape = alt.Shape("threads:N", legend=key).scale(domain=threads)
     return finished(
         alt.LayerChart(
             layer=[
