@@ -117,7 +117,7 @@ mod tests {
     fn the_readme_has_the_lines_that_the_command_prints() {
         let sh = at_root().unwrap();
         let readme = sh.read_file("README.md").unwrap();
-        let command = "\n$ cargo xtask vendor ../my-program/rayon-core ";
+        let command = "\n$ cargo xtask vendor ../my-program/rayon-core\n";
         let (_, after) = readme.split_once(command).unwrap();
         let (_, after) = after.split_once("```toml\n").unwrap();
         // In the README, comments follow the printed lines.

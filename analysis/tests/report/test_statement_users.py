@@ -47,8 +47,8 @@ def test_the_picture_has_a_block_for_each_sweep_with_the_programs_in_order_of_th
     words = re.findall(r"<text[^>]*>([^<]+)</text>", drawn)
     shown = [word for word in words if word in ("gains", "even", "loses", "program")]
     assert shown == ["gains", "even", "loses", "program"]
-    assert {"3 workloads", "1 programs"} <= set(words)
-    assert words.count("wall time") == words.count("CPU time") == 2
+    assert {f"{it}: champion against master" for it in ("3 workloads", "1 programs")} <= set(words)
+    assert [words.count(f"change of {it}, %") for it in ("wall time", "CPU time")] == [2, 2]
     assert "with 2 threads" in text
     assert "results/figures/forest-champion-dark.svg" in text
 
@@ -62,11 +62,9 @@ def test_the_picture_has_a_block_for_each_sweep_with_the_programs_in_order_of_th
 def test_only_significant_changes_are_full_points(two: list[Analysis]) -> None:
     _, files = stated("forest", two, "master", "champion", "workloads", "programs")
     drawn = next(iter(files.values()))
-    full = {
-        colour: drawn.count(f'fill="{colour}"') for colour in (LIGHT.faster[2], LIGHT.slower[2])
-    }
+    full = {colour: drawn.count(f'fill="{colour}"') for colour in (LIGHT.gain, LIGHT.loss)}
     # Wall time and CPU time of the program that gains, and of the program that loses.
-    assert full == {LIGHT.faster[2]: 2, LIGHT.slower[2]: 2}
+    assert full == {LIGHT.gain: 2, LIGHT.loss: 2}
 
 
 def test_a_picture_of_branches_that_a_sweep_lacks_is_refused(two: list[Analysis]) -> None:

@@ -90,4 +90,4 @@ def test_a_quiet_host_voids_nothing() -> None:
 def test_what_voids_a_sweep_stands_beside_its_answer() -> None:
     page = render_page(analyse(synthetic.swept(SMALL, share_of_cpu(32))), [])
     box = page.split('id="summary"')[1].split("</section>")[0]
-    assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
+    assert box.index("got only 32\N{NO-BREAK SPACE}% of a CPU") < box.index('class="answer"')

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, Theme
-from sweep_analysis.draw.plots import QUANTITIES, ROW, SIGNED_PERCENT, finished, interval_layers
+from sweep_analysis.draw.plots import QUANTITIES, ROW, finished, interval_layers
 from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
@@ -25,6 +25,8 @@ LEAST_END = 0.05
 """Minimum distance of an end of the axis from zero, as a relative change."""
 SPARE = 1.15
 """Ratio of an axis's length to the length that the changes need. An interval that leaves the axis ends in an arrow."""
+SIGNED = "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f')"
+"""Label of an axis of changes in per cent. The axis has the unit in its title: with units, labels leave out zero."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,22 @@ class Part:
 def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
     """Draw a block for each part, with a row for each program: wall time on the left, CPU time on the right.
 
-    Programs are in the order of their change of wall time, from gains to losses. The grey bar is the
-    noise floor. A full point is a significant change, a hollow point an inconclusive change.
+    Programs are in the order of their change of wall time, from gains to losses; all programs together are
+    last. The grey bar is the noise floor. A full point is a significant change, a hollow point an
+    inconclusive change.
     """
     rows = pl.concat([part.rows.select("time_ratio", "band") for part in parts])
     changes = [*(rows["time_ratio"] - 1), *(rows["band"].drop_nulls() - 1)]
     ends = SPARE * min(-LEAST_END, *changes), SPARE * max(LEAST_END, *changes)
-    names = max(NAMES, *(LETTER * len(name) for part in parts for name in part.rows["panel"]))
+    shown = [without_size(part.rows)["panel"] for part in parts]
+    names = max(NAMES, *(LETTER * len(name) for panels in shown for name in panels))
     blocks = [
         _block(part, theme, ends, names).properties(
             title=alt.TitleParams(
-                part.title[0], subtitle=list(part.title[1:]), frame="bounds", anchor="start"
+                part.title[0],
+                subtitle=list(part.title[1:]) or alt.Undefined,
+                frame="bounds",
+                anchor="start",
             )
         )
         for part in parts
@@ -75,7 +82,11 @@ def forest(parts: Sequence[Part], theme: Theme = LIGHT) -> alt.VConcatChart:
 
 def _block(part: Part, theme: Theme, ends: tuple[float, float], names: float) -> alt.HConcatChart:
     rows = without_size(part.rows)
-    order = rows.filter(quantity="time").sort("time_ratio", "panel")["panel"].to_list()
+    order = (
+        rows.filter(quantity="time")
+        .sort(pl.col("level") == "overall", "time_ratio", "panel")["panel"]
+        .to_list()
+    )
     sides = [
         _side(rows.filter(quantity=quantity), order, theme, (name, ends), 0 if at else names)
         for at, (quantity, name) in enumerate(QUANTITIES.items())
@@ -92,10 +103,10 @@ def _side(
     names: float,
 ) -> alt.LayerChart:
     axis = alt.Axis(
-        labelExpr=SIGNED_PERCENT,
+        labelExpr=SIGNED,
         tickCount=4,
         grid=True,
-        title=across[0],
+        title=f"change of {across[0]}, %",
         labelFontSize=LETTERS - 1,
     )
     y = alt.Y(
@@ -114,7 +125,7 @@ def _side(
         else None,
     )
     colours = dict.fromkeys(RESULTS, theme.ink)
-    colours |= {FASTER: theme.faster[2], SLOWER: theme.slower[2]}
+    colours |= {FASTER: theme.gain, SLOWER: theme.loss}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     ink = alt.Color("verdict:N", legend=None, scale=scale)
     layers = interval_layers(rows, (axis, across[1]), y, ink, theme)

@@ -84,7 +84,7 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
         axis=alt.Axis(tickCount=6, grid=False),
     )
     signed = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
-    y = alt.Y("change:Q", scale=scale, title="time of the block", axis=signed)
+    y = alt.Y("change:Q", scale=scale, title="change of the block's time", axis=signed)
     layers = [
         alt.Chart(frame)
         .mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)

@@ -143,9 +143,9 @@ def _map(
     base = alt.Chart(shown).encode(x=x, y=y)
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
     key = alt.Legend(
-        title="change outside the noise floor (grey: inside)",
+        title="change in % (grey: inside the noise floor)",
         titleLimit=300,
-        orient="bottom",
+        orient="top",
         format="+.0%",
         labelExpr="datum.label ? replace(datum.label, /%/g, '\N{NO-BREAK SPACE}%') : ''",
         gradientLength=240,

@@ -20,7 +20,11 @@ class Style:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of everything except branches. `ink` is legible on every colour of a heat map."""
+    """Colours of everything except branches.
+
+    `ink` is legible on every colour of a heat map. `gain` and `loss` are for points and lines, which need
+    more contrast with the paper than cells do.
+    """
 
     name: str
     paper: str
@@ -31,6 +35,9 @@ class Theme:
     neutral_cell: str
     faster: tuple[str, str, str]
     slower: tuple[str, str, str]
+    gain: str
+    loss: str
+    noise: str
 
 
 LIGHT = Theme(
@@ -43,6 +50,9 @@ LIGHT = Theme(
     neutral_cell="#eceef0",
     faster=("#d6e9f7", "#a5cfea", "#63abdb"),
     slower=("#fde3cb", "#f8bd84", "#f0913a"),
+    gain="#1a6ba3",
+    loss="#b04e05",
+    noise="#cfd5dc",
 )
 DARK = Theme(
     name="dark",
@@ -54,6 +64,9 @@ DARK = Theme(
     neutral_cell="#2b3038",
     faster=("#1d3a4f", "#235577", "#2c6f9f"),
     slower=("#4d3218", "#784617", "#a55a15"),
+    gain="#6bb8ea",
+    loss="#f29a4d",
+    noise="#454c57",
 )
 
 _BASELINE = {"light": "#000001", "dark": "#fffffe"}
@@ -73,6 +86,8 @@ _STUDY = {
 }
 
 _FURTHER = ["#117733", "#882255", "#44aa99", "#999933", "#aa4499", "#332288", "#ddcc77", "#88ccee"]
+_LIGHTER = {"#882255": "#d0568c", "#332288": "#9183e0"}
+"""Colours of further branches that are illegible on dark paper, with those that replace them there."""
 
 
 def pairs() -> dict[str, str]:
@@ -80,7 +95,7 @@ def pairs() -> dict[str, str]:
 
     No two colours are equal, so replacing text turns a light picture into a dark picture.
     """
-    known = {_BASELINE[LIGHT.name]: _BASELINE[DARK.name]}
+    known = {_BASELINE[LIGHT.name]: _BASELINE[DARK.name], **_LIGHTER}
     for field in fields(Theme):
         light, dark = getattr(LIGHT, field.name), getattr(DARK, field.name)
         if field.name != "name":
@@ -100,8 +115,9 @@ def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str,
         elif branch in _STUDY:
             found[branch] = _STUDY[branch]
         else:
-            found[branch] = Style(
-                _FURTHER[further % len(_FURTHER)], dashed=further >= len(_FURTHER)
-            )
+            colour = _FURTHER[further % len(_FURTHER)]
+            if theme.name == DARK.name:
+                colour = _LIGHTER.get(colour, colour)
+            found[branch] = Style(colour, dashed=further >= len(_FURTHER))
             further += 1
     return found

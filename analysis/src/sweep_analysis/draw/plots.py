@@ -198,7 +198,7 @@ def interval_layers(
 
     point = {"x": alt.X("change:Q", scale=scale), "y": y, "stroke": ink}
     layers = [
-        base.mark_bar(color=theme.grid, height=ROW - 4).encode(**between("band_low", "band_high")),
+        base.mark_bar(color=theme.noise, height=ROW - 4).encode(**between("band_low", "band_high")),
         base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=scale)),
         base.mark_rule(strokeWidth=1.8).encode(**between("low", "high"), color=ink),
         base.mark_point(size=46, opacity=1, strokeWidth=1.8).encode(
@@ -256,7 +256,10 @@ def finished(chart: _Chart, theme: Theme) -> _Chart:
             labelFontSize=SMALLEST,
             labelLimit=0,
             titleFontSize=SMALLEST,
+            symbolOpacity=1,
         ),
-        header=alt.HeaderConfig(labelColor=theme.faint_ink, labelFontSize=SMALLEST),
+        header=alt.HeaderConfig(
+            labelColor=theme.faint_ink, labelFontSize=SMALLEST, titleColor=theme.ink
+        ),
     )
     return whole

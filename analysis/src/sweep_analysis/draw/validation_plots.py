@@ -25,7 +25,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     y = alt.Y(
         "predicted_ms:Q",
         scale=scale,
-        title=f"time in ms, simulated: {machine}",
+        title=f"simulated time in ms ({machine})",
         axis=alt.Axis(tickCount=6),
     )
     line = alt.Chart(
@@ -41,6 +41,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     threads = sorted(cells["threads"].unique(), key=int)
     points = alt.Chart(cells)
     key = alt.Legend(orient="bottom", title="threads")
+    shape = alt.Shape("threads:N", legend=key).scale(domain=threads)
     return finished(
         alt.LayerChart(
             layer=[
@@ -56,6 +57,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                     color=alt.Color("threads:N", legend=key).scale(
                         domain=threads, scheme="tableau10"
                     ),
+                    shape=shape,
                 ),
             ]
         ).properties(

@@ -73,7 +73,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         charts=lambda: {
             "cost": forest(
                 [
-                    Part([name], part)
+                    Part([f"{name} against {style.baseline}"], part)
                     for name in branches
                     if name and (part := rows.filter(branch=name)).height
                 ]

@@ -25,7 +25,7 @@ from sweep_analysis.report.figures import figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.facts import facts
-from sweep_analysis.say.headline import headline
+from sweep_analysis.say.headline import headline_lines
 from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
@@ -56,9 +56,10 @@ def render_page(analysis: Analysis, listed: list[Figure], drawn: Drawn | None = 
     sweep = analysis.sweep
     void = voids(sweep)
     drawn = drawings(listed) if drawn is None else drawn
+    titles = {figure.name: figure.title for figure in listed}
     pictures = {
         name: [
-            svg.inline(picture, f"{name}-{number}", name)
+            svg.inline(picture, f"{name}-{number}", titles[name])
             for number, picture in enumerate(charts.values())
         ]
         for name, charts in drawn.items()
@@ -70,7 +71,7 @@ def render_page(analysis: Analysis, listed: list[Figure], drawn: Drawn | None = 
             sweep=sweep,
             facts=facts(analysis),
             recommendation=recommendation(analysis.decisions),
-            headline=headline(analysis.decisions),
+            headline=headline_lines(analysis.decisions),
             cautions=[text for text in cautions(analysis) if text not in void],
             voids=void,
             claims=tables.for_people(analysis, "claims", analysis.claims),
@@ -119,8 +120,9 @@ def words_in(frame: pl.DataFrame) -> list[int]:
 
 
 def with_code(text: object) -> Markup:
-    """A sentence for the page, with text in backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
+    """A sentence for the page, with text in backticks as code, and without a line break before `%`."""
+    joined = re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", str(escape(text)))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", joined))  # noqa: S704 - escaped just before
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:

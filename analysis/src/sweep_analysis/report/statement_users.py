@@ -27,7 +27,7 @@ def forest_of(asked: Statement) -> Made:
             f"{count(len(kinds), 'word')} for the programs of {count(len(asked.sweeps), 'sweep')}",
             "name the programs of each sweep by one word",
         )
-    parts, threads = [], set()
+    parts, shown, threads = [], [], set()
     for kind, analysis in zip(kinds, asked.sweeps, strict=True):
         rows = with_panel(analysis.decisions.comparisons).filter(
             pl.col("quantity").is_in(list(QUANTITIES)),
@@ -42,15 +42,15 @@ def forest_of(asked: Statement) -> Made:
             )
         told = {threads_of(analysis.decisions.comparisons, row) for row in rows.rows(named=True)}
         threads |= told
-        programs = rows["panel"].n_unique()
-        day = analysis.sweep.path.name[: len("2026-11-20")]
-        parts.append(Part([f"{programs} {kind}", f"{host(analysis)}, {day}"], rows))
+        programs = f"{rows['panel'].n_unique()} {kind}"
+        place = f"{host(analysis)}, {analysis.sweep.path.name[: len('2026-11-20')]}"
+        shown.append(f"{programs}, {place}")
+        parts.append(Part([f"{programs}: {branch} against {against}", place], rows))
     width = " or ".join(sorted(threads))
-    shown = "; ".join(", ".join(part.title) for part in parts)
-    alone = f"Change of wall and CPU time of {branch} against {against} with {width}: {shown}"
+    alone = f"Change of wall and CPU time of {branch} against {against} with {width}: {'; '.join(shown)}"
     text, files = asked.picture(f"forest-{branch}", alone, forest(parts))
     about = (
-        f"`{branch}` against `{against}` with {width}, with 95 % intervals: left of zero is less. "
+        f"`{branch}` against `{against}` with {width}, with 95\N{NO-BREAK SPACE}% intervals: left of zero is less. "
         "A full point is significant, a hollow one is inconclusive; grey is the noise floor. "
         f"Each part ran on the host in its title (sweeps {listed(asked.each_link())})."
     )

@@ -48,8 +48,8 @@ FIGURES = {
     "wall-by-section": ("steps in the critical section", "wall time, ms"),
     "wall-by-bytes": ("bytes in a transfer", "wall time, ms"),
     "wall-by-compute": ("steps after each transfer", "wall time, ms"),
-    "service-by-threads": ("handlers, or requests", "ms"),
-    FORUM: ("posters, readers", "requests/s, or %"),
+    "service-by-threads": ("handlers, or requests", "time, ms"),
+    FORUM: ("posters, readers", "requests per second"),
 }
 """Titles of both axes, by the figure's name in `experiments.toml`."""
 
