@@ -98,7 +98,7 @@ def test_the_command_prints_a_table_and_writes_the_figure(
     assert told.rstrip().splitlines()[-1].startswith("6 of 8 configurations")
     assert (output / "validation.csv").is_file()
     drawn = (output / "validation.svg").read_text()
-    assert "simulated: here" in drawn
+    assert "simulated time in ms (here)" in drawn
     assert main(["validate", *folders[::-1]]) == 2
 
 

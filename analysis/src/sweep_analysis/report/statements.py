@@ -9,6 +9,7 @@ If the document has no line breaks around the text, the text is a part of a sent
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -94,7 +95,11 @@ def made(file: Path) -> dict[Path, str]:
         where = f"{file}: generated result `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
         _refuse_without_box(kind, asked)
-        text, pictures = KINDS[kind](asked)
+        try:
+            text, pictures = KINDS[kind](asked)
+        except (ValueError, IndexError) as error:
+            usage = inspect.getdoc(KINDS[kind]) or ""
+            raise InputError(where, f"the words do not fit ({error})", usage) from error
         label = asked.sweep.sweep.label if asked.sweeps and kind != "published" else ""
         texts.update(pictures)
         if not found["break"]:
