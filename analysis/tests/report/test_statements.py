@@ -122,9 +122,9 @@ def test_a_result_whose_words_are_too_few_is_refused_with_the_words_that_it_need
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "page.md"
-    named = sorted((CHECKOUT / "results" / "sweeps").iterdir())[-1].name[:18]
+    named = max((CHECKOUT / "results" / "sweeps").iterdir()).name[:18]
     file.write_text(f"<!-- analysis: effect {named} tree-sum --><!-- /analysis -->")
-    with pytest.raises(InputError, match="effect .* tree-sum`: the words do not fit"):
+    with pytest.raises(InputError, match=r"effect .* tree-sum`: the words do not fit"):
         made(file)
 
 

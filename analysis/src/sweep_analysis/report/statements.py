@@ -9,7 +9,6 @@ If the document has no line breaks around the text, the text is a part of a sent
 
 from __future__ import annotations
 
-import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -98,8 +97,10 @@ def made(file: Path) -> dict[Path, str]:
         try:
             text, pictures = KINDS[kind](asked)
         except (ValueError, IndexError) as error:
-            usage = inspect.getdoc(KINDS[kind]) or ""
-            raise InputError(where, f"the words do not fit ({error})", usage) from error
+            remedy = (
+                f"see the function of `{kind}` in report/statement_*.py for the words that it takes"
+            )
+            raise InputError(where, f"the words do not fit ({error})", remedy) from error
         label = asked.sweep.sweep.label if asked.sweeps and kind != "published" else ""
         texts.update(pictures)
         if not found["break"]:
