@@ -6,6 +6,10 @@ use anyhow::{Context as _, Result, ensure};
 use runner::stop::Stop;
 use xshell::{Shell, cmd};
 
+/// The beginning of the copy's README.
+const COPY: &str = "> A copy of one folder. Links that begin with `../` lead to other folders of the repository \
+                    that it is from, work-stealing-lab, at the commit in `.cargo_vcs_info.json`.\n\n";
+
 /// Unpacks the fork, as Cargo packages it, into a folder that is new or empty. The package has the
 /// licences, and names the fork's commit (`.cargo_vcs_info.json`). Prints the [`lines`] that a
 /// program needs.
@@ -47,6 +51,9 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
     }
+    let readme = to.join("README.md");
+    let text = sh.read_file(&readme)?;
+    sh.write_file(&readme, format!("{COPY}{text}"))?;
     let path = to.canonicalize().unwrap_or(to);
     let program = workspace_around(sh, &path);
     let place = match &program {
