@@ -25,9 +25,9 @@ fn is_simulated() -> bool {
 }
 
 // SAFETY: objects of one class lie apart from one another in chunks of their own. Objects are as
-// long as their class says, and aligned to 16, or to their size if that is a power of two. A larger
-// object, or one with a larger alignment, gets chunks of its own, which are aligned to 64 KiB. The
-// heap gives an object out again only after the program freed it. No code here unwinds, except at a
+// long as their class says, and aligned to 16, or to their size if that is a power of two. An
+// object whose size or alignment exceeds `LARGEST` gets chunks of its own, aligned to `CHUNK`. The
+// system's allocator serves larger alignments. The heap gives an object out again only after the program freed it. No code here unwinds, except at a
 // failed assertion, which ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -25,7 +25,7 @@ impl UsageSample {
     ///
     /// # Panics
     ///
-    /// If the kernel refuses.
+    /// If `getrusage` fails.
     #[must_use]
     pub fn now() -> Self {
         machine::used()

@@ -55,7 +55,8 @@ enum Task {
     /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals,
     /// findings, runner and analysis
     Test {
-        /// Run only these parts (default: all, and `services` only if they changed)
+        /// Run only these parts. By default xtask runs all parts, but `services`, `rivals` and
+        /// `findings` only if their files have changed
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
         /// Test the fork on every variant, not only on `packed`, `champion` and a few builds with
@@ -125,7 +126,7 @@ enum Task {
         /// Synthetic sweeps of each case
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
         sweeps: u32,
-        /// Only these cases; an unknown name lists them (default: all)
+        /// Run only these cases. An unknown name prints the known cases (default: all)
         cases: Vec<String>,
     },
     /// Kill the runner at every step of a change of the CPU frequency, and kill sweeps at random

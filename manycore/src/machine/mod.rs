@@ -215,8 +215,8 @@ impl Machine {
         }
     }
 
-    /// Sets the time that `call` spends on own instructions of the branch that runs: `cycles` times
-    /// the cost parameter `own-instructions`.
+    /// Sets the time of the own instructions of `call` in the pool that runs. The time is `cycles` at
+    /// the reference frequency, multiplied by the machine's factor `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
         let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);

@@ -65,8 +65,8 @@
 //! only in later rings.
 //!
 //! While the owner keeps earlier rings because of a thief, it does not put the first ring back into
-//! use. For this reason a thief without a CPU keeps the rings of one burst or two, not of all later
-//! bursts. The first ring is in use again only when the deque is empty. At that moment no job is
+//! use. Otherwise each burst would leave further old rings. So a thief that loses its CPU while it is
+//! in the count delays the freeing of the rings of one burst or two. The first ring is in use again only when the deque is empty. At that moment no job is
 //! shared, so an old copy of a job in the first ring does no harm.
 
 use std::cell::Cell;

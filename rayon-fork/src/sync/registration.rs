@@ -82,7 +82,8 @@ impl Registration {
         }
     }
 
-    /// Creates a state in which the kernel refuses for good.
+    /// Creates a state in which both sides always execute full fences, as after the kernel has
+    /// refused. Pools that never use `membarrier` share this state.
     #[cfg(not(fork_loom))]
     pub(crate) const fn refused() -> Self {
         Self {

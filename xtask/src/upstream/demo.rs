@@ -17,7 +17,7 @@ use crate::shell::cpu_seconds_of_children;
 /// Default number of turns of a benchmark; each turn runs the benchmark once for each of [`SIDES`].
 pub(super) const TURNS: u32 = 7;
 
-/// The sides that each turn runs, by the analysis's names. `before-again` is the A/A control.
+/// The sides that each turn runs, under the names that the analysis expects. `before-again` is the A/A control.
 const SIDES: [&str; 3] = ["before", "after", "before-again"];
 
 /// A demo, and the options with which a run takes less than about a second.

@@ -125,9 +125,11 @@ def _score(score: published.Score) -> dict[str, str]:
         near[f"within {factor:g}, the best constant of each unit"] = _of(constant, score.figures)
     return near | {
         "correlation of logarithms, in each unit": f"{score.correlation:.2f}",
-        "order of pairs in a series": _of(*score.order),
-        "direction to the neighbour in a series": _of(*score.directions),
-        "order between series of one program": _of(*score.contrasts),
+        "pairs of figures of one series in the published order": _of(*score.order),
+        "neighbouring figures of one series in the published order": _of(*score.directions),
+        "the same figure of two series of one program in the published order": _of(
+            *score.contrasts
+        ),
     }
 
 

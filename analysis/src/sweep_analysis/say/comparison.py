@@ -201,7 +201,7 @@ def builds_column(name: str) -> pl.Expr:
 
 
 def size(ratio: float) -> str:
-    """A detectable ratio as a change."""
+    """Format a detectable ratio as a change in per cent, and a very large ratio as a lower bound."""
     if ratio < MOST_TOLD:
         return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%"
     return f"above {(MOST_TOLD - 1) * 100}\N{NO-BREAK SPACE}%"

@@ -135,7 +135,10 @@ def decide(
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the column of time; trials without that quantity are excluded."""
+    """Copy the column of `quantity`, one of `QUANTITIES`, over the column of time, so that code for times works on it.
+
+    In and out: rows of `frames.TIMES`. Trials without that quantity are excluded.
+    """
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))

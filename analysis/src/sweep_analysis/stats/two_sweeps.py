@@ -165,7 +165,10 @@ class _Between:
     """
 
     def __init__(self, comparisons: list[pl.DataFrame], row: dict[str, Any]) -> None:
-        """Split the variance of the table of ratios into parts. In: all rows of each sweep, and one row of the level."""
+        """Split the variance between sweeps into the parts that the head of this file names.
+
+        In: all rows of each sweep. `row` selects the level, the baseline and the quantity.
+        """
         shared = _shared(comparisons, row)
         self.number = len(comparisons)
         self.family = max(shared.height, 1)

@@ -158,8 +158,8 @@ impl<A: Dimensions> SleepCounters for Split<A> {
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
         if A::WakeRule::READS_BOTH {
-            // Every push makes the same two loads, in the same order, as `notify_sleepers` does
-            // otherwise.
+            // As in the branch of the 2022 study, every push loads I too, even if S is 0. The order
+            // is that of variants without `READS_BOTH`: S, then I.
             let searching = words::searching(&self.inactive, sleeping);
             return if sleeping == 0 {
                 0

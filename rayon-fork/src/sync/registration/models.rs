@@ -54,7 +54,8 @@ impl Steps for RegistersWithoutAFence {
     }
 }
 
-/// Planted mistake: light sides are free as soon as heavy sides call the kernel.
+/// Planted mistake: `complete` skips the state `BY_KERNEL`. So one store makes heavy sides call the
+/// kernel, and stops light sides from fencing.
 enum FreesAtOnce {}
 
 impl Steps for FreesAtOnce {
