@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
@@ -312,6 +313,22 @@ impl Host {
         Ok(share)
     }
 
+    /// The share of all CPUs' time that is not idle, from now on for as long as `during`. An error if no
+    /// time passes, as in the files of another host.
+    pub(crate) fn busy_share(&self, during: Duration) -> Fact<f64> {
+        const IDLE_AND_WAITING: std::ops::Range<usize> = 3..5;
+        let before = self.cpu_ns()?;
+        std::thread::sleep(during);
+        let after = self.cpu_ns()?;
+        let passed = |place: usize| after[place].saturating_sub(before[place]) as f64;
+        let all: f64 = (0..after.len()).map(passed).sum();
+        let idle: f64 = IDLE_AND_WAITING.map(passed).sum();
+        if all == 0.0 {
+            return Err("/proc/stat does not change".to_owned());
+        }
+        Ok(1.0 - idle / all)
+    }
+
     /// Returns the times `user nice system idle iowait irq softirq steal` of all CPUs since boot,
     /// in nanoseconds. The later numbers of the line are guests' time, which `user` and `nice`
     /// already contain.
@@ -451,6 +468,16 @@ mod tests {
             root.write(&format!("{folder}/core_id"), &(cpu / 2).to_string());
         }
         root
+    }
+
+    #[test]
+    fn a_busy_share_is_between_idle_and_busy_and_unknown_where_no_time_passes() {
+        let during = Duration::from_millis(50);
+        let share = Host::default().busy_share(during).unwrap();
+        assert!((0.0..=1.0).contains(&share), "{share}");
+        let root = mock();
+        root.write("proc/stat", "cpu  10 0 10 100 0 0 0 0 0 0\n");
+        assert!(root.host().busy_share(during).is_err());
     }
 
     #[test]
