@@ -48,6 +48,8 @@ Examples:
       a working tree of rayon-core, named `mine`, against the published one, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
       the same on 64 simulated cores, with the source lines at which threads wait
+  cargo runner compare master path:../rayon/rayon-core --box --workloads fib-join,packets,scope-spawn
+      on how many of 60 simulated machines with 64 threads the working tree is faster; one seed per machine, some minutes
   cargo runner compare packed split-counters fork:split,push-fence
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
