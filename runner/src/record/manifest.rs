@@ -150,7 +150,7 @@ pub(crate) struct Run {
     /// Time of the builds, in nanoseconds.
     #[serde(default)]
     pub builds_ns: u64,
-    /// What made times doubtful before the builds, as the runner printed it.
+    /// The host's conditions before the builds that make times doubtful, as the runner printed them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

@@ -30,12 +30,16 @@ fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
 }
 
 #[test]
-fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_small() {
+fn a_plan_shows_each_workload_once_and_says_which_topologies_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
     let words = format!("plan --box=4 --threads 16 {SMALL}");
     common::line(folder.path(), &words)
         .success()
-        .stdout(contains("box: 4 points").and(contains("box=4")))
+        .stdout(
+            contains("box: 4 points")
+                .and(contains(" 8 trials"))
+                .and(contains("box=").not()),
+        )
         .stderr(contains(
             "topologies with fewer CPUs than 16 threads are left out: 1x8",
         ));

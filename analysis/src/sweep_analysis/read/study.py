@@ -68,7 +68,7 @@ def read_study(folder: Path) -> Sweep:
 
 
 def _semicolons(file: Path) -> str:
-    """What a spreadsheet of a country with decimal commas writes between columns."""
+    """Name semicolons in the first line, which spreadsheets write between columns where numbers have commas."""
     try:
         head = file.read_text("utf-8").partition("\n")[0]
     except (OSError, UnicodeDecodeError):
