@@ -57,7 +57,6 @@ nested! {
     spawn_yield(level, inner) { spawn(inner); yield_now(); }
 }
 
-/// Does the same as [`nested`], with [`Large`] arguments and results.
 macro_rules! nested_large {
     ($($name:ident($level:ident, $inner:ident) $body:block)*) => {$(
         #[inline(never)]

@@ -6,7 +6,7 @@ pub(crate) const NAME: &str = "fork_union";
 pub(crate) struct Threads(fork_union::ThreadPool);
 
 impl Threads {
-    /// Starts the threads. The thread that opens a region is one of `threads`.
+    /// The thread that opens a region is one of `threads`.
     pub(crate) fn start(threads: usize) -> Self {
         Self(fork_union::ThreadPool::try_spawn(threads).expect("fork_union starts its threads"))
     }

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use rayon_core::ThreadPoolBuilder;
 
-/// The time from one job to the next.
 const PERIOD: Duration = Duration::from_millis(1);
 const NAME: &str = "counted";
 

@@ -1,6 +1,3 @@
-//! Tests the slowdown of two hardware threads that share a core, and the placement of threads on
-//! cores with two hardware threads.
-
 use std::sync::Arc;
 use std::time::Duration;
 

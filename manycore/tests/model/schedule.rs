@@ -1,5 +1,3 @@
-//! Tests which threads run if threads outnumber the cores, and the cost of waking up.
-
 use std::sync::Arc;
 use std::time::Duration;
 

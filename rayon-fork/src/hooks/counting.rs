@@ -166,7 +166,7 @@ fn with_record(body: impl FnOnce(&Record)) {
 }
 
 impl Record {
-    /// Adds one to a count. The accesses are relaxed, because no thread acts on counts.
+    /// The accesses are relaxed, because no thread acts on counts.
     #[inline]
     fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];

@@ -1,5 +1,3 @@
-//! Tests of `Sleep` and of the parking slots.
-
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
 use super::parking::{ParkingSlot, Slot, State};
@@ -72,7 +70,6 @@ fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) 
     (sleep, idle, CoreLatch::new())
 }
 
-/// Returns the number of calls until the worker scans the queues before it blocks.
 fn rounds_until_scan<C: SleepCounters>(
     sleep: &Sleep<C>,
     idle: &mut IdlePeriod<'_>,

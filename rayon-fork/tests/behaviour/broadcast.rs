@@ -1,5 +1,3 @@
-//! `broadcast` and `spawn_broadcast` run a closure once on every worker.
-
 use std::sync::Barrier;
 
 use crate::common::{Count, Log, Occupation, Tally, in_time, panic_text, pool, pool_and_exits};

@@ -1,4 +1,3 @@
-//! The deprecated names of the published crate still work.
 #![expect(deprecated, reason = "the deprecated items are what is tested")]
 
 use std::thread;

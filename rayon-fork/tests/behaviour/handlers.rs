@@ -1,5 +1,3 @@
-//! Start, exit and panic handlers.
-
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
 use crate::common::{Log, Tally, in_time};

@@ -1,5 +1,3 @@
-//! `install`, and how threads of different pools wait for each other.
-
 use rayon_core::spawn;
 
 use crate::common::{Log, Tally, in_time, panic_text, pool};

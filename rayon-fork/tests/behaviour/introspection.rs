@@ -1,5 +1,3 @@
-//! The functions by which a thread asks about itself and its pool.
-
 use std::thread;
 
 use rayon_core::{current_thread_has_pending_tasks, spawn_broadcast};

@@ -1,5 +1,3 @@
-//! `join`: both halves run, results and panics come back.
-
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

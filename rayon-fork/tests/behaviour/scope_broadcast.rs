@@ -1,10 +1,7 @@
-//! `spawn_broadcast` of both kinds of scope.
-
 use std::thread;
 
 use crate::common::{Count, UNTIL_ASLEEP, in_time, pool};
 
-/// A value whose drop waits for a while, and then counts the end of the drop.
 struct SlowEnd<'a>(&'a Count);
 
 impl SlowEnd<'_> {

@@ -1,5 +1,3 @@
-//! Panics in scopes: one panic reaches the caller, and all jobs still run.
-
 use crate::common::{AddsWhenDropped, Count, in_time, panic_text, pool};
 
 #[test]

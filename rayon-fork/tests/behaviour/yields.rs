@@ -1,5 +1,3 @@
-//! `yield_now` and `yield_local`.
-
 use std::sync::Barrier;
 use std::thread;
 

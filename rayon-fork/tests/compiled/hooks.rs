@@ -1,5 +1,3 @@
-//! The compiled code of the crate: without `instrument`, nothing of its hooks is left.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,3 @@
-//! Tests that the public interface is the same as the published crate's.
-
 use std::collections::BTreeSet;
 use std::fs;
 

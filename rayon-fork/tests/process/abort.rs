@@ -1,5 +1,3 @@
-//! A panic that no thread and no panic handler can take ends the process.
-
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 

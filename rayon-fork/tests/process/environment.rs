@@ -1,5 +1,3 @@
-//! The default number of threads comes from the environment, or else from the machine.
-
 use std::thread::available_parallelism;
 
 use rayon_core::{ThreadPoolBuilder, current_num_threads};

@@ -1,5 +1,3 @@
-//! The one attempt to build the global pool: what it waits for, and what follows a failure.
-
 use std::error::Error;
 use std::io;
 use std::thread;

@@ -1,5 +1,3 @@
-//! `FnContext::migrated` in joins that external threads call: both halves have migrated.
-
 use std::sync::Barrier;
 use std::thread;
 

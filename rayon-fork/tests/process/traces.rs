@@ -155,7 +155,6 @@ fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
     }
 }
 
-/// The output of a process in which the signal handler stopped no thread.
 const BUILT: &str = "no thread is stopped any more";
 
 #[test]

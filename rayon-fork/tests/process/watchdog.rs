@@ -1,5 +1,3 @@
-//! A test of the watchdog that all other tests use: a hang must end the process and say what hung.
-
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
 use std::time::Duration;
