@@ -233,7 +233,6 @@ mod tests {
         serde_json::from_str(ROW).unwrap()
     }
 
-    /// The values at size `small`, overridden by these explicit parameters.
     fn values(explicit: &[(&str, &str)]) -> Values {
         let explicit = explicit
             .iter()

@@ -7,7 +7,6 @@
 // return an error or print nothing.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-/// Calls [`text::words::tell`] with the formatted arguments.
 macro_rules! tell {
     ($($words:tt)*) => { $crate::text::words::tell(&format!($($words)*)) };
 }

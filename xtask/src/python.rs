@@ -79,7 +79,6 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// Sets up Python if necessary, and reports that step.
 pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
     Ok(Analysis(Python::set_up(&sh.current_dir())?))
 }

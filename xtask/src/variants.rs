@@ -23,12 +23,10 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// The requested variants; by default, those of `tested`.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         self.chosen_or(tested)
     }
 
-    /// Like [`Self::chosen`], but the default is the builds of continuous integration.
     pub(crate) fn chosen_or_of_ci(&self) -> Result<Vec<Variant>> {
         self.chosen_or(of_ci)
     }
@@ -179,7 +177,6 @@ fn tested() -> Vec<Variant> {
     named().into_iter().chain(sets).chain(counting).collect()
 }
 
-/// The builds of continuous integration: [`named`], and two instrumented builds.
 pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }

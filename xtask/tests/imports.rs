@@ -193,7 +193,6 @@ impl Crate {
         }
     }
 
-    /// Returns the file that defines the item at the path `way` below `module`.
     fn walked(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (found, file) = self.0.get_key_value(module)?;
         let Some((first, rest)) = way.split_first() else {

@@ -160,7 +160,6 @@ impl<'a> Builder<'a> {
         (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
-    /// Whether nothing was built in the target folders yet.
     pub(crate) fn is_new(&self) -> bool {
         !self.target(0).exists()
     }

@@ -1,6 +1,3 @@
-//! Tests which program `--program` and `--bin` select, and from which folders the runner builds
-//! that program.
-
 use super::*;
 use crate::config::Source;
 

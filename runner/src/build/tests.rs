@@ -1,5 +1,3 @@
-//! Tests the checks of the packages that cargo resolved.
-
 use super::*;
 
 fn checkout() -> Checkout {

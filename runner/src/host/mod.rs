@@ -95,7 +95,6 @@ impl Host {
         exists.map_err(|error| format!("/{path} cannot be read: {error}"))
     }
 
-    /// Reads a file that not every host has; `None` if this host does not have the file.
     pub(crate) fn if_any<T>(
         &self,
         path: &str,

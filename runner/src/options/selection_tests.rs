@@ -1,5 +1,3 @@
-//! Tests what the arguments on the command line mean, and which arguments are refused.
-
 use super::*;
 use crate::config::pick::pick;
 

@@ -1,5 +1,3 @@
-//! Tests that the order of a sweep is complete, balanced, and the same for the same seed.
-
 use std::collections::{BTreeSet, HashSet};
 
 use super::*;

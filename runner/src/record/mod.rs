@@ -45,7 +45,6 @@ pub enum Ending {
 }
 
 impl std::fmt::Display for Ending {
-    /// The outcome's name in records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
     }

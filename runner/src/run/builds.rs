@@ -87,7 +87,6 @@ struct State<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Builds waiting branches in the target folder `target`, one after another.
     fn work(&self, target: usize) {
         while self.build_next(target) {}
     }

@@ -75,7 +75,6 @@ pub(crate) fn while_building() -> Stop {
 pub(crate) struct InterruptGuard(Pid);
 
 impl InterruptGuard {
-    /// Kills `group` at once if the user has already asked to stop.
     pub(crate) fn new(group: Pid) -> Self {
         let mut state = state();
         state.groups.push(group);

@@ -1,6 +1,3 @@
-//! Tests `--box`, which sweeps many simulated machines. The runner refuses options that a box cannot
-//! have. It shards, merges and resumes such a sweep like any other.
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,3 @@
-//! Tests the messages that a user reads when something is wrong, and the exit codes for scripts.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

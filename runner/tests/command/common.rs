@@ -1,5 +1,3 @@
-//! Helpers that the tests of the command share.
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,3 @@
-//! Tests `compare` from the command line: the forms of a branch, and the text for a pull request.
-
 use std::fs;
 use std::path::Path;
 

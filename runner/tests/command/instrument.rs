@@ -1,6 +1,3 @@
-//! Tests real instrumented builds, end to end: their trials count events, and an interrupted sweep
-//! with such builds can be resumed.
-
 use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,6 +1,3 @@
-//! Tests that `on-this-host` plans, can be interrupted, continues and packs a bundle, and that
-//! `merge` adds the bundle.
-
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,3 @@
-//! Tests a sweep in shards that are merged again, and the refusals of `merge`.
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,3 @@
-//! Tests sweeps on simulated machines: the refusals, and that one plan gives the same records each
-//! time.
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,3 @@
-//! Tests the end of a sweep's output: the sweep's progress, and then the table of the analysis.
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

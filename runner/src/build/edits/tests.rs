@@ -1,6 +1,3 @@
-//! Tests edits of a synthetic crate: the result of each kind of edit, and the message about each
-//! edit that does not fit.
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -77,8 +77,6 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// Describes a command that prints tables as `show` does, and that finds the sweep to continue
-    /// by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,
@@ -97,7 +95,6 @@ pub(super) struct SweepRun {
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) inputs: Vec<Option<PathBuf>>,
     pub(super) building: Duration,
-    /// The warnings of [`warnings`].
     pub(super) warnings: Vec<String>,
 }
 

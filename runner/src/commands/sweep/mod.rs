@@ -55,7 +55,6 @@ enum Start {
 }
 
 impl Start {
-    /// Whether the trials run on a simulated machine and so leave this host alone.
     fn is_simulated(&self) -> Result<bool> {
         match self {
             Start::New(wanted) => Ok(wanted.0.machine.is_some()),

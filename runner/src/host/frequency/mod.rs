@@ -56,7 +56,6 @@ pub enum Mode {
 }
 
 impl std::fmt::Display for Mode {
-    /// The mode's name in records.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.serialize(f)
     }

@@ -1,5 +1,3 @@
-//! Tests fixing and restoring on mock hosts whose kernel changes values by itself.
-
 use std::fs;
 
 use runner::host::frequency::hold::{self, Hold};

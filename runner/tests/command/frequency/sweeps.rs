@@ -1,6 +1,3 @@
-//! Tests sweeps on mock hosts: trials have the right labels, and the old settings are restored
-//! however a sweep ends.
-
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,6 +1,3 @@
-//! Tests a sweep that was damaged between two runs: the message and the exit code are right, and no
-//! record is lost.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

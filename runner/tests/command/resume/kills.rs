@@ -22,7 +22,6 @@ const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
 const MOST_TRIALS: u64 = 4;
 
-/// Returns the records that exist so far, without an incomplete line at the end.
 fn whole_lines(sweep: &Path) -> Vec<String> {
     let mut lines = lines(sweep);
     if !fs::read(sweep.join("trials.jsonl"))

@@ -1,6 +1,3 @@
-//! Tests the build provenance in a sweep: it identifies the binaries that ran, and reveals nothing
-//! about the machine's owner.
-
 use std::path::PathBuf;
 use std::{fs, io};
 
