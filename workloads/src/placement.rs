@@ -69,7 +69,6 @@ fn pin_to(cpu: usize) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    /// The CPUs that each of `threads` workers may use.
     fn cpus_of_workers(threads: usize, placement: Placement) -> Vec<Vec<usize>> {
         let pool = build(threads, placement).unwrap();
         pool.broadcast(|_| usable_cpus().unwrap())

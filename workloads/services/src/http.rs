@@ -5,7 +5,6 @@
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
 pub(crate) const MAX_HEADERS: usize = 64;
 
-/// A status line's number and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Status(pub(crate) u16, pub(crate) &'static str);
 

@@ -18,7 +18,6 @@ const MAX_BYTES: u64 = 4 << 30;
 pub(crate) enum Link {
     /// An Ethernet header, as also on Linux's loopback.
     Ethernet,
-    /// An IP header.
     Ip,
     /// Four bytes of address family in the capturing host's byte order, and an IP header (BSD
     /// loopback).

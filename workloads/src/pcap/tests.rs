@@ -1,5 +1,3 @@
-//! Tests with captures of known contents: complete, damaged, and random captures.
-
 use etherparse::checksum::Sum16BitWords;
 use proptest::prelude::*;
 

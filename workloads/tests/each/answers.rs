@@ -1,5 +1,3 @@
-//! Tests that both programs of every workload give the known answer at size `tiny`.
-
 use protocol::{Outcome, Program, SCHEMA};
 use workloads::measure::run;
 

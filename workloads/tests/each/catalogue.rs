@@ -1,5 +1,3 @@
-//! Tests that each row of `workloads.toml` has a program, and that each program has a row.
-
 use std::collections::BTreeSet;
 
 use protocol::workloads;

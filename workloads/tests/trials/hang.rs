@@ -1,5 +1,3 @@
-//! Tests that the watchdog reports a run that hangs, with the state of every thread.
-
 use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::sync::LazyLock;

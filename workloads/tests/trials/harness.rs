@@ -1,5 +1,3 @@
-//! Tests of the records of trials, and of trials with a wrong answer, which must fail.
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

@@ -1,6 +1,3 @@
-//! Tests the events that an instrumented build reports beside the times. A mock observer counts the
-//! events.
-
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -28,7 +25,6 @@ impl Observer for MockRoot {
     }
 }
 
-/// The outcome of three iterations after two warm-ups.
 fn observed(program: Program, threads: usize, observer: &MockRoot) -> Outcome {
     let request = Request {
         program,

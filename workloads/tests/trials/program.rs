@@ -1,5 +1,3 @@
-//! Tests the program as the runner and a person at a terminal see it: lines, messages, exit codes.
-
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,5 +1,3 @@
-//! Tests that the program refuses invalid requests, and that the message says how to correct them.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +9,6 @@ fn good() -> Request {
     Request::tiny("quicksort")
 }
 
-/// Returns the message that refuses a good request after `change`.
 fn refusal(change: impl FnOnce(&mut Request)) -> String {
     assert!(run("test", CATALOGUE, &good()).is_ok());
     let mut request = good();

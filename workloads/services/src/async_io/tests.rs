@@ -1,5 +1,3 @@
-//! Tests every way of transferring, and plants faults that the check must notice.
-
 use super::*;
 use crate::fixtures::{pool, values};
 

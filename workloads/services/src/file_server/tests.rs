@@ -1,5 +1,3 @@
-//! Tests the server's answers to good and bad clients.
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::thread;

@@ -1,5 +1,3 @@
-//! Tests a server with good and bad clients, and with every kind of handlers.
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -103,7 +101,6 @@ fn a_connection_ends_in_the_way_that_its_client_chose() {
             client.shutdown(Shutdown::Write).unwrap();
             assert_eq!(rest(client), expected, "{input:?}");
         }
-        // A request in two pieces is one request.
         let mut pieces = client(address, "x");
         thread::sleep(Duration::from_millis(1));
         pieces.write_all(b"y\n").unwrap();

@@ -1,5 +1,3 @@
-//! Tests that both backends give the same results, and overlap transfers.
-
 use std::cell::Cell;
 use std::fs::File;
 use std::io::ErrorKind;

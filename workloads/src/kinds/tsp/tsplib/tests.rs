@@ -1,5 +1,3 @@
-//! Tests of valid files, and of every kind of invalid file.
-
 use proptest::prelude::*;
 
 use super::*;
