@@ -21,7 +21,6 @@ def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
 
 
 def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
-    """The columns of `TRIALS` with the names `same`, then the columns `own`."""
     return pl.Schema(_same(same) | pl.Schema(own))
 
 
@@ -115,7 +114,7 @@ COMPARISONS = pl.Schema(
     pl.Schema(
         {
             "quantity": pl.String,  # a key of `compare.QUANTITIES`
-            "baseline": pl.String,  # the branch that `branch` is compared with
+            "baseline": pl.String,
             "level": pl.String,  # `cell`, a configuration; or `workload`, `threads`, `overall`: see `compare.POOLED`
         }
     )
@@ -130,7 +129,7 @@ COMPARISONS = pl.Schema(
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` builds
             "ratio_high": pl.Float64,
             "build_low": pl.Float64,  # the smallest `time_ratio` of a build, over the configurations of the row
-            "build_median": pl.Float64,  # the median `time_ratio` of a build
+            "build_median": pl.Float64,
             "build_high": pl.Float64,  # the largest `time_ratio` of a build; null if no build has all configurations
             "cpu_ratio": pl.Float64,  # `time_ratio` of this configuration in CPU time; null without CPU time
             "band": pl.Float64,  # noise floor: equal builds have ratios from 1/band to band
@@ -161,7 +160,7 @@ HANGS = pl.Schema(
         "branch": pl.String,
         "fenced_by": pl.String,  # the thread that fences: `hangs.NO_THREAD`, `hangs.PUSHER` or `hangs.SLEEPER`
         "runs": pl.Int64,
-        "hung": pl.Int64,  # runs that hung
+        "hung": pl.Int64,
         "set_aside": pl.Int64,  # trials that failed in another way: their work is unknown
         "units": pl.Int64,  # work of good runs, and work that hung runs finished before the hang
         "unit": pl.String,

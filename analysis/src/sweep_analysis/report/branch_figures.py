@@ -224,7 +224,6 @@ def _numbers(
 
 
 def _is_compared(analysis: Analysis) -> bool:
-    """Whether a branch other than the A/A control is compared with the baseline."""
     return bool(set(analysis.compared["branch"]) - {analysis.sweep.twin})
 
 

@@ -175,7 +175,6 @@ def _signs(seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _struck(rows: pl.DataFrame) -> pl.DataFrame:
-    """Strike through the text of all columns except `why`."""
     struck = [
         pl.format("~~{}~~", pl.col(name).cast(pl.String)).fill_null("").alias(name)
         for name in rows.columns

@@ -131,7 +131,6 @@ def _host_cautions(analysis: Analysis) -> list[str]:
 
 
 def _moved_cpus(sweep: Sweep) -> list[str]:
-    """A caution if the distance between CPUs changed during the sweep."""
     ns = pl.col("core_to_core_ns")
     away = (ns > FAR * ns.median()) | (ns < ns.median() / FAR)
     columns = {"share": away.mean(), "least": ns.min(), "most": ns.max(), "mostly": ns.median()}

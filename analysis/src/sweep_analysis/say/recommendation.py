@@ -166,7 +166,6 @@ def _own_gains(decisions: Decisions, gains: pl.DataFrame) -> pl.DataFrame:
 
 
 def _evidence(decisions: Decisions, branch: str) -> list[str]:
-    """Sentences on `branch` over all workloads, and on the detectable change."""
     overall = decisions.rows.filter(level="overall")
     found = []
     own = overall.filter(pl.col("quantity").is_in(["time", "cpu"]), branch=branch)
@@ -220,7 +219,6 @@ def _loss(ratio: float) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """Names in a sentence; if there are many, the first names and the number of the others."""
     if len(names) > SHOWN + 1:
         return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -24,7 +24,7 @@ POINTS = pl.Schema(
         "origin": pl.String,  # `HERE` or `PUBLISHED`
         "branch": pl.String,  # null in a published point
         "place": pl.String,  # name of a chart: the conditions that are constant in it
-        "panel": pl.String,  # name of a panel of the chart
+        "panel": pl.String,
         "way": pl.String,  # name of a line: the variant
         "x": pl.String,  # the value along the horizontal axis
         "value": pl.Float64,  # in the unit of the figure, see `FIGURES`

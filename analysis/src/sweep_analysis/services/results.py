@@ -138,7 +138,6 @@ def costs(sweep: Sweep) -> pl.DataFrame:
 
 
 def _without_common(rows: pl.DataFrame) -> pl.DataFrame:
-    """Remove the parameters that all rows have in common."""
     texts = rows["parameters"].cast(pl.String).to_list()
     common = set.intersection(*(set(text.split()) for text in texts))
     varying = [" ".join(word for word in text.split() if word not in common) for text in texts]

@@ -148,7 +148,6 @@ def of_the_fork(sweep: Sweep) -> list[str]:
 
 
 def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
-    """Name and features of every branch of the fork."""
     sources = [
         (branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])
     ]

@@ -70,7 +70,6 @@ def _trials(sweep: Sweep) -> list[dict[str, Any]]:
 
 
 def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
-    """Good trials without a good trial of the baseline in their block."""
     if baseline is None:
         return []
     paired = pool.filter(pl.col("branch") == baseline).select("block")
@@ -84,7 +83,6 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
-    """Trials of configurations without a ratio: one of their trials has a zero."""
     own = times.filter(pl.col("program") == PARALLEL)
     rows = []
     for quantity in TESTED:

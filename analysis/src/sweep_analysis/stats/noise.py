@@ -56,6 +56,5 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
 
 
 def _pooled(analysis: Analysis) -> pl.DataFrame:
-    """Rows by workload of all branches except the A/A control, with `panel`."""
     rows = analysis.comparisons.filter(pl.col("level") == "workload")
     return with_panel(rows.filter(pl.col("branch") != (analysis.sweep.twin or "")))

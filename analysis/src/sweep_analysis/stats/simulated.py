@@ -76,7 +76,6 @@ def largest_threads(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spent(sweep: Sweep) -> pl.LazyFrame:
-    """Sum the time of all cores by configuration and activity."""
     of_trials = sweep.spent.join(_trials(sweep), on="trial")
     return of_trials.group_by([*POOL_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
 
@@ -87,7 +86,6 @@ def _trials(sweep: Sweep) -> pl.LazyFrame:
 
 
 def _cells(sweep: Sweep) -> pl.LazyFrame:
-    """Every configuration with its `trials`, `iterations`, `units` of work and `work_unit`."""
     return (
         sweep.iterations.join(_trials(sweep), on="trial")
         .group_by(POOL_CELL)
