@@ -58,6 +58,7 @@ pub(super) fn inject_after_notification<C: SleepCounters, S: ParkingSlot + 'stat
     });
 }
 
+/// Planted mistake: sleepers do not scan the injector.
 pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     inject_into::<C, S>(Setup {
         unseen: Some(Unseen::Injector),
@@ -97,6 +98,7 @@ pub(super) fn push_after_notification<C: SleepCounters, S: ParkingSlot + 'static
     });
 }
 
+/// Planted mistake: sleepers do not scan deques.
 pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         unseen: Some(Unseen::Deques),
@@ -118,6 +120,7 @@ pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'stati
     inject_into::<C, S>(inject_awaited_setup());
 }
 
+/// Planted mistake: a worker that stops searching scans the queues before it leaves the count.
 pub(super) fn inject_what_a_job_awaits_scanning_first<
     C: SleepCounters,
     S: ParkingSlot + 'static,
@@ -207,6 +210,7 @@ pub(super) fn call_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(false);
 }
 
+/// Planted mistake: the setter takes the calling worker for a worker of its own pool.
 pub(super) fn call_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     call::<C, S>(true);
 }
