@@ -4,6 +4,7 @@
 //! These functions are not generic, so that their code is compiled with this crate: once for all branches, and not once
 //! for each.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, Read as _, Write};
 
 use crate::{Description, Failure, Outcome, Refusal, Request};
@@ -17,14 +18,17 @@ const MAX_REQUEST_BYTES: u64 = 1 << 20;
 /// # Errors
 /// If the first line is no request, or has more than 1 MiB.
 pub fn read_request(input: &mut dyn BufRead) -> Result<Request, Failure> {
-    let refuse = |what: String| Failure::from(Refusal::new(format!("standard input: {what}")));
+    let refuse = |error: &dyn Display| {
+        Failure::from(Refusal::new(format!(
+            "standard input: {error}; expected a request as one line of JSON"
+        )))
+    };
     let mut line = String::new();
     input
         .take(MAX_REQUEST_BYTES)
         .read_line(&mut line)
-        .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))?;
-    serde_json::from_str(&line)
-        .map_err(|error| refuse(format!("{error}; expected a request as one line of JSON")))
+        .map_err(|error| refuse(&error))?;
+    serde_json::from_str(&line).map_err(|error| refuse(&error))
 }
 
 /// Writes the outcome or the failure, and returns the exit code that the process must end with.

@@ -88,9 +88,14 @@ def test_findings_are_short_with_their_tables() -> None:
     assert found <= 3500, f"FINDINGS has {found} words: shorten it, or move text to EVIDENCE"
 
 
+def documents() -> str:
+    """The text of all documents with generated results."""
+    return "".join(file.read_text(encoding="utf-8") for file in FILES)
+
+
 def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None:
     models = set()
-    text = "".join(file.read_text(encoding="utf-8") for file in FILES)
+    text = documents()
     for file in (CHECKOUT / "results" / "sweeps").glob("*/host.json"):
         # A sweep of a user, which no document names, may be of another host.
         if file.parent.name not in text:
@@ -111,7 +116,7 @@ def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None
 
 
 def test_every_picture_is_one_of_a_statement() -> None:
-    text = "".join(file.read_text(encoding="utf-8") for file in FILES)
+    text = documents()
     shown = {
         CHECKOUT / "results/figures" / name for name in re.findall(r"figures/([\w.-]+\.svg)", text)
     }

@@ -11,6 +11,7 @@ use crate::plan::{Load, Plan, SweepRequest, Trial};
 use crate::record::{Ending, Record};
 use crate::run::sweep::Watch;
 use crate::system::digest::Id;
+use crate::system::subprocess::last_lines;
 use crate::text::words::{count, human, tell};
 
 /// Interval between lines of progress, if standard error is not a terminal.
@@ -182,9 +183,8 @@ impl Watch for Progress {
         // A branch that could not be built was already reported at the build.
         if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
             // The record has the whole end of standard error.
-            let said = record.stderr_tail.as_deref().unwrap_or_default();
-            let said = said.lines().rfind(|line| !line.trim().is_empty());
-            let said = said.map_or(String::new(), |line| {
+            let tail = record.stderr_tail.as_deref().unwrap_or_default();
+            let said = last_lines(tail, 1).map_or(String::new(), |line| {
                 format!("; it printed: {}", line.trim())
             });
             self.steps.say(&format!(

@@ -36,18 +36,12 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();
     check_files(host, &mut diagnosis);
+    // The load average covers a minute, so it may be that of programs that have ended, such as the
+    // build of this runner.
+    let has_ended = || host.busy_share(LOOK).is_ok_and(|share| share < BUSY[0]);
     diagnosis
         .findings
-        .retain(|finding| finding.severity == Unfit);
-    let has_load = |finding: &Finding| finding.id == "load";
-    if diagnosis.findings.iter().any(has_load) {
-        // The load average covers a minute, so it may be that of programs that have ended, such as the
-        // build of this runner.
-        let now = host.busy_share(LOOK);
-        if now.is_ok_and(|share| share < BUSY[0]) {
-            diagnosis.findings.retain(|finding| !has_load(finding));
-        }
-    }
+        .retain(|finding| finding.severity == Unfit && !(finding.id == "load" && has_ended()));
     diagnosis.findings
 }
 
