@@ -12,9 +12,9 @@ pub mod stats;
 mod system;
 
 pub use cost::{Cost, Cpu};
-use cost::{median_of, on};
+use cost::on;
 
-/// Number of rounds. Each round measures every cost; the result is the median of the rounds,
+/// Number of rounds. Each round measures every cost; the result is the middle value of the rounds,
 /// because disturbances of a host last longer than a window.
 const ROUNDS: usize = 5;
 
@@ -22,21 +22,21 @@ const ROUNDS: usize = 5;
 /// parameters. The measurements take some seconds. Call this while no other program runs.
 #[must_use]
 pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
-    medians(cpus, ROUNDS)
+    let rounds: Vec<Vec<Cost>> = (0..ROUNDS).map(|_| round(cpus)).collect();
+    middles(&rounds)
 }
 
-fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Cost> {
-    let rounds: Vec<Vec<Cost>> = (0..rounds).map(|_| round(cpus)).collect();
-    let median = |cost: &Cost| {
+/// Returns the middle value of each cost that a round measured. Of two middles it takes the lower,
+/// because their mean is not a whole number for a count. A disturbed round may lack a cost.
+fn middles(rounds: &[Vec<Cost>]) -> Vec<Cost> {
+    let middle = |cost: &Cost| {
         let same = rounds.iter().flatten().filter(|it| it.key == cost.key);
-        let value = median_of(same.map(|it| it.value))?;
-        Some(Cost {
-            value,
-            ..cost.clone()
-        })
+        let mut same: Vec<&Cost> = same.collect();
+        same.sort_by(|one, other| one.value.total_cmp(&other.value));
+        same[(same.len() - 1) / 2].clone()
     };
     let most = rounds.iter().max_by_key(|round| round.len());
-    most.into_iter().flatten().filter_map(median).collect()
+    most.into_iter().flatten().map(middle).collect()
 }
 
 fn round(cpus: &[Cpu]) -> Vec<Cost> {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn every_probe_gives_a_finite_cost_that_is_not_negative_and_has_a_source() {
         let cpus: Vec<Cpu> = allowed_cpus().into_iter().take(2).map(cpu).collect();
-        let costs = medians(&cpus, 2);
+        let costs = middles(&[round(&cpus), round(&cpus)]);
         assert!(costs.len() >= 7, "{costs:?}");
         for (place, cost) in costs.iter().enumerate() {
             assert!(cost.value.is_finite() && cost.value >= 0.0, "{cost:?}");
@@ -93,9 +93,16 @@ mod tests {
     }
 
     #[test]
+    fn a_count_stays_whole_if_a_disturbed_round_lacks_it() {
+        let run = |value| vec![Cost::new("run", value, "so")];
+        assert_eq!(middles(&[run(16.0), vec![], run(15.0)]), run(15.0));
+        assert_eq!(middles(&[run(1.0), run(9.0), run(2.0)]), run(2.0));
+    }
+
+    #[test]
     fn a_cpu_that_may_not_be_used_gives_no_cost_and_no_hang() {
         assert_eq!(all(&[]), []);
-        let measured = medians(&[cpu(usize::MAX); 2], 1);
+        let measured = round(&[cpu(usize::MAX); 2]);
         let is_possible = |cost: &Cost| cost.value.is_finite() && cost.key != "hit-ns";
         assert!(measured.iter().all(is_possible), "{measured:?}");
     }

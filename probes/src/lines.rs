@@ -17,6 +17,10 @@ use crate::cost::{Cost, Cpu, median_of, on_both, pair};
 
 const ADDITIONS: u32 = 5_000;
 
+/// The largest `run` that a machine's file may have. A longer one means that the threads did not run
+/// at the same time.
+const LONGEST_RUN: f64 = 1_000.0;
+
 const WINDOWS: u32 = 15;
 
 const PAIRS: usize = 4;
@@ -101,7 +105,8 @@ fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
 fn run(values: &[u64]) -> Option<f64> {
     let follows = |one: &u64, next: &u64| one + 1 == *next;
     let runs = values.chunk_by(follows).map(|run| run.len() as f64);
-    median_of(runs).map(|run| run.round().max(1.0))
+    let run = median_of(runs)?.round();
+    (run <= LONGEST_RUN).then_some(run)
 }
 
 #[cfg(test)]
@@ -113,5 +118,11 @@ mod tests {
         assert_eq!(run(&[0, 1, 2, 5, 6, 7, 9, 12, 13, 14]), Some(3.0));
         assert_eq!(run(&[0, 2, 4]), Some(1.0));
         assert_eq!(run(&[]), None);
+    }
+
+    #[test]
+    fn threads_that_ran_one_after_the_other_give_no_run() {
+        let alone: Vec<u64> = (0..u64::from(ADDITIONS)).collect();
+        assert_eq!(run(&alone), None);
     }
 }
