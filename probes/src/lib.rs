@@ -11,8 +11,8 @@ mod own;
 pub mod stats;
 mod system;
 
-pub use cost::{Cost, Cpu};
 use cost::on;
+pub use cost::{Cost, Cpu};
 
 /// Number of rounds. Each round measures every cost; the result is the middle value of the rounds,
 /// because disturbances of a host last longer than a window.
