@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::job::StackJob;
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
-use crate::scope::local_scopes::Awaited;
 use crate::spawn;
 use crate::unwind;
 
@@ -98,7 +97,7 @@ where
         // alive until then.
         unsafe { job.as_job_ref() }
     }));
-    latch.wait(caller, Awaited::NONE, may_be_soon);
+    latch.wait(caller, may_be_soon);
     let mut first = None;
     let mut keep_if_first = |payload| match &first {
         None => first = Some(payload),

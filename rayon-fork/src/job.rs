@@ -6,7 +6,6 @@ use std::ptr;
 use crate::deque::{Injector, settle};
 use crate::hooks::{self, Event};
 use crate::latch::Latch;
-use crate::scope::local_scopes;
 use crate::unwind::{self, A_JOB, Fatal, Payload, THE_END_OF_A_JOB};
 
 pub(crate) trait Job {
@@ -193,7 +192,6 @@ where
         let this: *const Self = this.cast();
         // If a panic unwound from here without setting the latch, the owner would wait for ever.
         let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
-        local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");

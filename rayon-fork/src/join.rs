@@ -7,7 +7,6 @@ use std::ptr;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
 use crate::registry::{self, Worker};
-use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
 /// Whether a second closure that no thief stole is called in its slot. If false, the closure is
@@ -129,10 +128,10 @@ where
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
                 Some(job) if job.leads_to(ptr::addr_of!(job_b)) => is_back = true,
-                Some(job) => worker.run_within(job),
+                Some(job) => job.execute(),
                 None => {
                     // A thief stole the second job. Run other jobs until the thief has ended it.
-                    worker.wait_until(&job_b.latch, Awaited::NONE);
+                    worker.wait_until(&job_b.latch);
                     break;
                 }
             }
@@ -165,7 +164,7 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    worker.wait_until(&job_b.latch, Awaited::NONE);
+    worker.wait_until(&job_b.latch);
     // SAFETY: the latch is set. The second payload is dropped here, because a panic of its drop
     // during unwinding would abort.
     unsafe { job_b.discard_panic() };

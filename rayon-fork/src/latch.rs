@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::core_latch::CoreLatch;
 use crate::registry::{Registry, Worker};
-use crate::scope::local_scopes::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
 pub(crate) use outside::{LockLatch, NAME_PART, SpinHistory};
@@ -92,48 +91,8 @@ enum Waiter {
     OtherThread(Arc<LockLatch>),
 }
 
-pub(crate) struct Count(pub(crate) AtomicUsize);
-
-assert_size!(Count: 8);
-
-impl Count {
-    pub(crate) fn new(count: usize) -> Self {
-        Self(AtomicUsize::new(count))
-    }
-
-    #[inline]
-    pub(crate) fn add(&self, more: usize) {
-        // Relaxed: the adding thread holds a unit itself, so the count cannot be zero. The queue
-        // that hands a job with its unit to another thread orders this addition before that thread
-        // takes the unit off.
-        let before = self.0.fetch_add(more, Ordering::Relaxed);
-        debug_assert_ne!(before, 0, "units are added to a latch that was set");
-    }
-
-    /// Takes `count` units off, and returns `true` if no unit is left.
-    #[inline]
-    pub(crate) fn take_off(&self, count: usize) -> bool {
-        // ORDERING: AcqRel. Release publishes the effects of the jobs whose units are taken off.
-        // Acquire makes the thread that reaches zero see the effects of all other jobs.
-        let before = self.0.fetch_sub(count, Ordering::AcqRel);
-        debug_assert!(
-            before >= count,
-            "more units are taken off a latch than it has"
-        );
-        before == count
-    }
-
-    #[inline]
-    pub(crate) fn is(&self, count: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
-        // its own units left continues as if the latch were set. So the owner must see the effects
-        // of the jobs whose units were taken off.
-        self.0.load(Ordering::Acquire) == count
-    }
-}
-
 pub(crate) struct CountLatch {
-    count: Count,
+    count: AtomicUsize,
     waiter: Waiter,
 }
 
@@ -152,58 +111,41 @@ impl CountLatch {
             None => Waiter::OtherThread(LockLatch::new_shared()),
         };
         Self {
-            count: Count::new(count),
+            count: AtomicUsize::new(count),
             waiter,
         }
     }
 
+    /// Makes the latch wait for one more call of [`Latch::set`].
     #[inline]
-    pub(crate) fn add(&self, more: usize) {
-        self.count.add(more);
+    pub(crate) fn add_one(&self) {
+        // Relaxed: the caller's own job or closure is counted, so the count cannot be zero. The
+        // queue that hands a job to another thread orders this addition before that job's end.
+        let before = self.count.fetch_add(1, Ordering::Relaxed);
+        debug_assert_ne!(before, 0, "a job is added to a latch that was set");
     }
 
-    /// Waits until the count is zero, or until the owner holds all units that are left.
-    pub(crate) fn wait(
-        &self,
-        owner: Option<&Worker>,
-        awaited: Awaited,
-        spin_history: Option<&SpinHistory>,
-    ) {
+    /// Waits until the count is zero.
+    pub(crate) fn wait(&self, owner: Option<&Worker>, spin_history: Option<&SpinHistory>) {
         match &self.waiter {
             Waiter::Worker { core, .. } => {
                 let owner = owner.expect("the latch was made for a worker");
-                debug_assert!(self.is_awaited_by(owner));
-                owner.wait_until(core, awaited);
+                owner.wait_until(core);
             }
             Waiter::OtherThread(latch) => latch.wait(spin_history),
         }
     }
+}
 
-    pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
-        match &self.waiter {
-            Waiter::Worker {
-                registry, index, ..
-            } => *index == worker.index() && worker.is_in(registry),
-            Waiter::OtherThread(_) => false,
-        }
-    }
-
-    /// Returns whether exactly `count` units are left. If so, the effects of all jobs whose units
-    /// were taken off are visible.
+impl Latch for CountLatch {
     #[inline]
-    pub(crate) fn is(&self, count: usize) -> bool {
-        self.count.is(count)
-    }
-
-    /// Does the same as `count` calls of [`Latch::set`].
-    ///
-    /// # Safety
-    ///
-    /// The contract of [`Latch::set`] holds, and `count` of the counted units are the caller's.
-    #[inline]
-    pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
+    unsafe fn set(this: *const Self) {
+        // ORDERING: AcqRel. Release publishes the effects of the job that ends. Acquire makes the
+        // thread that reaches zero see the effects of all other jobs.
         // SAFETY: the count is not zero yet, so the latch is alive (contract).
-        if !unsafe { (*this).count.take_off(count) } {
+        let before = unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) };
+        debug_assert_ne!(before, 0, "a latch is set more often than it counts");
+        if before != 1 {
             return;
         }
         // SAFETY: only the waiting thread frees the latch, and not before the latch is set below.
@@ -226,14 +168,6 @@ impl CountLatch {
                 latch.set_and_notify();
             }
         }
-    }
-}
-
-impl Latch for CountLatch {
-    #[inline]
-    unsafe fn set(this: *const Self) {
-        // SAFETY: the caller upholds the contract; one of the counted units is the caller's.
-        unsafe { Self::take_off(this, 1) };
     }
 }
 

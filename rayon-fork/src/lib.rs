@@ -110,12 +110,7 @@ use name::Name;
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
-        &[
-            join::NAME_PART,
-            latch::NAME_PART,
-            scope::local_scopes::NAME_PART,
-            deque::NAME_PART,
-        ],
+        &[join::NAME_PART, latch::NAME_PART, deque::NAME_PART],
     );
     NAME.as_str()
 }

@@ -16,7 +16,6 @@ use crate::error::ThreadPoolBuildError;
 use crate::hooks::Records;
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, SpinHistory, SpinLatch};
-use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use crate::thread_builder::ThreadBuilder;
@@ -138,7 +137,7 @@ impl Registry {
     }
 
     pub(crate) fn wait_until_up(&self) {
-        self.all_up.wait(None, Awaited::NONE, None);
+        self.all_up.wait(None, None);
     }
 
     pub(crate) fn inject(&self, job: JobRef) {
@@ -228,14 +227,13 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         self.inject(reference);
-        caller.wait_until(&job.latch, Awaited::NONE);
+        caller.wait_until(&job.latch);
         job.into_result()
     }
 
     /// Runs `body`, whose panic goes to the panic handler. Aborts the process if there is no
     /// handler, or if the handler panics.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
-        local_scopes::begin_other_job();
         if let Err(payload) = unwind::capture(body) {
             self.handle_panic(payload);
         }

@@ -11,7 +11,6 @@ use crate::hooks::{self, Event, Here};
 use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
-use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::{IdlePeriod, Queues, SearchHistory, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
@@ -38,7 +37,6 @@ const MOST_DOUBLINGS: u32 = 16;
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,
-    scope_units: local_scopes::ScopeUnits,
     pub(super) registry: Arc<Registry>,
     pub(super) index: usize,
     /// The jobs that only this worker may run.
@@ -54,7 +52,6 @@ pub(crate) struct Worker {
 assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
-        + size_of::<local_scopes::ScopeUnits>()
         + size_of::<SearchHistory>()
         + 32)
     .next_multiple_of(align_of::<JobFifo>()));
@@ -71,7 +68,6 @@ impl Worker {
             fifo: JobFifo::new(),
             index: thread.index,
             rng: XorShift64Star::new(),
-            scope_units: local_scopes::ScopeUnits::new(),
             victim: Cell::new(thread.index),
             history: thread.registry.sleep.history(),
             registry: thread.registry,
@@ -118,11 +114,6 @@ impl Worker {
     #[inline]
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
-    }
-
-    #[inline]
-    pub(crate) fn scope_units(&self) -> &local_scopes::ScopeUnits {
-        &self.scope_units
     }
 
     #[inline]
@@ -342,47 +333,28 @@ impl Worker {
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
-        self.run_within(job);
+        job.execute();
         true
     }
 
-    /// Runs a job inside another one, whose code waits for the inner job to return. Always inlined,
-    /// also in debug builds: jobs nest, and a frame for this function would take stack on each
-    /// level.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    pub(crate) fn run_within(&self, job: JobRef) {
-        let place = local_scopes::leave(self);
-        job.execute();
-        local_scopes::go_back(self, place);
-    }
-
-    /// Runs jobs until `latch` is set, or until `scope` ends, and sleeps while no queue has a job.
+    /// Runs jobs until `latch` is set, and sleeps while no queue has a job.
     #[inline]
-    pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
+    pub(crate) fn wait_until(&self, latch: &CoreLatch) {
         if !latch.probe() {
-            self.work_until(latch, scope);
+            self.work_until(latch);
         }
     }
 
     #[cold]
-    fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
+    fn work_until(&self, latch: &CoreLatch) {
         let fatal = Fatal::<A_WAIT>::unless_done();
-        while !scope.is_over(self) && !latch.probe() {
+        while !latch.probe() {
             // Take local jobs first: they need no search, and a worker that ends a search may have
             // to wake other workers.
-            let mut job = self.take_local();
-            if job.is_none() {
-                if local_scopes::return_units(self) {
-                    continue;
-                }
-                job = self.search(latch);
-            }
-            if let Some(job) = job {
+            if let Some(job) = self.take_local().or_else(|| self.search(latch)) {
                 job.execute();
             }
         }
-        local_scopes::end_wait(self, scope);
         // Thieves may have emptied the deque.
         self.deque.give_back_if_large();
         fatal.disarm();
@@ -480,7 +452,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     if let Some(handler) = &registry.handlers.start {
         registry.run_detached(|| handler(worker.index));
     }
-    worker.wait_until(&registry.terminate[worker.index], Awaited::NONE);
+    worker.wait_until(&registry.terminate[worker.index]);
     debug_assert!(
         worker.take_local().is_none(),
         "the pool ended with jobs left"

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
 use crate::job::{HeapJob, JobRef};
-use crate::latch::CountLatch;
+use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
-use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
@@ -49,10 +48,10 @@ impl<'scope> ScopeBase<'scope> {
                 None
             }
         };
-        let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
+        // SAFETY: `self` keeps the latch alive, and the count includes the closure.
+        unsafe { CountLatch::set(&self.unfinished) };
         // The wait for a scope is assumed to be long, so there is no history of spinning.
-        self.unfinished.wait(owner, awaited, None);
-        local_scopes::assert_ended(&self.unfinished);
+        self.unfinished.wait(owner, None);
         // If a job panicked, the unwinding drops the result of the closure, as in the published
         // crate.
         self.resume_first_panic();
@@ -79,11 +78,10 @@ impl<'scope> ScopeBase<'scope> {
     unsafe fn run_counted(this: *const Self, body: impl FnOnce()) {
         // SAFETY: by the caller's promise the scope is alive until the last line.
         unsafe {
-            local_scopes::begin_job(ptr::addr_of!((*this).unfinished));
             if let Err(payload) = unwind::capture(body) {
                 (*this).keep_if_first(payload);
             }
-            local_scopes::end_job(ptr::addr_of!((*this).unfinished));
+            CountLatch::set(ptr::addr_of!((*this).unfinished));
         }
     }
 
@@ -117,7 +115,7 @@ impl<'scope> ScopeBase<'scope> {
         let this = ScopeRef(ptr::from_ref(scope));
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
-        local_scopes::count_job(&base.unfinished, &base.registry);
+        base.unfinished.add_one();
         // `run_counted` may return after the owner has used what `body` borrowed. A mutable
         // reference among the captures would promise that no other thread uses its target until
         // `run_counted` returns. `MaybeUninit` makes no such promise.

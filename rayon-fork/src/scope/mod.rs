@@ -1,8 +1,6 @@
 //! Scopes: any number of jobs that may borrow, because a thread waits for all of them.
 
 mod base;
-#[cfg_attr(not(feature = "local-scopes"), path = "local_scopes_off.rs")]
-pub(crate) mod local_scopes;
 
 use std::fmt;
 use std::ptr;

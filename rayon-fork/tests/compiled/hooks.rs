@@ -40,8 +40,6 @@ fn is_hook(line: &str) -> bool {
     let line = line.trim();
     (line.starts_with("hooks::") && line.ends_with(");"))
         || line.starts_with("let _here = self.records.visit()")
-        // This test never selects `local-scopes`; without that feature, these calls do nothing.
-        || (line.starts_with("local_scopes::begin_") && line.ends_with(");"))
 }
 
 fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
