@@ -34,9 +34,9 @@ pub(crate) fn list_user(program: WholeProgram) {
 pub enum Programs {
     /// Only the programs of the 2022 study, which most sweeps run.
     Study,
-    /// All workloads, without the services.
+    /// All workloads, without the services and the whole programs.
     Workloads,
-    /// All workloads and the services.
+    /// All workloads and the services, without the whole programs.
     Services,
     /// The programs of the study, and the whole programs of these names.
     Whole(&'static [&'static str]),
