@@ -14,7 +14,7 @@ use crate::affinity::pin_to;
 pub const TOLERANCE: f64 = 0.02;
 
 /// Number of windows of each chain in a measurement. The fastest window counts: interrupts and
-/// other programs only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
+/// other programs only slow a window down. A guess; a measurement takes some 2 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
 /// How often a measurement is repeated while the chains disagree, because a CPU changes its clock

@@ -21,7 +21,8 @@ use crate::affinity::allowed_cpus;
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix, because some drivers need a moment. A guess.
+/// How often the clock is measured at most after a fix, because some drivers need a moment. A
+/// guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -29,11 +30,13 @@ const CLOCK_ATTEMPTS: usize = 5;
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
     /// The runner set the frequency and read it back after the trial. The measured clock was within
-    /// 2 % of this frequency before and after the trial.
+    /// 2 % of this frequency before and after the trial. On a simulated machine: the mode is
+    /// `fixed`.
     FixedVerified,
     /// The host did not hold the requested frequency.
     FixedFailed,
-    /// The runner leaves the frequency to the host, which has a frequency driver.
+    /// The runner leaves the frequency to the host, which has a frequency driver, or to the
+    /// simulated machine.
     Dynamic,
     /// The host shows no frequency driver, so nothing is known and nothing can be set.
     Uncontrolled,
@@ -102,8 +105,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets the files of `host`, and keeps their old content in the file `journal`. By default,
-    /// each host has its own journal.
+    /// A setup for fixes that set the files of `host`, and keep their old content in the file
+    /// `journal`. By default, each host has its own journal.
     #[must_use]
     pub fn new(host: Host, backend: BackendChoice, journal: Option<&Path>) -> Self {
         let journal = journal.map_or_else(|| journal::default_path(&host), Path::to_owned);
@@ -193,7 +196,7 @@ pub struct Controller {
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Hold>,
-    /// Whether the mode requests a fix that failed, while trials run nevertheless.
+    /// Whether a fix has failed and trials run nevertheless; no other fix is then tried.
     has_failed: bool,
     mode: Mode,
     threads: usize,
@@ -201,8 +204,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Fixes the frequency by `setup`. If that fails and `allow_uncontrolled` is set, trials run
-    /// nevertheless.
+    /// A controller that fixes the frequency by `setup` before trials of mode `fixed`. If that
+    /// fails and `allow_uncontrolled` is set, trials run nevertheless.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
         Self {
