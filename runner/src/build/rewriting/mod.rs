@@ -20,7 +20,7 @@ use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
 /// Folder of the copies. The compiler and the simulator name files of copies by paths that begin
-/// with this name; [`places`] removes it.
+/// with this name; `places` removes it.
 pub const FOLDER: &str = "rewritten";
 
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
