@@ -54,8 +54,8 @@ pub enum Stop {
     Interrupted(String),
 }
 
-/// Whether the error says that a path is not a text file: the path is a folder or a device, lies
-/// below a file, or leads to other bytes than text.
+/// Whether the error says that a path is not a text file. Such a path is a folder or a device, lies
+/// below a file, or has other bytes.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,

@@ -60,7 +60,7 @@ enum Task {
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
         /// Test the fork on each combination of the study's features and on each other feature, not
-        /// only on `packed`, `champion` and a few builds; takes long
+        /// only on the builds of `ci`; takes long
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
         /// Also run parts that passed before and whose files have not changed

@@ -1,5 +1,5 @@
-//! The package of a whole program: finds the program that `compare --program` names, and copies the
-//! package of each whole program for each branch, with the branch's rayon-core.
+//! Packages of whole programs. Finds the program that `compare --program` names. Copies each whole
+//! program's package for each branch, with the branch's rayon-core.
 
 use std::fs;
 use std::path::{Path, PathBuf};

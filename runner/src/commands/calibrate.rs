@@ -1,6 +1,5 @@
-//! `calibrate`: measures the cost parameters of this host as a simulated machine, the costs of the
-//! units of work that workloads report on simulated machines, and the cycles of branches' own
-//! instructions.
+//! `calibrate`: measures the cost parameters of this host as a simulated machine, and the costs of
+//! units of work. With `--own-instructions`, measures the cycles of branches' own instructions.
 
 mod own;
 

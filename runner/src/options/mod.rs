@@ -108,8 +108,8 @@ pub(crate) struct Selection {
     /// Seed of the order of trials and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Seconds after which the runner kills a trial and records a failure; on a simulated machine,
-    /// seconds of CPU time [default: 60; with `compare --program`: 600]
+    /// Seconds after which the runner kills a trial and records a failure; CPU time on a simulated
+    /// machine [default: 60; with `compare --program`: 600]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4, while identical machines run the other parts; see

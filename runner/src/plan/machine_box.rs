@@ -53,8 +53,8 @@ struct Range {
 }
 
 impl Range {
-    /// Returns the value at a position from 0 to 1, rounded to three digits, because no cost is
-    /// known more precisely, or to a whole number.
+    /// Returns the value at a position from 0 to 1, rounded to a whole number or to three digits.
+    /// No cost is known more precisely.
     fn value_at(&self, place: f64) -> f64 {
         let Self { low, high, .. } = *self;
         let value = if low == 0.0 {

@@ -261,8 +261,8 @@ pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
 }
 
 /// Returns the workloads in `list` that run on simulated machines. Other workloads are left out
-/// with a note, but naming such a workload individually is an error, and so is a list of only such
-/// workloads.
+/// with a note, but naming such a workload individually is an error. So is a list that leaves no
+/// workload.
 pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;

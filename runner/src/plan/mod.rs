@@ -211,8 +211,8 @@ struct Cell<'a> {
 /// branches within a block, by the sweep's seed.
 ///
 /// # Panics
-/// If `identities` lacks a branch or an instrumented build, if the baseline is not among the
-/// branches, or if there are 2^32 trials or 2^16 names.
+/// If `identities` lacks a build, if the baseline is not among the branches, or if there are 2^32
+/// trials or 2^16 names.
 #[must_use]
 pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);

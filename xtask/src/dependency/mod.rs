@@ -1,5 +1,5 @@
-//! Tests the fork as a dependency of a user's program: how it changes the lock file, which targets
-//! and which oldest compiler build it, and how much stack it uses.
+//! Tests the fork as a dependency of a user's program: the lock file, other targets, the oldest
+//! compiler, and the stack.
 
 pub(crate) mod stack;
 mod targets;

@@ -1,8 +1,8 @@
 //! Measures the bytes of stack per nested level, on the published crate and on the fork.
 //!
 //! The measured program is `rayon-fork/examples/stack.rs`. A program cannot contain two
-//! rayon-cores, so it is compiled once for the published crate and for each variant, with Cargo's
-//! own profiles, as users' programs are.
+//! rayon-cores, so it is compiled once for each rayon-core, with Cargo's own profiles, as users'
+//! programs are.
 
 use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};

@@ -131,8 +131,8 @@ pub(super) fn folder_of(package: &Package) -> &Path {
     folder.unwrap_or(Path::new(""))
 }
 
-/// All branches share the copies of published crates. Two crates that are not published may have
-/// the same name and version, so a hash of the original folder is part of the path of their copy.
+/// All branches share the copies of published crates. Crates that are not published may share a
+/// name and a version, so the paths of their copies contain a hash of the original folder.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
         Some(source) if source.is_crates_io() => below

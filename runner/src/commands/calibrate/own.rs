@@ -1,7 +1,7 @@
 //! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, runs on
-//! one thread of this host. The result for one call is the program's time minus the time of its
-//! sequential version, minus the time that the simulated machine `here` predicts, divided by the
-//! number of calls.
+//! one thread of this host. From the program's time, subtracts the time of its sequential version
+//! and the time that the simulated machine `here` predicts. Divides the rest by the number of
+//! calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -294,8 +294,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes the binary of the baseline read the instance files, so that an error in a file is reported
-/// before any measurement, and not by every trial.
+/// Makes the baseline's binary read the instance files, so that an error in a file is reported
+/// before any measurement, not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,
