@@ -37,7 +37,7 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
-    /// Compare branches named on the command line with the first branch
+    /// Compare the branches that the command line names with the first of them
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
     /// Measure what the project collects from each host, in about an hour, and pack the results

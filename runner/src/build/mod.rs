@@ -480,7 +480,7 @@ impl<'a> Builder<'a> {
             .context("the output of `cargo metadata` is not in a form that this runner can read")
     }
 
-    /// Returns the rayon-core that was linked, or an error if the branch requests another one.
+    /// Returns the rayon-core that cargo resolved, or an error if the branch requests another one.
     /// Cargo only warns if it ignores a patch (wrong version, wrong name).
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let packages = metadata.packages.iter();

@@ -51,8 +51,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in link order `layout`: 0 is the linker's own order; other numbers
-    /// are seeds of shuffled orders.
+    /// The name of a branch's binary in link order `layout`: 0 is the linker's own order; other
+    /// numbers are seeds of shuffled orders.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),

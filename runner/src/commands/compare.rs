@@ -21,8 +21,8 @@ pub(crate) struct CompareArgs {
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
-    /// rayon. The program is copied and built with each branch, and runs in DIR with the arguments
-    /// after `--`
+    /// rayon. The program is copied and built with each branch, and runs in its package's folder
+    /// with the arguments after `--`
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
@@ -67,7 +67,7 @@ that: --threads 1,2 --trials 15 --timeout 3600.
 The result is a sweep like any other. The analysis, which needs Python 3.11 or newer, prints the table and the significant \
 differences.";
 
-/// Time limit of a run in seconds. A run that takes half of it counts as hung.
+/// Time limit of a run in seconds. A run that takes half of the limit counts as hung.
 const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {

@@ -145,9 +145,9 @@ impl Definition {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// A number.
+    /// A whole number.
     Whole(u64),
-    /// Any other value.
+    /// A text.
     Word(String),
 }
 
@@ -167,7 +167,7 @@ pub enum PlacementChoice {
     /// Workers run where the kernel puts them
     #[default]
     Free,
-    /// Worker i stays on the i-th CPU
+    /// Worker i stays on the i-th CPU that the trial may use
     Pinned,
     /// Both placements, to compare them
     Both,
@@ -190,7 +190,7 @@ pub enum ModeChoice {
     /// The host decides the frequency
     #[default]
     Dynamic,
-    /// All CPUs run at one frequency
+    /// All CPUs that trials may use run at one frequency
     Fixed,
     /// Both modes, to compare them
     Both,
@@ -378,7 +378,7 @@ pub struct SweepRequest {
     pub iterations: u32,
     /// Seed of the order of trials and of the workloads' inputs.
     pub seed: u64,
-    /// Longest time a trial may take, in seconds.
+    /// Longest time that a trial may take, in seconds; on a simulated machine, CPU time.
     pub timeout_s: f64,
     /// Number of link orders per branch; left out if the number is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -389,8 +389,8 @@ pub struct SweepRequest {
     /// The trials that count events; left out if no trial does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
-    /// The user's program that is the workload. The path of the program's folder is cut to its last
-    /// name.
+    /// The user's program that is the workload. Of the program's folder, it has only the path below
+    /// the checkout, or only the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WholeProgram>,
 }

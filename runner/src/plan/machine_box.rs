@@ -116,8 +116,8 @@ impl Ranges {
         Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
-    /// Reads the file of the box. Other faults, such as an unknown key, show when `write_points`
-    /// reads the points' files.
+    /// Reads the file of the box, and checks `like` and the ranges. Other faults, such as an
+    /// unknown key, show when `write_points` reads the points' files.
     fn parse(root: &Path, text: &str) -> Result<Self> {
         let written: Written =
             toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;

@@ -25,7 +25,8 @@ use crate::system::digest::Id;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// The program gave the right answer, and the record has the times.
+    /// The program gave the right answer. The record has the times, or the counts of an
+    /// instrumented build.
     #[default]
     Ok,
     /// The runner killed the process after the time limit.

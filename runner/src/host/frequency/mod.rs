@@ -21,7 +21,7 @@ use crate::affinity::allowed_cpus;
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured at most after a fix, because some drivers need a moment. A
+/// Maximum number of measurements of the clock after a fix, because some drivers need a moment. A
 /// guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
@@ -30,15 +30,15 @@ const CLOCK_ATTEMPTS: usize = 5;
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
     /// The runner set the frequency and read it back after the trial. The measured clock was within
-    /// 2 % of this frequency before and after the trial. On a simulated machine: the mode is
-    /// `fixed`.
+    /// 2 % of this frequency before and after the trial. Trials of mode `fixed` on a simulated
+    /// machine have this state, too.
     FixedVerified,
     /// The host did not hold the requested frequency.
     FixedFailed,
     /// The runner leaves the frequency to the host, which has a frequency driver, or to the
     /// simulated machine.
     Dynamic,
-    /// The host shows no frequency driver, so nothing is known and nothing can be set.
+    /// The host shows no frequency driver, so the frequency cannot be set.
     Uncontrolled,
     /// The runner set the frequency and read it back, but could not measure the clock.
     #[default]
@@ -54,7 +54,7 @@ pub enum Mode {
     /// The host decides the frequency.
     #[default]
     Dynamic,
-    /// All CPUs run at one frequency.
+    /// All CPUs that trials may use run at one frequency.
     Fixed,
 }
 
@@ -87,7 +87,7 @@ pub trait ControlFrequency {
 /// The frequency as read before and after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockReading {
-    /// Whether the mode held.
+    /// The state of the frequency, which says whether the mode held.
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as the trial has
     /// threads.
