@@ -223,7 +223,10 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {
-        bail!(refused(format!("it has more than {} MiB", MOST_BYTES >> 20)));
+        bail!(refused(format!(
+            "it has more than {} MiB",
+            MOST_BYTES >> 20
+        )));
     }
     let mut hosts = found.iter().filter(|it| it.starts_with("hosts"));
     let record = match (hosts.next(), hosts.next()) {

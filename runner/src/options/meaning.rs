@@ -194,7 +194,8 @@ fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement
         (None, _) => meant.placement.context(CHECKED)?,
         (Some(_), None | Some(PlacementChoice::Free)) => PlacementChoice::Free,
         (Some(_), Some(_)) => bail!(Stop::BadInput(
-            "--placement pinned or both: simulated machines do not pin workers; leave it out".to_owned()
+            "--placement pinned or both: simulated machines do not pin workers; leave it out"
+                .to_owned()
         )),
     };
     Ok(meant.placements())
