@@ -36,7 +36,7 @@ const MOST_BYTES: u64 = 1 << 28;
 /// Limit of the number of files, far above the number of one host's files.
 const MOST_FILES: usize = 100;
 
-/// Longest name of a sweep or a host, in bytes: a file system accepts no name of more than 255.
+/// Longest name of a sweep or a host, in bytes: well below the 255 that file systems accept.
 const LONGEST_NAME: usize = 128;
 
 /// Compression level: records are compressed already, so a higher level gains nothing.
@@ -181,7 +181,7 @@ pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Resu
 }
 
 /// Unpacks a bundle into an empty folder, and returns its record. Refuses a bundle that is damaged,
-/// too large, or has anything but the files of one host.
+/// too large, or has anything but the files of one host and of its sweeps.
 pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let name = bundle.display();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was taken from it"));
@@ -223,7 +223,10 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {
-        bail!(refused(format!("it has more than {} MB", MOST_BYTES >> 20)));
+        bail!(refused(format!(
+            "it has more than {} MiB",
+            MOST_BYTES >> 20
+        )));
     }
     let mut hosts = found.iter().filter(|it| it.starts_with("hosts"));
     let record = match (hosts.next(), hosts.next()) {
@@ -277,7 +280,7 @@ pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let read = opened.and_then(|it| it.take(MOST_BYTES + 1).read_to_string(&mut text));
     read.map_err(|error| format!("it cannot be read: {error}"))?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(format!("more than {} MB come out of it", MOST_BYTES >> 20));
+        return Err(format!("more than {} MiB come out of it", MOST_BYTES >> 20));
     }
     // JSON spells control characters as four digits, the first two of which are zeros.
     let is_control = |c: char| c.is_control() && !"\n\r\t".contains(c);
@@ -447,11 +450,11 @@ mod tests {
         let bundle = folder.path().join("bomb");
         let zeros = zstd::encode_all(io::repeat(0).take(MOST_BYTES + 1024), 1).unwrap();
         fs::write(&bundle, zeros).unwrap();
-        assert!(unpacked(&bundle).unwrap_err().contains("more than 256 MB"));
+        assert!(unpacked(&bundle).unwrap_err().contains("more than 256 MiB"));
         let trials = folder.path().join(PACKED);
         fs::copy(&bundle, &trials).unwrap();
         let error = check_text(&trials).unwrap_err();
-        assert!(error.contains("more than 256 MB come out"), "{error}");
+        assert!(error.contains("more than 256 MiB come out"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The list of commands. Each file of `commands` has the arguments, help text and run of one
-//! command.
+//! The list of commands. For each command, `commands/` has a file or a folder with its arguments,
+//! help text and run.
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -37,7 +37,7 @@ enum Command {
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
-    /// Compare branches named on the command line with the first branch
+    /// Compare the branches that the command line names with the first of them
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
     /// Measure what the project collects from each host, in about an hour, and pack the results
@@ -70,7 +70,8 @@ enum Command {
     Analysis(analysis::AnalysisArgs),
 }
 
-/// The command line. Options that a command refuses do not appear in its help text.
+/// The command line. The help text of `compare` lacks `--branches`, and that of `validate` the
+/// options that `validate` refuses.
 fn command() -> clap::Command {
     // `compare` takes its branches as arguments, not as an option.
     let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));

@@ -7,7 +7,7 @@ use crate::record::trials_file::BrokenLine;
 use crate::stop::{Exit, Stop, is_no_file_of_text};
 
 /// Returns the exit code of an error. An unclassified error means a failing machine (disk,
-/// permissions), unless a file could be read but has the wrong content.
+/// permissions), unless the error says that a path is not a text file.
 #[must_use]
 pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.is::<ConfigError>() || error.is::<BrokenLine>() {

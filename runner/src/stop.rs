@@ -9,7 +9,7 @@ pub enum Exit {
     Good,
     /// The sweep ran to its end, but at least one trial failed.
     TrialsFailed,
-    /// The command line or a file written by hand is wrong.
+    /// The command line, or a file that the command reads, is wrong.
     BadInput,
     /// A branch could not be built, or its binary is not as requested.
     BuildFailed,
@@ -40,7 +40,7 @@ impl Exit {
 /// An error that has its own exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// Exit 2: the user requests something that does not exist or that contradicts itself.
+    /// Exit 2: the command line, or a file that the command reads, is wrong.
     #[error("{0}")]
     BadInput(String),
     /// Exit 3: the build gave no binary that can be trusted.
@@ -54,8 +54,8 @@ pub enum Stop {
     Interrupted(String),
 }
 
-/// Whether the error says that a path is not a text file: the path is a folder, or the file has
-/// other bytes.
+/// Whether the error says that a path is not a text file. Such a path is a folder or a device, lies
+/// below a file, or has other bytes.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,

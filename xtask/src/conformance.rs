@@ -1,8 +1,9 @@
-//! Runs the published packages' own tests on the fork, which must pass them all.
+//! Runs the published packages' own tests on the fork. Left out are rayon-core's documentation
+//! tests, and unit tests that read a private field.
 //!
-//! Cargo keeps the files of these tests with the published packages. The files are copied under
-//! `target/`, unmodified, into a workspace that uses the fork; this repository contains none of
-//! them.
+//! Cargo keeps the files of these tests with the published packages. The other tests are copied
+//! under `target/`, unmodified, into a workspace that uses the fork; this repository contains none
+//! of them.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -114,8 +115,8 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
 }
 
 /// Runs each suite on its variant, even if an earlier suite failed, and prints how many tests
-/// passed. Unless `fresh`, skips suites that passed on the same sources, so that a rerun continues
-/// after an interrupt.
+/// passed. Unless `fresh`, skips suites that passed with the same sources and compiler, so that a
+/// rerun continues after an interrupt.
 fn run_all(sh: &Shell, runs: &[(&Suite, &Variant)], fresh: bool) -> Result<()> {
     const READ: [&str; 3] = [
         "rayon-fork/Cargo.toml",
@@ -261,8 +262,8 @@ fn unit_tests(sh: &Shell, sources: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Suite {
-    /// A test program that does not end by itself counts as one failure; one that does not compile
-    /// is an error.
+    /// A test program that dies without a report of a failed test counts as one failure; one that
+    /// does not compile is an error.
     fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
         // All variants share one target folder, so that code that does not depend on the variant is
         // built once.

@@ -1,9 +1,9 @@
 //! Runs steps in two lanes, each step a process of its own, and prints a table of the time that
 //! each took.
 //!
-//! While one lane compiles on one CPU, or its tests wait, the other lane can use the CPUs. Steps of
-//! the first lane build in the checkout's target folder, which Cargo locks for one build at a time.
-//! Steps of the second lane build in other folders, or only briefly in that one.
+//! While one lane compiles on one CPU, or its tests wait, the other lane can use the CPUs. Most
+//! steps of the first lane build in the checkout's target folder, which Cargo locks for one build
+//! at a time. Steps of the second lane build in other folders, or only briefly in that one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

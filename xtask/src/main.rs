@@ -1,5 +1,5 @@
-//! The command line `cargo xtask`: each task runs checks that a change of this repository must
-//! pass.
+//! The command line `cargo xtask`: tasks that check this repository, and tasks that write patches
+//! or a copy of the fork.
 
 mod conformance;
 mod dependency;
@@ -52,15 +52,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals,
+    /// Run the tests: the fork and its models, the fork as a dependency, workloads, rivals,
     /// findings, runner and analysis
     Test {
         /// Run only these parts. By default xtask runs all parts, but `services`, `rivals` and
         /// `findings` only if their files have changed
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
-        /// Test the fork on every variant, not only on `packed`, `champion` and a few builds with
-        /// the other features; takes long
+        /// Test the fork on each combination of the study's features and on each other feature, not
+        /// only on the builds of `ci`; takes long
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
         /// Also run parts that passed before and whose files have not changed
@@ -71,12 +71,13 @@ enum Task {
     },
     /// Check formats, lints and documentation: quick, before a commit
     Check {
-        /// Lint the fork on every variant, not only on the builds of `ci`; takes long
+        /// Lint the fork on each combination of the study's features and on each other feature, not
+        /// only on the builds of `ci`; takes long
         #[arg(long)]
         all_variants: bool,
     },
-    /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every
-    /// variant
+    /// Run the published rayon's tests, and rayon-core's integration and unit tests, on the fork's
+    /// variants
     ///
     /// The tests come from the registry; this repository contains none of them. All tests take an
     /// hour or two and 4 GB below target/conformance. An interrupted run continues where it
@@ -91,12 +92,13 @@ enum Task {
     /// Exit codes: 1 if one of upstream's tests fails, 3 if the result does not compile, 2 if a
     /// file of the tree differs from the file for which the edits were written.
     Upstream(upstream::Options),
-    /// Run the deep set of model checks of the sleep protocol
+    /// Run the deep set of model checks of the sleep protocol and of the workloads' locks
     Models,
     /// Compare the stack of nested joins, scopes, installs and spawns with the published crate
     ///
-    /// Runs on every variant, in release and debug builds. Fails if a variant takes more stack than
-    /// the published crate.
+    /// Runs in release and debug builds, by default on each combination of the study's features and
+    /// on each other feature. Fails if a level takes clearly more stack than on the published
+    /// crate.
     Stack {
         #[command(flatten)]
         variants: Variants,
@@ -132,7 +134,8 @@ enum Task {
     /// Kill the runner at every step of a change of the CPU frequency, and kill sweeps at random
     /// moments
     ///
-    /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
+    /// Ends the runner by SIGINT and SIGTERM, by SIGKILL and by a panic, on every kind of mock
+    /// host. Kills sweeps at 120 moments.
     Faults,
     /// Copy only the fork, without this workspace, into a new folder for a program of yours
     ///
@@ -141,7 +144,7 @@ enum Task {
         /// The folder to make
         folder: PathBuf,
     },
-    /// Run what continuous integration runs: `check`, and all parts of `test`, whether or not they
+    /// Run what continuous integration runs: `check`, and the parts of `test`, also those that
     /// passed before
     ///
     /// Runs two lanes of steps side by side, and prints a table of the seconds of each step.
@@ -220,7 +223,8 @@ fn builds(variants: &Variants, all: bool) -> Result<Vec<Variant>> {
     }
 }
 
-/// Parts that build for long in the checkout's target folder, and two short parts, in this order.
+/// Parts that build for long in the checkout's target folder, then `dependency` and `findings`,
+/// which build elsewhere.
 const FIRST_LANE: [Part; 6] = [
     Part::Fork,
     Part::Workloads,

@@ -12,22 +12,22 @@ use crate::variants::Variant;
 pub(crate) enum Part {
     /// The fork: `packed`, `champion`, and builds that together have every other feature.
     Fork,
-    /// The fork in a user's program: lock file, oldest compiler.
+    /// The fork in a user's program: lock file, other targets, oldest compiler.
     Dependency,
     /// The fork's stack compared with the published crate's, on `packed` and `champion`.
     Stack,
     /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on
     /// `champion`.
     Conformance,
-    /// The fast set of model checks of the fork's sleep protocol; no feature of the fork changes
-    /// the models.
+    /// The fast set of model checks of the fork's sleep protocol and of the workloads' locks; no
+    /// feature of the fork changes the models.
     Models,
     /// Simulated machines, and the fork (`packed` and `champion`) on them.
     Simulated,
     /// The measured programs, on `packed` and `champion`.
     Workloads,
-    /// The many services. The parts `services`, `rivals` and `findings` run only if their files
-    /// changed, or if the user names them.
+    /// The services and the whole programs. The parts `services`, `rivals` and `findings` run only
+    /// if their files changed, or if the user names them.
     Services,
     /// Programs written for rayon, on other crates' pools.
     Rivals,
@@ -111,8 +111,9 @@ impl Part {
     }
 }
 
-/// Compares the files at `places` with the commit where this branch left `origin/HEAD`. On that
-/// branch itself, compares them with the previous commit. True if Git cannot compare.
+/// Compares the files at `places` with the commit where this branch left `origin/HEAD`. If that is
+/// the current commit, or is unknown, compares them with the previous commit. True if Git cannot
+/// compare.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));

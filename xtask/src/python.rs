@@ -1,5 +1,5 @@
-//! Runs the checks and the tables of the analysis, in the virtual environment that the runner sets
-//! up.
+//! Runs the tests, the checks and the table of builds in alternation of the analysis, in the
+//! virtual environment that the runner sets up.
 
 use std::path::Path;
 
@@ -26,7 +26,8 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     )
 }
 
-/// If the host has a Chromium, installs its driver, for the tests of the page.
+/// If the host has a Chromium, installs the Python libraries that drive it, for the tests of the
+/// page.
 fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let is_there = |name| {

@@ -43,8 +43,8 @@ impl Core<'_> {
 }
 
 impl<'s> Scratch<'s> {
-    /// Creates a package in `target/PLACE`. Its manifest has a name, a workspace of its own, and
-    /// `more`.
+    /// A package for the folder `target/PLACE`, which [`Self::write`] makes. Its manifest has a
+    /// name, a workspace of its own, and `more`.
     pub(crate) fn new(sh: &'s Shell, place: &str, more: Table) -> Self {
         let mut manifest = toml::toml! {
             package = { name = "scratch", version = "0.0.0", edition = "2021" }

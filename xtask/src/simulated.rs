@@ -1,5 +1,5 @@
 //! Runs the fork on simulated machines. The fork and its tests of behaviour are rewritten, as the
-//! runner rewrites every branch.
+//! runner rewrites every branch for a simulated machine.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::Variant;
 
-/// This test requests a stack too large for the host, but all simulated threads have a stack of one
-/// fixed size.
+/// Arguments that skip a test. This test requests a stack too large for the host, but all simulated
+/// threads have a stack of one fixed size.
 const LEFT_OUT: [&str; 2] = [
     "--skip",
     "a_scoped_pool_whose_threads_cannot_start_is_an_error",

@@ -21,10 +21,10 @@ pub(crate) enum Depth {
     Deep,
 }
 
-/// Runs one part of the test suite on the fork's builds `variants`. The first two variants are
-/// `packed` and `champion`.
+/// Runs one part of the test suite on the fork's builds `variants`. By default, the first two
+/// variants are `packed` and `champion`.
 pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
-    // Parts with long builds run only on `packed` and `champion`.
+    // Parts with long builds run only on the first two variants.
     let named = &variants[..variants.len().min(2)];
     match part {
         Part::Fork => fork(sh, variants),
@@ -44,9 +44,9 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {
-            // The tests run these builds only briefly, so optimization would take more time than it
-            // saves. The tests' sweeps are small, so more threads of the analysis would mostly wait
-            // for each other.
+            // The tests run the branches' binaries only briefly, so optimizing them would take more
+            // time than it saves. The tests' sweeps are small, so more threads of the analysis
+            // would mostly wait for each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["runner", "xtask"].map(|it| format!("--package={it}"));
@@ -69,8 +69,9 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Tests each rival in a build of its own, because a program can contain only one rival. The rivals
-/// are a separate workspace, so this function also checks their format and lints.
+/// Lints the rivals, and tests `chili` and `fork-union`: each rival in a build of its own, because
+/// a program can contain only one rival. The rivals are a separate workspace, so this function also
+/// checks their format and lints.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
@@ -93,9 +94,9 @@ fn rivals(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Runs the workloads' own tests, and checks each workload's answer on every variant. `cargo runner
-/// sweep --experiment answers` checks the answers on all branches, in the builds that sweeps
-/// measure.
+/// Runs the workloads' own tests, and checks each workload's answer on every variant but the first:
+/// the workloads' own tests run on `packed`. `cargo runner sweep --experiment answers` checks the
+/// answers on all branches, in the builds that sweeps measure.
 fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages = ["--package", "protocol", "--package", "workloads"];
     step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;

@@ -269,7 +269,7 @@ fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
 const MADE: &str = "target/upstream";
 
 /// Checks that each proposal still fits its release, changes something and compiles, has upstream's
-/// format, and adds as many lines as the table says.
+/// format, and has the numbers of lines that the table states.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let _lock = alone(sh, "upstream")?;
     let table = sh.read_file("findings/README.md")?;

@@ -10,8 +10,8 @@ use xshell::{Shell, cmd};
 const COPY: &str = "> A copy of one folder. Links that begin with `../` lead to other folders of the repository \
                     that it is from, work-stealing-lab, at the commit in `.cargo_vcs_info.json`.\n\n";
 
-/// Unpacks the fork, as Cargo packages it, into a folder that is new or empty. The package has the
-/// licences, and names the fork's commit (`.cargo_vcs_info.json`). Prints the [`lines`] that a
+/// Unpacks the fork, as Cargo packages it, into a folder that is new or empty. The copy also has
+/// the licences, and names the fork's commit (`.cargo_vcs_info.json`). Prints the [`lines`] that a
 /// program needs.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! Checks that imports go one way: files of a crate do not import each other in a circle. Two kinds
 //! of circle are allowed: two files of one folder, or a file and a file in the folder of its name.
+//! So are the circles of [`EXCUSED`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

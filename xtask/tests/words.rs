@@ -228,7 +228,7 @@ fn sentences_name_who_acts() {
         }
     }
     report(
-        "sentences begin with Who, Whoever, Whom or What; name the thread, file or person instead",
+        "sentences begin with Who, Whoever, Whom, What or Whatever; name the thread, file or person instead",
         &found,
     );
 }

@@ -105,9 +105,8 @@ const NOT_INHERITED: [&str; 10] = [
 /// Starts `binary`, sends `request` and reads the outcome; `None` after an interrupt. `limit` is
 /// wall time; for a trial on a simulated machine, it is CPU time.
 ///
-/// An iteration that takes half of the limit counts as hung, unless the request says otherwise: a
-/// trial has at least two iterations. The process then reports what its threads do before the
-/// runner kills it.
+/// On a host, an iteration that takes half of the limit counts as hung, unless the request names
+/// another time. The process then reports what its threads do, before the runner kills it.
 #[must_use]
 pub(crate) fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
     ask_by(Command::new(binary), request, limit)

@@ -1,5 +1,5 @@
-//! Builds one binary per branch from the branch's own sources, which may be edited or rewritten. A
-//! binary must name its variant before the runner trusts it.
+//! Builds each branch from its own sources, which may be edited or rewritten: one binary, and one
+//! for each shuffled link order. A binary must name its variant before the runner trusts it.
 
 pub mod binary;
 pub mod edits;
@@ -430,8 +430,9 @@ impl<'a> Builder<'a> {
             .args(&arguments[1..])
             .args(more);
         if self.recipe.is_simulated() {
-            // Compiler messages name files in copies by paths that begin with the crate. Warnings
-            // about crates of other authors are suppressed.
+            // The compiler names files of the copies by paths that begin with `rewriting::FOLDER`;
+            // `places::shown` removes this beginning. `--cap-lints=allow` suppresses warnings,
+            // because most of these crates have other authors.
             let below = self.folder.join(rewriting::FOLDER);
             let remap = format!(
                 "--remap-path-prefix={}={}",
@@ -479,7 +480,7 @@ impl<'a> Builder<'a> {
             .context("the output of `cargo metadata` is not in a form that this runner can read")
     }
 
-    /// Returns the rayon-core that was linked, or an error if the branch requests another one.
+    /// Returns the rayon-core that cargo resolved, or an error if the branch requests another one.
     /// Cargo only warns if it ignores a patch (wrong version, wrong name).
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
         let packages = metadata.packages.iter();

@@ -1,4 +1,4 @@
-//! The package of a whole program: finds the program that `compare --program` names, and copies the
+//! Packages of whole programs. Finds the program that `compare --program` names. Copies each whole
 //! program's package for each branch, with the branch's rayon-core.
 
 use std::fs;
@@ -23,7 +23,7 @@ const LISTED: &str = "programs";
 const STDERR_LINES: usize = 10;
 
 /// Finds the program that `--program`, `--bin` and the words after `--` name. If there is no such
-/// program, the error says what the folder contains.
+/// program, the error says what the folder lacks, or which binaries it has.
 pub(crate) fn find(
     typed: &Path,
     binary: Option<&str>,
@@ -229,7 +229,7 @@ pub(super) fn copy(
 
 /// Makes a package depend on the rayon-core of `ours`, the manifest of a branch. Removes features
 /// of rayon-core that choose a variant of the fork, since the program also runs on pools that do
-/// not have these features.
+/// not have these features. Returns whether the package itself named rayon-core.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest

@@ -1,5 +1,6 @@
-//! Builds whole programs, from the registry or from the user. Each build uses one branch's
-//! rayon-core, and the lock file and release profile of the program's package.
+//! Builds whole programs: from the registry, from `workloads/programs/`, or from the user. Each
+//! build uses one branch's rayon-core, and the lock file and release profile of the program's
+//! package.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -106,8 +107,9 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links the compiled program once for each link order.
-/// Compiling the program for each link order would take most of the time.
+/// Writes a linker into `folder` that links the compiled program in the linker's own order, and
+/// once for each shuffled order. Compiling the program for each link order would take most of the
+/// time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(

@@ -51,8 +51,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in link order `layout`: 0 is the linker's own order; other numbers
-    /// are seeds of shuffled orders.
+    /// The name of a branch's binary in link order `layout`: 0 is the linker's own order; other
+    /// numbers are seeds of shuffled orders.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -60,8 +60,8 @@ impl Recipe<'_> {
         }
     }
 
-    /// Number of shuffled link orders of a branch: 0 for an instrumented or simulated build, which
-    /// is not timed on a host.
+    /// Returns the seeds of a branch's shuffled link orders: none for an instrumented or simulated
+    /// build, which is not timed on a host.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0
@@ -125,7 +125,7 @@ impl Recipe<'_> {
     }
 
     /// Returns the checkout's lock file, from which cargo starts. Cargo adds the packages that only
-    /// a working tree needs.
+    /// the branch's rayon-core needs.
     pub(super) fn lock(&self) -> Result<String> {
         Ok(whole_file::text_of_checkout(
             self.checkout.root(),
@@ -146,7 +146,7 @@ impl Recipe<'_> {
         let root = self.checkout.root();
         let version = match &branch.source {
             Source::Published { version } => format!("={version}"),
-            // The patch chooses the version; a check after the build shows whether cargo used the
+            // The patch chooses the version; a check before the build shows whether cargo uses the
             // patch.
             _ => "1".to_owned(),
         };
@@ -269,8 +269,9 @@ struct Locked {
     source: Option<String>,
 }
 
-/// Registry packages whose version in a branch's lock file is not in the file that cargo started
-/// from, each as `name version`. Leaves out rayon-core itself, whose versions are under comparison.
+/// Returns the packages, each as `name version`, that both lock files name, but whose version only
+/// the branch's has. Leaves out packages of a path, and rayon-core, whose versions are under
+/// comparison.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = fs::read_to_string(branch_lock)
         .with_context(|| format!("{} cannot be read", branch_lock.display()))?;

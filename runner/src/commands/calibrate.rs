@@ -1,5 +1,5 @@
 //! `calibrate`: measures the cost parameters of this host as a simulated machine, and the costs of
-//! the units of work that workloads report there.
+//! units of work. With `--own-instructions`, measures the cycles of branches' own instructions.
 
 mod own;
 
@@ -40,13 +40,13 @@ pub(crate) struct CalibrateArgs {
 }
 
 pub(crate) const HELP: &str = "\
-Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Also measures the cost of one \
+Measures what accesses, fences, sleeps and wake-ups cost on this host (machines/here.toml). Also measures the cost of one \
 unit of each workload's work, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates \
-this host. Both files hold for this host alone and are not in the repository. Run it while nothing \
-else runs.
+this host. Both files hold for this host alone and are not in the repository. Run this command while \
+nothing else runs.
 
-A join and a spawn also execute instructions that do not access shared memory. They are measured for each branch on one \
-thread: the time of a program of joins, or of spawns, minus that of its sequential version, minus what the simulated \
+A join and a spawn also execute instructions that do not access shared memory. `--own-instructions` measures them for each \
+branch on one thread: the time of a program of joins, or of spawns, minus that of its sequential version, minus what the simulated \
 machine `here` predicts.
 
 Examples:
@@ -63,8 +63,8 @@ const HEADER: &str = "\
 pub(super) struct Precision {
     processes: u32,
     iterations: u32,
-    /// Whether only the study's programs run, at size `tiny`. Such a run takes a moment and only
-    /// tries the command out.
+    /// Whether only the study's programs run, at size `tiny`. Such a run only tries the command
+    /// out.
     is_tiny: bool,
 }
 
@@ -91,8 +91,7 @@ impl Precision {
     }
 }
 
-/// The cost of one unit in runs that count units. This cost is so high that the units determine the
-/// simulated time.
+/// The cost of one unit of work in simulations that count units.
 const COUNTING_NS: f64 = 100.0;
 
 const LIMIT: Duration = Duration::from_mins(10);

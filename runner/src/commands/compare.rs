@@ -21,8 +21,8 @@ pub(crate) struct CompareArgs {
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
     /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
-    /// rayon. The program is copied and built with each branch, and runs in DIR with the arguments
-    /// after `--`
+    /// rayon. The program is copied and built with each branch, and runs in its package's folder
+    /// with the arguments after `--`
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
                                 "points", "instrument", "placement"])]
@@ -47,7 +47,7 @@ Examples:
   cargo runner compare master mine=path:../rayon/rayon-core --workloads ticks,quicksort --format markdown > comment.md
       a working tree of rayon-core, named `mine`, against the published one, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
-      the same on 64 simulated cores, with the source lines at which threads wait
+      the same on 64 simulated cores; also names the command that lists the source lines at which threads wait
   cargo runner compare master path:../rayon/rayon-core --box --workloads fib-join,packets,scope-spawn
       on how many of 60 simulated machines with 64 threads the working tree is faster; one seed per machine, some minutes
   cargo runner compare packed split-counters fork:split,push-fence
@@ -57,17 +57,17 @@ Examples:
   cargo runner compare master champion --program ../my-service -- --config bench.toml
       a program of yours with the published rayon-core and with `champion`: wall and CPU time, memory
   cargo runner compare --resume
-      continue the newest unfinished comparison; if there is none, print the newest again
+      continue the newest unfinished sweep; if there is none, print the newest again
 
 With --program, each trial is one run of the program, which must end by itself with exit code 0. Each branch is compiled \
-once and linked 7 times, each time with its functions in another order. That makes 21 runs: 7 of each branch, and 7 of the \
-first branch as A/A control. The program uses as many threads as there are CPUs, and a run may take 5 minutes. To change \
+once and linked 7 times, each time with its functions in another order. Two branches make 21 runs: 7 of each branch, and 7 \
+of the first branch as A/A control. The pool gets as many threads as there are CPUs, and a run may take 5 minutes. To change \
 that: --threads 1,2 --trials 15 --timeout 3600.
 
 The result is a sweep like any other. The analysis, which needs Python 3.11 or newer, prints the table and the significant \
 differences.";
 
-/// Time limit of a run in seconds. A run that takes half of it counts as hung.
+/// Time limit of a run in seconds. A run that takes half of the limit counts as hung.
 const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
@@ -99,8 +99,8 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     sweep::run_for(project, &sweep, &command)
 }
 
-/// On the points of a box, one seed for each keeps a comparison short. Fewer seeds make more signs
-/// undecided, and no sign certain that more seeds would not.
+/// On the points of a box, one seed for each point keeps a comparison short; the preset `box` has
+/// more seeds.
 fn with_one_seed(mut sweep: SweepArgs) -> SweepArgs {
     if sweep.selection.points.is_some() {
         sweep.selection.definition.trials.get_or_insert(1);
@@ -116,7 +116,8 @@ fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     definition.workloads = Some(program.to_owned());
     definition.threads.get_or_insert_with(|| "cpus".to_owned());
     definition.iterations.get_or_insert(1);
-    // Each iteration is a separate process, and the program ran once before the sweep.
+    // Each iteration is a separate process of the user's program, and `try_program` runs that
+    // program once before the sweep.
     definition.warmup_iterations = Some(0);
     sweep
 }

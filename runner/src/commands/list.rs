@@ -151,13 +151,13 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
     writeln!(out)?;
     heading(
         out,
-        "EXPERIMENTS (`sweep --experiment NAME`; options override what they set)",
+        "EXPERIMENTS (`sweep --experiment NAME`; options override the values here)",
     )?;
     // A space follows each comma, so that lines can be broken there.
     let said = |value: &Option<String>| value.as_deref().unwrap_or_default().replace(',', ", ");
     for it in experiments {
         let (workloads, size) = (said(&it.workloads), said(&it.size));
-        let sets = count(it.cells.len(), "set", "sets");
+        let sets = count(it.cells.len(), "set of parameters", "sets of parameters");
         let trials = it.trials.unwrap_or_default();
         let mut facts = vec![
             ("shows", it.shows.clone()),

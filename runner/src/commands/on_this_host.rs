@@ -83,7 +83,7 @@ const STEPS: &[(Step, &str, &str)] = &[
     (
         Step::Classics,
         "classics",
-        "small programs of many shapes, `champion` among the branches",
+        "small programs with different demands on a pool; `champion` is among the branches",
     ),
     (
         Step::Validate,
@@ -92,7 +92,8 @@ const STEPS: &[(Step, &str, &str)] = &[
     ),
 ];
 
-/// The most threads of a simulated pool. With more threads, simulating one iteration takes seconds.
+/// The most threads of a pool that this command simulates. With more threads, simulating one
+/// iteration takes seconds.
 const MOST_SIMULATED: usize = 64;
 
 /// Options of every sweep of a call with `--quick`: one build of one branch.
@@ -155,7 +156,8 @@ fn begun(project: &Project, is_quick: bool) -> Record {
 }
 
 impl Work<'_> {
-    /// Refuses to continue a call with other options, of another commit, or on other CPUs.
+    /// Refuses to continue a call that differs in `--quick`, in the commit or in the number of
+    /// CPUs, unless all steps are done.
     fn check(&self, now: &Record) -> Result<()> {
         let describe = |record: &Record| {
             let size = if record.is_quick { "with" } else { "without" };
@@ -380,7 +382,7 @@ impl Work<'_> {
         let mut text = format!("\nin {shown}:\n{}", bundle::listed(&files));
         text += "Read these files before you send them: their contents become public.\n";
         if self.record.is_quick {
-            text += "this was a trial with --quick; `cargo runner on-this-host` measures\n";
+            text += "this call had --quick; `cargo runner on-this-host` measures\n";
         } else {
             text += "To send it, attach it to an issue or a pull request (CONTRIBUTING.md, \"Send us your host\").\n\
                      In this checkout, `cargo runner analysis statements --write` adds this host to the findings.\n";

@@ -1,5 +1,5 @@
 //! The text that `compare` prints around the table: title, host, versions, and the command that
-//! repeats the sweep. This text has all that another reader needs to trust the result.
+//! repeats the sweep.
 
 use serde_json::Value;
 
@@ -23,8 +23,8 @@ pub(super) fn head(manifest: &Manifest, format: Format) -> String {
     format!("{mark}{} compared with `{baseline}`\n\n", others.join(", "))
 }
 
-/// Returns the text below the table, for a terminal in lines of at most `columns` characters.
-/// `typed` are the arguments of a user who has just begun the sweep.
+/// Returns the text below the table. For a terminal, the lines above the command have at most
+/// `columns` characters. `typed` are the arguments of a user who has just begun the sweep.
 pub(super) fn below(
     manifest: &Manifest,
     host: &Value,
@@ -41,7 +41,7 @@ pub(super) fn below(
         count(manifest.asked.layouts as usize, "link order", "link orders"),
         commit(&manifest.checkout)
     ));
-    // The paths in a manifest's command line start from the checkout's folder.
+    // The paths of branches in a manifest's command line start from the checkout's folder.
     let place = match typed {
         Some(_) => "",
         None => ", in the checkout's folder",

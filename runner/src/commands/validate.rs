@@ -58,7 +58,7 @@ pub(crate) struct ValidateArgs {
 pub(crate) const HELP: &str = "\
 Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
 the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
-the prediction is finished before the first trial is measured. The same command continues after an interruption. Run it while nothing else runs.
+the prediction is finished before the first trial is measured. The same command continues after an interruption. Run this command while nothing else runs.
 
 Examples:
   cargo runner validate
@@ -92,7 +92,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     {
         bail!(Stop::BadInput(format!(
             "--{name}: `validate` runs the experiment `{EXPERIMENT}` on the machine `{}` and on this host, and continues \
-             by itself; leave it out",
+             an interrupted validation by itself; leave it out",
             here::NAME
         )));
     }

@@ -32,11 +32,11 @@ pub(crate) fn list_user(program: WholeProgram) {
 /// The programs with which a branch is built. A build with fewer programs takes less time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
-    /// Only the programs of the 2022 study, which most sweeps run.
+    /// Only the programs of the 2022 study.
     Study,
-    /// All workloads, without the services.
+    /// All workloads, without the services and the whole programs.
     Workloads,
-    /// All workloads and the services.
+    /// All workloads and the services, without the whole programs.
     Services,
     /// The programs of the study, and the whole programs of these names.
     Whole(&'static [&'static str]),

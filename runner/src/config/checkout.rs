@@ -26,7 +26,7 @@ pub struct Commit {
 
 impl Checkout {
     /// Finds the checkout: the given folder, or the nearest folder upwards that holds
-    /// `branches.toml`.
+    /// `branches.toml` and `workloads/`.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if there is no checkout.
@@ -119,7 +119,7 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// Removes the checkout's path from a text, and shortens every other absolute path to its last
+    /// Removes the checkout's path from a text, and shortens every longer absolute path to its last
     /// two parts, since messages of compilers name users' folders. Paths in folders that many
     /// systems have stay whole.
     pub(crate) fn without_folders(&self, text: &str) -> String {

@@ -149,7 +149,7 @@ pub enum Source {
         url: String,
         /// Commit.
         rev: String,
-        /// Folder of the crate in the repository, checked after the build.
+        /// Folder of the crate in the repository, checked before the build.
         subdirectory: Option<String>,
         /// Features to switch on.
         features: BTreeSet<String>,
@@ -299,15 +299,16 @@ pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     up.chain(to.components().skip(shared)).collect()
 }
 
-/// A fault in `branches.toml`: its place, the reason, and the remedy.
+/// A fault in a file of the checkout such as `branches.toml`: its place, the reason, and the
+/// remedy.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ConfigError {
     /// The name of the file.
     pub file: String,
-    /// 1-based line; `None` if the fault is that the file lacks something.
+    /// 1-based line; `None` if the file cannot be read.
     pub line: Option<usize>,
-    /// The message: branch, key, value and remedy.
+    /// The message: row, key, value and remedy, as far as the fault has them.
     pub message: String,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn pick_grouped<'a>(
         )));
     };
     let mut picked: BTreeSet<&str> = BTreeSet::new();
-    // A list with nothing but exclusions means all names except those.
+    // A list that begins with an exclusion starts from the names that `all` means.
     if first.starts_with('!') {
         picked.extend(
             known

@@ -1,5 +1,5 @@
-//! A branch in one word, as `compare` accepts it: a name of `branches.toml`, or a row of that file
-//! in short.
+//! A branch in one word, as `compare` accepts it: a name or a group of `branches.toml`, or a row of
+//! that file in short.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::check::{Row, check_name};
 use super::{Branch, Config, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
-/// The forms that a word may have, for messages and help.
+/// The forms that a word may have, for messages.
 pub(crate) const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= in front names the branch";
 

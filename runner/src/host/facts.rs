@@ -117,8 +117,8 @@ impl Facts<'_> {
                 "thread_siblings_list",
                 "core_cpus_list",
             ];
-            // If a fact is missing, the reason is the same for all CPUs, so `missing` has one
-            // entry.
+            // If a fact is missing, `missing` has one entry for all CPUs: the reason of the last
+            // CPU.
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);

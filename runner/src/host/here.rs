@@ -1,7 +1,7 @@
 //! `machines/here.toml`: this host as a simulated machine.
 //!
-//! The file takes values that the host cannot measure from the most similar shipped machine, and
-//! labels these values as guesses.
+//! The file takes values that the host cannot measure from a shipped machine of the same vendor or
+//! architecture, and labels these values as guesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -98,7 +98,8 @@ fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     shared.ok()?.into_iter().min()
 }
 
-/// Returns the shipped machine whose cost parameters replace those that the host cannot measure.
+/// Returns the name of the shipped machine whose cost parameters replace those that the host cannot
+/// measure.
 fn like(host: &Host) -> &'static str {
     match host.cpu_field("vendor_id").as_deref() {
         Ok("GenuineIntel") => "ice-lake-2x32",
@@ -136,7 +137,7 @@ fn text(
     let shape_from = if even.is_some() {
         "the kernel: sockets, last caches, one CPU of each core that may be used"
     } else {
-        "guess: its sockets or clusters are not of one size"
+        "guess: the host's sockets or clusters are not of one size"
     };
     let clock_from = if mhz.is_some() {
         format!("measured: chains of dependent instructions{while_busy}; the only known frequency")

@@ -144,8 +144,7 @@ impl Host {
     }
 
     /// Returns the numbers and names of all processes; the kernel shows fifteen characters of a
-    /// name. Process 2 is `kthreadd` only on the host, so this process knows whether it is in a
-    /// container.
+    /// name. The names are unknown in a container: process 2 is `kthreadd` only on the host.
     pub(crate) fn processes(&self) -> Fact<Vec<(String, String)>> {
         let of_host = |name: &str| (name == "kthreadd").then_some(());
         let what = "`kthreadd`: a container does not see the host's processes";
@@ -190,7 +189,7 @@ impl Host {
             return Ok(Some(format!("/{folder} is there")));
         }
         self.read("proc/cpuinfo")?;
-        // Only x86 has `flags`, and on x86 every hypervisor sets the flag `hypervisor`.
+        // Only x86 has `flags`, and on x86 a hypervisor sets the flag `hypervisor`.
         flags.map(|_| None).map_err(|_| {
             "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
                 .to_owned()

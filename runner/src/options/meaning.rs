@@ -17,8 +17,9 @@ use crate::plan::{
 use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
-/// Returns the request of the command line, checked against branches, catalogue and host. If the
-/// branches come from `elsewhere`, and not from branches.toml, the request has all these branches.
+/// Returns the request of the command line, checked against branches, catalogue and host. The
+/// branches are those of `elsewhere`, if given; otherwise `--branches` or the row picks them from
+/// branches.toml.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -193,7 +194,8 @@ fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement
         (None, _) => meant.placement.context(CHECKED)?,
         (Some(_), None | Some(PlacementChoice::Free)) => PlacementChoice::Free,
         (Some(_), Some(_)) => bail!(Stop::BadInput(
-            "--placement pinned: simulated machines do not pin workers; leave it out".to_owned()
+            "--placement pinned or both: simulated machines do not pin workers; leave it out"
+                .to_owned()
         )),
     };
     Ok(meant.placements())
@@ -235,8 +237,8 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of link orders of each branch: the number of trials, so that each trial has
-/// its own link order. Sweeps whose times mean nothing have one link order.
+/// Returns the number of link orders of each branch, at most the number of trials. By default, each
+/// trial has its own link order; a sweep that only checks answers has one.
 fn layouts(selection: &Selection, row: &Definition, trials: u32) -> u32 {
     match selection.definition.layouts {
         Some(layouts) => layouts.min(trials),

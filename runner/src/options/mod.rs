@@ -23,7 +23,7 @@ use crate::text::output::{json, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct Globals {
-    /// The checkout [default: the nearest folder upwards that has a branches.toml]
+    /// The checkout [default: the nearest folder upwards with branches.toml and workloads/]
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
     /// The file of branches under comparison [default: branches.toml of the checkout]
@@ -105,18 +105,18 @@ pub(crate) struct Selection {
           default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
           conflicts_with = "machine")]
     pub(crate) points: Option<u32>,
-    /// Seed of the order and of the workloads' inputs [default: 1]
+    /// Seed of the order of trials and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Seconds after which the runner kills a trial and records a failure; CPU time on a simulated
-    /// machine [default: 60]
+    /// machine [default: 60; with `compare --program`: 600]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4, while identical machines run the other parts; see
     /// `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
-    /// Omit the A/A control of the baseline; without it the noise floor is unknown
+    /// Omit the A/A control of the baseline; without this control the noise floor is unknown
     #[arg(long)]
     pub(crate) no_twin: bool,
     /// Also run instrumented builds of the fork's branches: TRIALS trials per configuration that

@@ -30,7 +30,8 @@ impl Definition {
     ) -> Result<Vec<Load>> {
         let names = catalogue::names();
         let picked = pick_grouped("--workloads", "workload", workloads, &catalogue::known())?;
-        // If the command line leaves a workload out, a parameter of this workload has no effect.
+        // If `workloads` leaves a workload out, the row's parameters of this workload have no
+        // effect.
         let is_left_out = |key: &str| {
             let of = key.split_once('.').map(|(workload, _)| workload);
             of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
@@ -152,7 +153,7 @@ fn checked(
         row.cells = cells(&row, &fault)?;
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let (workloads, size) = (text(&row.workloads), text(&row.size));
-        // Faults are reported here, with the row's name, and not when a sweep starts.
+        // A fault is reported here, with the row's name, even if no sweep uses the row.
         row.loads(&workloads, &size, &[], None)
             .and_then(|_| threads(&text(&row.threads), 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;

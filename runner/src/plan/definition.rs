@@ -26,7 +26,7 @@ pub struct Definition {
     /// The purpose of the experiment or preset, in one line.
     #[arg(skip)]
     pub shows: String,
-    /// Where the experiment was published; empty for an experiment of this laboratory.
+    /// The study or publication that the row follows; may be empty.
     #[arg(skip)]
     #[serde(default)]
     pub source: String,
@@ -39,7 +39,7 @@ pub struct Definition {
     #[serde(default, alias = "sequential_ignores")]
     pub sequential_ignores: Vec<String>,
     /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all];
-    /// `compare` takes other sources
+    /// `compare` takes branches from other sources, too
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<String>,
@@ -76,7 +76,7 @@ pub struct Definition {
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layouts: Option<u32>,
-    /// Timed iterations per trial, after one untimed iteration
+    /// Timed iterations per trial, after the untimed ones of the experiment (mostly one)
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,8 +101,7 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub cases: Vec<BTreeMap<String, Scalar>>,
-    /// The parameters of each set, in the form of `--parameter`: the combinations of `set`, `vary`
-    /// and `cases`.
+    /// Each combination of `set`, `vary` and `cases`: its parameters, in the form of `--parameter`.
     #[arg(skip)]
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<BTreeMap<String, String>>,
@@ -146,9 +145,9 @@ impl Definition {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// A number.
+    /// A whole number.
     Whole(u64),
-    /// Any other value.
+    /// A text.
     Word(String),
 }
 
@@ -168,7 +167,7 @@ pub enum PlacementChoice {
     /// Workers run where the kernel puts them
     #[default]
     Free,
-    /// Worker i stays on the i-th CPU
+    /// Worker i stays on the i-th CPU that the trial may use
     Pinned,
     /// Both placements, to compare them
     Both,
@@ -191,7 +190,7 @@ pub enum ModeChoice {
     /// The host decides the frequency
     #[default]
     Dynamic,
-    /// All CPUs run at one frequency
+    /// All CPUs that trials may use run at one frequency
     Fixed,
     /// Both modes, to compare them
     Both,
@@ -243,7 +242,8 @@ pub struct Load {
     pub workload: String,
     /// Size in the catalogue.
     pub size: String,
-    /// Explicit parameters.
+    /// Values of all parameters, except those that the instance file replaces. In a box also
+    /// [`BOX`].
     pub parameters: BTreeMap<String, String>,
     /// Instance file, if the user gave one.
     pub input: Option<Input>,
@@ -306,15 +306,16 @@ pub enum Figure {
 pub struct MachineSpec {
     /// Name of the machine's file, without `.toml`.
     pub name: String,
-    /// The machine's title, which names the hardware that the machine stands for.
+    /// The machine's title, which names the hardware that the machine stands for. For a box, the
+    /// number of points and the box's title.
     pub title: String,
-    /// Number of the machine's cores.
+    /// Number of the machine's cores. For a box, the number of CPUs of its smallest machine.
     pub cores: usize,
     /// Number of hardware threads of each core, if a core has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_threads: Option<usize>,
-    /// SHA-256 of the machine's file, and of the file with its cost parameters, if the two files
-    /// differ.
+    /// A SHA-256 over the machine's file, and over the file with its cost parameters if that is
+    /// another file. For a box, over `box.toml`, the file of the machine `like`, and the points.
     pub sha256: String,
     /// The cost of a unit of work, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
@@ -348,9 +349,10 @@ impl MachineSpec {
 /// Everything that defines a sweep, except the binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepRequest {
-    /// Name of the preset with which the sweep started.
+    /// Name of the preset with which the sweep started; `experiment` if an experiment replaced the
+    /// preset.
     pub preset: String,
-    /// Experiment with which the sweep started, instead of a preset.
+    /// The experiment with which the sweep started, if it did not start with a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Definition>,
     /// Names of the branches, including the baseline, without the A/A control.
@@ -374,9 +376,9 @@ pub struct SweepRequest {
     pub warmup_iterations: u32,
     /// Timed iterations per trial.
     pub iterations: u32,
-    /// Seed of the order and of the workloads' inputs.
+    /// Seed of the order of trials and of the workloads' inputs.
     pub seed: u64,
-    /// Longest time a trial may take, in seconds.
+    /// Longest time that a trial may take, in seconds; on a simulated machine, CPU time.
     pub timeout_s: f64,
     /// Number of link orders per branch; left out if the number is 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -387,8 +389,8 @@ pub struct SweepRequest {
     /// The trials that count events; left out if no trial does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
-    /// The user's program that is the workload. The path of the program's folder is cut to its last
-    /// name.
+    /// The user's program that is the workload. Of the program's folder, it has only the path below
+    /// the checkout, or only the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WholeProgram>,
 }

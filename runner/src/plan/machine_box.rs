@@ -24,7 +24,8 @@ pub(crate) const NAME: &str = "box";
 
 const FILE: &str = "machines/box.toml";
 
-/// The factor of the costs of the workloads' units, which no machine's file has.
+/// The key of a factor of the costs of the workloads' units of work. A machine's file has no such
+/// key.
 const WORK: &str = "work";
 
 #[derive(Deserialize)]
@@ -52,8 +53,8 @@ struct Range {
 }
 
 impl Range {
-    /// Returns the value at a position from 0 to 1, with three digits, because no cost is known
-    /// more precisely.
+    /// Returns the value at a position from 0 to 1, rounded to a whole number or to three digits.
+    /// No cost is known more precisely.
     fn value_at(&self, place: f64) -> f64 {
         let Self { low, high, .. } = *self;
         let value = if low == 0.0 {
@@ -115,7 +116,8 @@ impl Ranges {
         Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
     }
 
-    /// Reads the file of the box. Most faults of the file show only when machines are made from it.
+    /// Reads the file of the box, and checks `like` and the ranges. Other faults, such as an
+    /// unknown key, show when `write_points` reads the points' files.
     fn parse(root: &Path, text: &str) -> Result<Self> {
         let written: Written =
             toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
@@ -222,8 +224,8 @@ impl Ranges {
     }
 
     /// Returns one position from 0 to 1 in each of `count` equal parts, in random order. Each
-    /// dimension has its own random numbers, so that a change of one range leaves the other values
-    /// unchanged.
+    /// dimension has its own random numbers, so that a change of one range leaves the positions in
+    /// the other ranges unchanged.
     #[expect(clippy::cast_precision_loss, reason = "53 bits of 64, as meant")]
     fn places(&self, dimension: &str, count: usize) -> Vec<f64> {
         let name = digest::of_bytes(format!("{} {dimension}", self.seed).as_bytes());
@@ -294,8 +296,8 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
     let spec = MachineSpec {
         name: NAME.to_owned(),
         title: format!("{count} points of {FILE}, {}", ranges.title),
-        // This is the size of the smallest machine, so that every machine of the box has a CPU for
-        // each thread.
+        // This is the number of CPUs of the smallest machine: every machine of the box has a CPU
+        // for each thread.
         cores: points.iter().map(|it| it.cpus).min().unwrap_or(threads),
         hardware_threads: None,
         sha256: ranges.sha256(&points)?,

@@ -261,7 +261,8 @@ pub(crate) fn supported() -> impl Iterator<Item = &'static Description> {
 }
 
 /// Returns the workloads in `list` that run on simulated machines. Other workloads are left out
-/// with a note, but naming such a workload individually is an error.
+/// with a note, but naming such a workload individually is an error. So is a list that leaves no
+/// workload.
 pub(crate) fn workloads(list: &str) -> Result<String> {
     let named: Vec<&str> = list.split(',').map(str::trim).collect();
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
@@ -334,7 +335,7 @@ pub(crate) fn plain_request(file: PathBuf) -> MachineRequest {
 }
 
 /// Returns binaries by branch and link order. On a simulated machine, the same binary stands at
-/// every index, because each index has its own seed.
+/// every index, because replicates differ by their seeds, not by link orders.
 pub(crate) fn binaries(
     asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,

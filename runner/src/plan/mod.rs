@@ -1,6 +1,6 @@
-//! Turns a request into an ordered list of trials. This has no side effects, so `--resume` can
-//! recompute the list from the manifest. A plan of many trials is small, because the full
-//! description of a trial is made when the trial is read.
+//! Turns a request into an ordered list of trials. The code has no side effects, so `--resume` can
+//! recompute the list from the manifest. A plan of many trials is small, because `Plan::trials`
+//! makes the full description of each trial.
 
 mod definition;
 pub(crate) mod estimate;
@@ -131,8 +131,9 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // All trials of a block have the same link order, except the A/A control. Thus the noise
-        // floor includes the difference between two link orders of one program.
+        // All trials of a block have the same link order, except the A/A control, which has the
+        // next one. Thus the noise floor includes the difference between two link orders of one
+        // program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -178,7 +179,8 @@ impl Plan {
 struct Cell<'a> {
     schema: u32,
     branch: &'a str,
-    /// Identity of the binary: the hash of the built binary, or of its source before the build.
+    /// Identity of the branch: the hash of its binaries, or its source in words if there is no
+    /// binary.
     identity: &'a str,
     program: Program,
     workload: &'a str,
@@ -194,22 +196,23 @@ struct Cell<'a> {
     seed: u64,
     warmup_iterations: u32,
     iterations: u32,
-    /// The hash of the machine's file, and the cost of a unit; left out if the trials run on the
-    /// host.
+    /// The machine's hash, and the cost of a unit of the workload's work; left out if the trials
+    /// run on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<(&'a str, f64)>,
 }
 
 /// Orders the trials of a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any block is visited again. So an
-/// interrupted sweep has whole replicates, and slow drift affects all configurations alike. Within
-/// a round the modes alternate in long runs, because setting a frequency is slow. The blocks of a
-/// mode are shuffled, and so are the branches within a block, by the sweep's seed.
+/// Replicates are rounds: each round runs all of its blocks before the next round begins. So an
+/// interrupted sweep has whole replicates and at most one incomplete, and slow drift affects all
+/// configurations alike. Within a round, all blocks of one mode come before the blocks of the other
+/// mode, because setting a frequency is slow. The blocks of a mode are shuffled, and so are the
+/// branches within a block, by the sweep's seed.
 ///
 /// # Panics
-/// If `identities` lacks a branch or an instrumented build, if the baseline is not among the
-/// branches, or if there are more than 2^32 trials.
+/// If `identities` lacks a build, if the baseline is not among the branches, or if there are 2^32
+/// trials or 2^16 names.
 #[must_use]
 pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
@@ -395,8 +398,8 @@ fn identity_of_cell(
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);
-        // The upper half of a 64×64-bit product is below `range`. The bias of this choice is of the
-        // order 2^-60.
+        // The upper half of a 64×64-bit product is below `range`. The bias of this choice is below
+        // `range` × 2^-64.
         let chosen = (u128::from(random.next_u64()) * range) >> 64;
         let chosen = usize::try_from(chosen).expect("below `last + 1`, a usize");
         items.swap(last, chosen);

@@ -30,7 +30,8 @@ pub(crate) struct Manifest {
     pub branches: Vec<MeasuredBranch>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
-    /// Whether the branches were named on the command line (`compare`); left out if they were not.
+    /// Whether the command (`compare`, `validate`) chose the branches itself, instead of leaving
+    /// the choice to `--branches`. Left out if it did not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
     /// Name of the baseline's A/A control, if the control runs.
@@ -123,9 +124,9 @@ pub(crate) struct Toolchain {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// When the run ended (RFC 3339, UTC).
-    pub started_at: String,
     /// When the run began (RFC 3339, UTC).
+    pub started_at: String,
+    /// When the run ended (RFC 3339, UTC); until then, when the run began.
     pub ended_at: String,
     /// How the run ended: `finished`, `interrupted`, `failed` (the runner stopped, for example at a
     /// full disk), or `killed`. The runner writes `killed` when the run begins, and replaces this
@@ -135,13 +136,15 @@ pub(crate) struct Run {
     pub failed: usize,
     /// Wall time without builds, in nanoseconds.
     pub wall_ns: u64,
-    /// The part of `wall_ns` inside trial processes.
+    /// The part of `wall_ns` inside trial processes. On a simulated machine, the sum over processes
+    /// that ran side by side.
     pub in_trials_ns: u64,
     /// The part of `wall_ns` in pauses before trials. This part and the next parts are missing in
     /// older sweeps.
     #[serde(default)]
     pub settling_ns: u64,
-    /// The part of `wall_ns` for setting and measuring the CPU's clock.
+    /// The part of `wall_ns` for setting and measuring the CPU's clock, and for measuring transfers
+    /// between CPUs.
     #[serde(default)]
     pub clocking_ns: u64,
     /// The part of `wall_ns` for writing records and waiting for the disk.
@@ -233,7 +236,7 @@ pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) 
     format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
 }
 
-/// Returns the identity that each branch has in its configurations: its binary's hash, or its
+/// Returns the identity that each branch has in its configurations: a hash of its binaries, or its
 /// source if the build failed.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,

@@ -25,18 +25,19 @@ use crate::system::digest::Id;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// The program gave the right answer, and the record has the times.
+    /// The program gave the right answer. The record has the times, or the counts of an
+    /// instrumented build.
     #[default]
     Ok,
     /// The runner killed the process after the time limit.
     Timeout,
-    /// An iteration made no progress; the process noticed this by itself.
+    /// An iteration took half of the time limit, and the process's watchdog ended the process.
     Hang,
     /// A signal or an unexpected exit code ended the process.
     Crash,
     /// The answer differs from the known answer.
     WrongAnswer,
-    /// The workload lacks something that the request names.
+    /// The process refused the request, for example because of an unusable instance file.
     Refused,
     /// The process's output does not follow the protocol.
     BadOutput,
@@ -122,8 +123,8 @@ pub struct Record {
     /// Time during the trial in which a used-up CPU quota kept the control group from running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the link order, if the branch has several link orders. On a simulated machine, the
-    /// number of the seed.
+    /// Seed of the link order, if the branch has several link orders. On a simulated machine, all
+    /// numbers mean the same binary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
     /// Only trials of instrumented builds have events; these trials have no times, metrics or
@@ -137,14 +138,14 @@ pub struct Record {
     /// Where the simulated time went. Only trials on simulated machines have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// Mean clock of as many CPUs as the trial has threads. Null if the two methods of measuring
-    /// the clock differ by more than 2 %.
+    /// Mean clock of as many CPUs as the trial has threads. Null if the clock cannot be measured,
+    /// for example because the two methods differ by more than 2 %; also on simulated machines.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }
 
-/// The longest time in a record: about four months. A larger time comes from a wrong reading of a
-/// clock.
+/// Limit of the times of an iteration: about four months. A larger time comes from a wrong reading
+/// of a clock.
 const MOST_NS: u64 = 10_u64.pow(16);
 
 /// The first number that does not fit into a signed 64-bit integer; the analysis uses such
@@ -234,7 +235,7 @@ impl Record {
 }
 
 /// Returns the first number of a record that does not fit into a signed 64-bit integer, with its
-/// field. Seeds are exempt, because seeds may be that large.
+/// field. The field `seed` is exempt, because the seed of a sweep on a host may be that large.
 fn too_large(value: &Value, field: String) -> Option<(String, u64)> {
     match value {
         Value::Number(number) => Some(field).zip(number.as_u64().filter(|it| *it >= MOST)),

@@ -52,8 +52,8 @@ impl SweepDir {
         Ok(Self { path })
     }
 
-    /// Finds an existing sweep: `latest`, a name below `results/sweeps`, the beginning of such a
-    /// name, or a path.
+    /// Finds an existing sweep: `latest`, a name in `parent`, the beginning of such a name, or a
+    /// path.
     pub(crate) fn find(checkout: &Checkout, parent: &Path, which: &str) -> Result<Self> {
         if which == "latest" {
             // The last name is the newest sweep, because names begin with the time of creation.

@@ -144,7 +144,7 @@ impl Lines {
     /// line.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// If the file cannot be read, or a line is too long.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             self.line.clear();
@@ -354,8 +354,8 @@ impl Appender {
     /// Appends a record and waits until it is on the disk.
     ///
     /// # Errors
-    /// If the disk refuses the record, for example because it is full. The file then ends with the
-    /// previous record.
+    /// If the disk refuses the record, for example because it is full; the file then ends with the
+    /// previous record. Also if the file is no longer at its path.
     pub fn append(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
@@ -371,7 +371,8 @@ impl Appender {
             )));
         }
         written.or_else(|error| {
-            // If the disk also refuses this, `--resume` moves the incomplete line to another file.
+            // If the disk also refuses to shorten the file, `--resume` moves the incomplete line to
+            // another file.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(

@@ -64,8 +64,8 @@ pub(crate) fn all(
         return Err(error);
     }
     if builder.shared_sources(branches)? != sources {
-        // Branches that were built from different sources would differ in more than their
-        // rayon-core.
+        // Branches that were built from different versions of the shared sources would differ in
+        // more than their rayon-core.
         bail!(Stop::BuildFailed(
             "workloads/, rayon-fork/ or a working tree was edited while branches were being built; run again"
                 .to_owned()

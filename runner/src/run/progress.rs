@@ -132,8 +132,8 @@ impl Drop for BuildBar {
     }
 }
 
-/// The progress of trials: a bar, or a line now and then if standard error is not a terminal. The
-/// bar is drawn only between trials, so that drawing disturbs no trial.
+/// The progress of trials: a bar, or a line now and then if standard error is not a terminal. On a
+/// host, the bar is drawn only between trials, so that drawing disturbs no trial.
 #[derive(Debug)]
 pub(crate) struct Progress {
     steps: Steps,

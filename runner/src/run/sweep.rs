@@ -27,7 +27,7 @@ pub struct Job<'a> {
     pub root: &'a Path,
     /// The request of the sweep.
     pub asked: &'a SweepRequest,
-    /// The sweep's trials, in their order.
+    /// The trials of the sweep, or of its shard, in their order.
     pub plan: &'a Plan,
     /// Instance files for the processes, one for each of [`SweepRequest::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
@@ -47,19 +47,20 @@ pub struct SweepContext<'a> {
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
     /// Sets the CPU frequency.
     pub frequency: &'a mut dyn ControlFrequency,
-    /// Writes each record before the next trial starts. If this returns an error, the sweep stops.
+    /// Writes each record; on a host, before the next trial starts. If this function returns an
+    /// error, the sweep stops.
     pub keep: &'a mut dyn FnMut(&Record) -> Result<()>,
-    /// The observer, which is called before and after each trial.
+    /// The observer of the sweep. See [`Watch`].
     pub watch: &'a mut dyn Watch,
     /// Whether the user interrupted the sweep.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// The sensors, which are read around every trial.
+    /// The sensors, which are read around every trial on a host.
     pub sensors: &'a Sensors,
 }
 
-/// An observer of the sweep, which is silent while a trial runs.
+/// An observer of the sweep, which is not called while a trial runs on a host.
 pub trait Watch {
-    /// Called before a trial starts.
+    /// On a host, called before a trial starts; on a simulated machine, when the trial has ended.
     fn begin(&mut self, load: &Load, trial: &Trial<'_>);
     /// Called after the trial has ended.
     fn end(&mut self, record: &Record);
@@ -74,7 +75,8 @@ pub struct Tally {
     pub failed: usize,
     /// Wall time from the first trial to the last.
     pub wall: Duration,
-    /// The part of `wall` inside trial processes.
+    /// The part of `wall` inside trial processes. On a simulated machine, the sum over processes
+    /// that run side by side.
     pub in_trials: Duration,
     /// The part of `wall` in pauses before trials.
     pub settling: Duration,

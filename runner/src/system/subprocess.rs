@@ -1,5 +1,5 @@
-//! Runs a process in a group of its own, with a time limit, and waits for its end. No process of
-//! the group survives.
+//! Runs a process in a group of its own, with or without a time limit, and waits for its end. No
+//! process of the group survives.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
         // The grandchild keeps the output open, so the call would hang if it waited for the end of
-        // the output.
+        // the output before it kills the group.
         let done = run(&mut shell("sleep 600 & echo $!"), b"", None).unwrap();
         assert!(!done.is_timed_out);
         assert_goes(&String::from_utf8(done.stdout).unwrap());

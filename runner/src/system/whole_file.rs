@@ -127,8 +127,8 @@ pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> 
     Ok(true)
 }
 
-/// Returns the paths of the files below a folder, except the files that cargo and Git keep there.
-/// Symbolic links are not followed, because they may lead in a circle.
+/// Returns the paths of the files below a folder, except those below folders called `target` or
+/// `.git`. Symbolic links are not followed, because they may lead in a circle.
 pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut left = vec![PathBuf::new()];

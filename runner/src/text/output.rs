@@ -42,8 +42,8 @@ pub(crate) fn columns_of_stdout() -> Option<usize> {
         .map(|(_, columns)| columns.into())
 }
 
-/// Escapes control characters of a text, because a text may quote other people's texts. Of the
-/// control characters, only line ends and tabs still affect a terminal.
+/// Removes ANSI sequences from a text and escapes its control characters, because a text may quote
+/// other people's texts. Only line ends and tabs stay.
 #[must_use]
 pub(crate) fn plain(text: &str) -> String {
     let shown = |mark: char| match mark {
@@ -56,7 +56,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Breaks a text into lines of at most `width` characters; lines after the first begin with
-/// `indent`. Words stay complete, so that names can be copied.
+/// `indent`. Words stay complete, so that names can be copied; a line with a longer word is longer.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let options = Options::new(width)
         .subsequent_indent(indent)

@@ -92,7 +92,7 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     assert_eq!(common::records(&stopped).len(), 4);
 
     // A trial that does not end gets a record, and the last lines report the failure. The kernel
-    // limits CPU time in whole seconds, so the work is for several.
+    // limits CPU time in whole seconds, so the work takes several seconds.
     let long = "--parameter quicksort.elements=40000000 --timeout 1";
     let (swept, own) = sweep(folder.path(), "long", &format!("--threads 16 {long}"));
     swept.code(1).stdout(contains("8 of 8 failed"));

@@ -1,5 +1,5 @@
-//! Tests the doctor on mock hosts. The table `doctor/hosts.txt` has hosts, each with one fault or
-//! one unreadable file, and the doctor's findings on each host.
+//! Tests the doctor on mock hosts. The table `doctor/hosts.txt` has mock hosts, most of them with
+//! one fault or one unreadable file, and the doctor's findings on each.
 
 use std::fs;
 use std::path::Path;

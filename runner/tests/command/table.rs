@@ -10,7 +10,7 @@ use crate::common;
 
 /// A sweep of `scope-spawn` with good trials only.
 const SWEEP: &str = "results/sweeps/2026-11-22T072403Z-7b2d61-e7174aae94e8";
-/// A sweep of an experiment about answers, with some failed trials.
+/// A sweep of an experiment whose figure is `answers`, with some failed trials.
 const FAILED: &str = "results/sweeps/2026-11-22T004610Z-7b2d61-354a891ced4d";
 
 fn checkout(python: &str) -> tempfile::TempDir {

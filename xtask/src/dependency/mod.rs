@@ -1,5 +1,5 @@
-//! Tests the fork as a dependency of a user's program: how it changes the lock file, which oldest
-//! compiler builds it, and how much stack it uses.
+//! Tests the fork as a dependency of a user's program: the lock file, other targets, the oldest
+//! compiler, and the stack.
 
 pub(crate) mod stack;
 mod targets;
@@ -26,7 +26,8 @@ const OLDEST: [(&str, &str); 3] = [
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
 /// Patches the fork into a program whose libraries are the oldest that the published crate accepts,
-/// and removes the patch again.
+/// and removes the patch again. Then compiles the fork for other targets, and by the oldest
+/// compiler.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a user's program";
     eprintln!("── {title}");

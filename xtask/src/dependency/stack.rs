@@ -1,7 +1,7 @@
 //! Measures the bytes of stack per nested level, on the published crate and on the fork.
 //!
 //! The measured program is `rayon-fork/examples/stack.rs`. A program cannot contain two
-//! rayon-cores, so it is compiled once for each of them, with Cargo's own profiles, as users'
+//! rayon-cores, so it is compiled once for each rayon-core, with Cargo's own profiles, as users'
 //! programs are.
 
 use anyhow::{Context, Result, ensure};
@@ -21,7 +21,7 @@ const MARGIN: usize = 64;
 type Levels = Vec<(String, usize)>;
 
 /// Compares the fork's `variants` with the published crate, and prints the bytes of each. Fails if
-/// a level takes more stack on a variant than on the published crate.
+/// a level takes over [`MARGIN`] bytes more on a variant than on the published crate.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();
@@ -78,7 +78,8 @@ fn level(line: &str) -> Result<(String, usize)> {
     ))
 }
 
-/// Lists the ways to nest that take more stack on the variant `name` than on the published crate.
+/// Lists the ways to nest that take over [`MARGIN`] bytes more on the variant `name` than on the
+/// published crate.
 fn excess(profile: &str, name: &str, published: &Levels, levels: &Levels) -> Vec<String> {
     let both = levels.iter().zip(published);
     let more = both.filter(|((_, bytes), (_, published))| *bytes > published + MARGIN);

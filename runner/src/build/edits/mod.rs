@@ -1,5 +1,5 @@
-//! Proposals to upstream: line ranges of rayon-core's files, and the text that replaces them.
-//! `findings/README.md` describes the format.
+//! Edits of rayon-core, such as proposals to upstream: line ranges of its files, and the text that
+//! replaces them. `findings/README.md` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -34,7 +34,7 @@ pub struct Edits {
     files: Vec<Script>,
 }
 
-/// A file of the crate that the edits changed.
+/// A file of the crate, before and after its edit script.
 #[derive(Debug)]
 pub struct Changed {
     /// The file's path in the crate.
@@ -207,8 +207,9 @@ impl Edits {
     /// which tree the folder has.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] if the folder matches no tree that the edits support. The error names,
-    /// for each tree, the first file that differs, and the remedy.
+    /// [`Stop::BadInput`] if the folder matches no tree that the edits support, or if an edit names
+    /// a line that its file lacks. For a folder without a match, the error names each tree, the
+    /// first file that differs from that tree, and the remedy.
     pub fn apply(&self, folder: &Path) -> Result<Vec<Changed>, Stop> {
         let mut misses = Vec::new();
         for tree in self.trees() {
@@ -341,9 +342,11 @@ fn range(lines: &str) -> Option<Range<usize>> {
 /// The file in a copy that lists the copied paths, each followed by a zero byte.
 const COPIED: &str = ".copied-files";
 
-/// Copies a folder without the files that cargo and git keep there. A file for which `new_text`
-/// returns a text gets that text. Removes files that an earlier call copied and that `from` no
-/// longer has: cargo would still build such a test or build script. Other files in the copy stay.
+/// Copies a folder, except the folders `target` and `.git` in it, and files that are neither
+/// regular files nor links. Adds a `[workspace]` table to its `Cargo.toml` if there is none. A file
+/// for which `new_text` returns a text gets that text. Removes files that an earlier call copied
+/// and that `from` no longer has: cargo would still build such a test or build script. Other files
+/// in the copy stay.
 ///
 /// # Errors
 /// If a file cannot be read, written or removed.

@@ -19,7 +19,8 @@ use crate::stop::Stop;
 use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
-/// Folder of the copies; paths in records and messages begin with this name.
+/// Folder of the copies. The compiler and the simulator name files of copies by paths that begin
+/// with this name; `places` removes it.
 pub const FOLDER: &str = "rewritten";
 
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
@@ -130,8 +131,8 @@ pub(super) fn folder_of(package: &Package) -> &Path {
     folder.unwrap_or(Path::new(""))
 }
 
-/// All branches share the copies of published crates. Two crates that are not published may have
-/// the same name and version, so the folder's name then contains a hash of the original place.
+/// All branches share the copies of published crates. Crates that are not published may share a
+/// name and a version, so the paths of their copies contain a hash of the original folder.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
         Some(source) if source.is_crates_io() => below

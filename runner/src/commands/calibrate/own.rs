@@ -1,6 +1,7 @@
 //! Measures the cycles of a branch's own instructions. A program of joins, or of spawns, runs on
-//! one thread of this host. The result is the program's time minus the time of its sequential
-//! version, minus the time that the simulated machine `here` predicts.
+//! one thread of this host. From the program's time, subtracts the time of its sequential version
+//! and the time that the simulated machine `here` predicts. Divides the rest by the number of
+//! calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,8 +30,9 @@ const HEADER: &str = "\
 # --own-instructions` writes such files. A machine's clock and its parameter `own-instructions` convert them to time.
 ";
 
-/// Number of runs of each program and branch. The fastest run counts, since other programs of the
-/// host only slow a run down. A run is shorter than a time slice, so some runs are not interrupted.
+/// Number of processes for each program and branch. The fastest iteration of all processes counts,
+/// since other programs of the host only slow an iteration down. An iteration is shorter than a
+/// time slice, so some iterations are not interrupted.
 const ROUNDS: u32 = 15;
 
 const ITERATIONS: u32 = 20;

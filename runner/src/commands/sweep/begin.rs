@@ -28,9 +28,9 @@ use crate::text::words::moment;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished sweep.
-    /// Excludes options that select a sweep, except `--input` if the instance file is outside the
-    /// checkout
+    /// Continue a stopped sweep: a name or the beginning of one, a path, or by default the newest
+    /// unfinished sweep. Excludes the options that define a sweep, except `--input` for an instance
+    /// file outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
@@ -63,7 +63,8 @@ impl SweepArgs {
 pub(crate) struct SweepCommand {
     pub(crate) command: &'static str,
     pub(crate) config: Option<Config>,
-    /// Whether the table is printed as a text for a pull request, and not in the way of `show`.
+    /// Whether the text for a pull request is printed around the table, in the formats `table` and
+    /// `markdown`.
     pub(crate) has_page: bool,
     /// Whether the same command line, without `--resume`, continues the sweep after an
     /// interruption.
@@ -98,7 +99,7 @@ pub(super) struct SweepRun {
     pub(super) warnings: Vec<String>,
 }
 
-/// Prints the conditions of the host that make times doubtful, before the builds load it, and
+/// Prints the conditions of the host that make times doubtful, before the builds load the host, and
 /// returns these conditions for the manifest.
 pub(super) fn warnings(host: &Host) -> Vec<String> {
     let findings = doctor::first_look(host).into_iter();
@@ -293,8 +294,8 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
     )))
 }
 
-/// Makes a build read the instance files, so that an error in a file is reported before any
-/// measurement, and not by every trial.
+/// Makes the baseline's binary read the instance files, so that an error in a file is reported
+/// before any measurement, not by every trial.
 fn check_inputs(
     root: &Path,
     asked: &SweepRequest,

@@ -32,11 +32,11 @@ Examples:
   cargo runner sweep --machine zen4-64 --experiment study --mode both
       64 simulated cores; `cargo runner list machines`
   cargo runner sweep --box --threads 64
-      60 simulated machines that differ in every cost parameter: the sign of each difference, and where it flips
+      60 simulated machines with different cost parameters: the sign of each difference, and the parameter that flips it
   cargo runner sweep --resume
       continue the newest unfinished sweep
 
-Ctrl-C stops at once and loses at most the running trial.";
+Ctrl-C stops at once and loses only the trials that run at that moment.";
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let command = SweepCommand {
@@ -92,8 +92,9 @@ pub(crate) fn run_for(
     measure::measure(project, arguments, command, ready)
 }
 
-/// Finds the sweep to continue. `latest` is the newest unfinished sweep. If all sweeps are
-/// finished, `latest` is the newest sweep, whose table is printed again.
+/// Finds the sweep to continue. `latest` is the newest unfinished sweep of this host or of a
+/// simulated machine. If there is none, `latest` is the newest sweep; if that sweep is finished,
+/// its table is printed again.
 fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
     let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());

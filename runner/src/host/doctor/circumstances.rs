@@ -15,7 +15,7 @@ pub struct Circumstances {
     /// A description of the fix that a killed runner left behind.
     pub fix_in_force: Option<String>,
     /// The clock of all allowed CPUs at once. `Some(None)` if the clock cannot be measured; `None`
-    /// if nobody tried to measure it.
+    /// if the files of another host are examined.
     pub clock: Option<Option<Clock>>,
     /// How often two woken threads run on one CPU; `None` if this was not measured, for example
     /// with only one CPU.

@@ -166,7 +166,7 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Some(None) => diagnosis.add(
             Warning,
             "clock",
-            "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %",
+            "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %, or cannot run",
             "CPUs change their clock, or other programs use these CPUs; trials will have no measured clock",
             "end other programs (`top`), then run the doctor again",
         ),

@@ -1,4 +1,4 @@
-//! Checks which CPUs exist, and how many of them a sweep may use.
+//! Checks the CPUs that a sweep may use, and the settings of the kernel that concern them.
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};

@@ -1,4 +1,4 @@
-//! The doctor's diagnosis, and its output for people, 80 columns wide.
+//! The doctor's diagnosis, and its output for people, at most 80 columns wide.
 
 use std::fmt;
 

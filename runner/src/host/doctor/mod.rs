@@ -30,8 +30,8 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// Returns the findings of severity UNFIT that files show without a measurement, for a user who
-/// begins a sweep without running the doctor.
+/// Returns the findings of severity UNFIT that the host's files show, for a user who begins a sweep
+/// without running the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();
@@ -53,7 +53,7 @@ fn check_files(host: &Host, diagnosis: &mut Diagnosis) {
     interrupts(host, diagnosis);
 }
 
-/// How long [`first_look`] watches the CPUs. A guess.
+/// How long [`first_look`] watches the CPUs if the load average is high. A guess.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Load averages per CPU: from the first on, the doctor warns; from the second on, it finds the

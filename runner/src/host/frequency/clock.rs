@@ -14,11 +14,11 @@ use crate::affinity::pin_to;
 pub const TOLERANCE: f64 = 0.02;
 
 /// Number of windows of each chain in a measurement. The fastest window counts: interrupts and
-/// other programs only slow a window down. A guess; a measurement takes some 3 ms at 3 GHz.
+/// other programs only slow a window down. A guess; a measurement takes some 2 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is repeated while the chains disagree, because a CPU changes its clock
-/// or another program takes cycles from it. A guess.
+/// Maximum number of attempts of a measurement. The chains disagree if a CPU changes its clock or
+/// another program takes cycles from it. A guess.
 const ATTEMPTS: usize = 3;
 
 /// The clock that several CPUs delivered at the same time.

@@ -21,7 +21,8 @@ use crate::affinity::allowed_cpus;
 use crate::host::Host;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix, because some drivers need a moment. A guess.
+/// Maximum number of measurements of the clock after a fix, because some drivers need a moment. A
+/// guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -29,13 +30,15 @@ const CLOCK_ATTEMPTS: usize = 5;
 #[serde(rename_all = "kebab-case")]
 pub enum FreqState {
     /// The runner set the frequency and read it back after the trial. The measured clock was within
-    /// 2 % of this frequency before and after the trial.
+    /// 2 % of this frequency before and after the trial. Trials of mode `fixed` on a simulated
+    /// machine have this state, too.
     FixedVerified,
     /// The host did not hold the requested frequency.
     FixedFailed,
-    /// The runner leaves the frequency to the host, which has a frequency driver.
+    /// The runner leaves the frequency to the host, which has a frequency driver, or to the
+    /// simulated machine.
     Dynamic,
-    /// The host shows no frequency driver, so nothing is known and nothing can be set.
+    /// The host shows no frequency driver, so the frequency cannot be set.
     Uncontrolled,
     /// The runner set the frequency and read it back, but could not measure the clock.
     #[default]
@@ -51,7 +54,7 @@ pub enum Mode {
     /// The host decides the frequency.
     #[default]
     Dynamic,
-    /// All CPUs run at one frequency.
+    /// All CPUs that trials may use run at one frequency.
     Fixed,
 }
 
@@ -84,7 +87,7 @@ pub trait ControlFrequency {
 /// The frequency as read before and after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockReading {
-    /// Whether the mode held.
+    /// The state of the frequency, which says whether the mode held.
     pub state: FreqState,
     /// Measured clock before the trial, in GHz: the mean over as many CPUs as the trial has
     /// threads.
@@ -102,8 +105,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets the files of `host`, and keeps their old content in the file `journal`. By default,
-    /// each host has its own journal.
+    /// A setup for fixes that set the files of `host`, and keep their old content in the file
+    /// `journal`. By default, each host has its own journal.
     #[must_use]
     pub fn new(host: Host, backend: BackendChoice, journal: Option<&Path>) -> Self {
         let journal = journal.map_or_else(|| journal::default_path(&host), Path::to_owned);
@@ -193,7 +196,7 @@ pub struct Controller {
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Hold>,
-    /// Whether the mode requests a fix that failed, while trials run nevertheless.
+    /// Whether a fix has failed and trials run nevertheless; no other fix is then tried.
     has_failed: bool,
     mode: Mode,
     threads: usize,
@@ -201,8 +204,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Fixes the frequency by `setup`. If that fails and `allow_uncontrolled` is set, trials run
-    /// nevertheless.
+    /// A controller that fixes the frequency by `setup` before trials of mode `fixed`. If that
+    /// fails and `allow_uncontrolled` is set, trials run nevertheless.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
         Self {

@@ -1,5 +1,6 @@
-//! The files and values that a fix writes, so that all CPUs run at one frequency. The clock that is
-//! measured after a fix shows whether the kernel's files gave the right frequency.
+//! The files and values that a fix writes, so that all CPUs on which trials may run have one
+//! frequency. The clock that is measured after a fix shows whether the kernel's files gave the
+//! right frequency.
 
 use anyhow::{Result, bail};
 
@@ -11,7 +12,7 @@ use crate::stop::Stop;
 /// Everything that a fix writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// The frequency of all CPUs, in kHz.
+    /// The frequency of all CPUs of `policies`, in kHz.
     pub khz: u64,
     /// The policies whose CPUs are fixed.
     pub policies: Vec<Policy>,
@@ -23,7 +24,8 @@ pub struct Recipe {
 /// all values to write.
 ///
 /// # Errors
-/// [`Stop::HostNotFit`] if there is no frequency control, or no known frequency.
+/// [`Stop::HostNotFit`] if there is no frequency control, no known frequency or no governor
+/// `performance`, or if the CPUs are unequal.
 pub fn recipe(host: &Host) -> Result<Recipe> {
     let policies = host.used_policies();
     let khz = policies
@@ -62,8 +64,8 @@ pub fn recipe(host: &Host) -> Result<Recipe> {
     })
 }
 
-/// Refuses CPUs that do different amounts of work in a cycle: one frequency does not make them
-/// equal.
+/// Refuses CPUs of unequal strength: one frequency does not make CPUs equal that do different
+/// amounts of work in a cycle.
 fn check_alike(host: &Host) -> Result<()> {
     // If no file shows a difference, the clock that is measured after a fix still shows a
     // difference in speed.

@@ -257,8 +257,8 @@ impl Backend for Sysfs {
     }
 }
 
-/// The tool `cpufreq-set`, which sets governor and limits, but not boost. It is started as root or
-/// through sudo.
+/// The tool `cpufreq-set`, which sets the governor, the limits and the speed of the governor
+/// `userspace`, but not boost. It is started as root or through sudo.
 struct CpufreqSet;
 
 impl CpufreqSet {

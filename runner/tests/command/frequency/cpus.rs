@@ -83,7 +83,7 @@ pub(crate) const OF_TABLE: &Files = &[
     ("cpufreq/policy*/scaling_boost_frequencies", "3500000 "),
 ];
 
-/// One mock host for each file that may name the highest frequency without boost, with the switches
+/// Mock hosts for each file that may name the highest frequency without boost, with the switches
 /// for boost that exist on such hosts.
 pub(crate) const HOSTS: [(&str, &Files); 4] = [
     ("base", OF_BASE),
@@ -187,7 +187,8 @@ pub(crate) enum Quirk {
 }
 
 /// A backend that responds to writes as the kernel does: it refuses contradictory limits, and
-/// lowers limits while boost is forbidden. A governor may allow turbo again and force a preference.
+/// lowers limits while boost is forbidden. A write of a governor allows turbo again, and may change
+/// the energy preference.
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,

@@ -1,6 +1,6 @@
-//! Ends the runner at each step between the journal and the last restored byte, in every way in
-//! which a process can end. After the runner's end, or after `frequency restore`, every file of the
-//! host has its old content.
+//! Ends the runner at each step between the journal and the last restored byte, by SIGINT and
+//! SIGTERM, by SIGKILL, and by a panic. After the runner's end, or after `frequency restore`, every
+//! file of the host has its old content.
 //!
 //! `cargo xtask faults` runs these tests on every kind of host, plain `cargo test` on one kind.
 
@@ -23,14 +23,14 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::cpus::{Cpus, Files, HOSTS, Kernel, OF_BASE};
 use crate::{common, namespace};
 
-/// Environment variable that selects the mock hosts: `all`, or by default only the host with the
-/// most files.
+/// Environment variable that selects the mock hosts: `all`, or by default only the first of
+/// [`HOSTS`].
 const ALL: &str = "FREQUENCY_FAULTS";
 /// Environment variables for the process that a test ends: the folder, the journal, the number of
 /// the step.
 const TOLD: [&str; 3] = ["FAULT_HOST", "FAULT_JOURNAL", "FAULT_STEP"];
 
-/// In place of a step's number: the process gets the two signals before each write.
+/// In place of a step's number: the process sends itself the two signals before each write.
 const ASKED_TO_END: &str = "SIGINT and SIGTERM";
 
 struct Faulty<F> {
@@ -132,8 +132,8 @@ fn hosts() -> Vec<(&'static str, &'static Files)> {
     HOSTS[..if all { HOSTS.len() } else { 1 }].to_vec()
 }
 
-/// Number of writes of the shortest fix: for each of two policies, a limit and another file; all
-/// four are also restored.
+/// Lower bound of the writes of a fix and its restore: for each of two policies, the governor and
+/// the lower limit, both written twice.
 const FEWEST: usize = 8;
 
 #[test]

@@ -67,7 +67,7 @@ fn a_damaged_sweep_is_refused_with_the_place_before_anything_is_built_and_left_a
     let parts = "a sweep is a folder with manifest.json, host.json and trials.jsonl";
     let unplanned = "is not part of the plan";
     let stranger = (&*of("trial"), "\"trial\":\"0123456789abcdef\"");
-    // Each case: a command, a file, the text in it that is replaced, the exit code, and the
+    // Each case: a command, a file, a text in the file and its replacement, the exit code, and the
     // message. The text `""` means the whole file; `None` removes the file.
     for (command, file, change, code, told) in [
         ("resume", "trials.jsonl", None, 2, parts),
