@@ -15,7 +15,7 @@ use cost::on;
 pub use cost::{Cost, Cpu};
 
 /// Number of rounds. Each round measures every cost; the result is the middle value of the rounds,
-/// because disturbances of a host last longer than a window.
+/// because disturbances of a host last longer than a window of a measurement.
 const ROUNDS: usize = 5;
 
 /// Measures every cost parameter that can be measured with `cpus`, and leaves out the other

@@ -1,5 +1,5 @@
 //! The descriptions of workloads: the rows of `workloads/workloads.toml`. A tool reads a
-//! description without running the workload. Each process parses this file once.
+//! description without running the workload. Each process parses that file at most once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

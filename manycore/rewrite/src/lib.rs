@@ -162,9 +162,9 @@ const CALLS: [(&str, &[&str]); 2] = [
     ("Spawn", &["spawn", "spawn_fifo"]),
 ];
 
-/// Returns the text of a pool's source file, in which the public functions of `CALLS` first add
-/// the cost of their own instructions. A function that calls a function of the same row adds
-/// nothing, because the called function adds the cost.
+/// Returns the text of a pool's source file, in which the public functions of `CALLS` first add the
+/// cost of their own instructions. A function that calls a function of the same row adds nothing,
+/// because the called function adds the cost.
 ///
 /// # Errors
 /// If the text has the name of such a function and is not Rust.

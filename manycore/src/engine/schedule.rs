@@ -243,9 +243,9 @@ impl Engine {
         self.release();
     }
 
-    /// Puts the current thread behind the threads that wait for its core, if there are any. If
-    /// the current thread does not yield, it must also have used its time slice. Returns whether
-    /// the thread gave up the core.
+    /// Puts the current thread behind the threads that wait for its core, if there are any. If the
+    /// current thread does not yield, it must also have used its time slice. Returns whether the
+    /// thread gave up the core.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.costs.slice;
