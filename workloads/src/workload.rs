@@ -15,7 +15,7 @@ pub trait Workload: Send + Sync {
     /// Builds the input and the known answer. This call is not timed.
     ///
     /// # Errors
-    /// If the input file cannot be used.
+    /// If the input file or a parameter's value cannot be used.
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 }
 

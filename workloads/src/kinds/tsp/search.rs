@@ -130,7 +130,7 @@ impl Search {
                 to_start = to_start.min(from_start[usize::from(city)]);
             }
         }
-        // The cost is the number of roads that this function compares.
+        // The cost is about the number of roads that this function compares.
         add_cost((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
