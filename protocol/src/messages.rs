@@ -156,9 +156,11 @@ pub struct MachineRequest {
 pub struct Iteration {
     /// Wall time of the region in nanoseconds.
     pub elapsed_ns: u64,
-    /// CPU time of the whole process in user mode during the region, in nanoseconds.
+    /// CPU time of the whole process, and of children that ended, in user mode during the region,
+    /// in nanoseconds.
     pub user_ns: u64,
-    /// CPU time of the whole process in the kernel during the region, in nanoseconds.
+    /// CPU time of the whole process, and of children that ended, in the kernel during the region,
+    /// in nanoseconds.
     pub system_ns: u64,
     /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
     /// Fixed-work programs report the same number each time; programs that run for a given time
@@ -166,7 +168,7 @@ pub struct Iteration {
     pub work_units: u64,
 }
 
-/// The resources that the process used over its whole life.
+/// The resources that the process, and its children that have ended, used over their whole lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {

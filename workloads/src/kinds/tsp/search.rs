@@ -58,7 +58,8 @@ impl Search {
         best.into_found(nodes.into_inner().into_inner())
     }
 
-    /// Spawns a task for every promising extension.
+    /// Spawns a task for every extension of `partial`, unless `partial` is hopeless or complete. At
+    /// the spawn depth, searches everything below `partial` instead.
     fn expand<'s>(
         &'s self,
         scope: &Scope<'s>,
