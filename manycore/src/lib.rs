@@ -91,8 +91,8 @@ pub fn run<R: 'static>(
 /// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
 /// simulated thread begins a turn within this limit.
 ///
-/// All simulated threads run on one thread of the host. So the limit passes if one of them holds a
-/// lock of the standard library while it gives up its turn, and another wants that lock. The limit
+/// All simulated threads run on one thread of the host. So the limit passes if one of them gives up
+/// its turn while it holds a lock of the standard library, and another wants that lock. The limit
 /// also passes if a thread keeps its turn for longer than `stalled_after`.
 ///
 /// # Errors

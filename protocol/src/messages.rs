@@ -235,8 +235,8 @@ pub struct LineWait {
     /// blocked on a lock, and `(waking others)` if the access was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line of memory came from another core or from memory, the thread waited for its
-    /// buffered stores, the access blocked, or the access was a wake-up call.
+    /// How often a line came from another core or from memory, or a thread waited for its buffered
+    /// stores. For a lock or a wake-up, the number of system calls.
     pub transfers: u64,
     /// The time of these waits, summed over all threads, in nanoseconds.
     pub waited_ns: u64,

@@ -265,8 +265,8 @@ impl Lines {
         line.tickets
     }
 
-    /// If `core` was the last to request line `number`, and the line is still on its way, returns
-    /// the time when the core will have the line, and the ticket of the core's turn.
+    /// Returns the time when `core` will have line `number`, and the ticket of the core's turn.
+    /// `None` if the line is not on its way to `core`, or if another core requested it later.
     pub(crate) fn on_its_way(
         &self,
         number: usize,

@@ -72,8 +72,8 @@ costs! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How many operations of one core, or how many cores of one cluster, at most follow each other
-    /// on a line for which other cores wait. The value 1 means first come, first served.
+    /// How many operations of one core, or how many cores of one cluster, may follow each other on
+    /// a line while other cores wait for it. The value 1 means first come, first served.
     run: usize = "run", count, 1;
     /// The time that each sharer of a line, except the farthest, adds to a write of that line.
     invalidation: Picoseconds = "invalidation-ns", time, 0;

@@ -62,8 +62,8 @@ impl Call {
 
 /// The arrangement of cores in clusters, which share a cache, and of clusters in sockets. Core
 /// numbers run through all sockets, from the first cluster of the first socket on. CPUs are the
-/// hardware threads of the cores, numbered as by Linux on x86: first one of each core, then their
-/// siblings in the same order.
+/// hardware threads of the cores. They are numbered as by Linux on x86: first one of each core,
+/// then their siblings in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Number of sockets of the machine.

@@ -74,8 +74,8 @@ pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
 
-/// The most bytes whose lines a core takes over with a box or a cell, because a core may touch only
-/// a part of a large object.
+/// The most bytes whose lines a core takes over with a box or a cell. A core may touch only a part
+/// of a large object.
 const MOST: usize = 256;
 
 /// Boxes, which pass between threads as pointers.

@@ -167,8 +167,8 @@ impl Instance for Run {
         self.run(self.threads)
     }
 
-    /// Returns the peak memory of the user's own program, if that exceeds the peak memory of this
-    /// process before the first run by more than [`SPARE_BYTES`].
+    /// Returns the peak memory of the user's own program. The result is empty unless that memory
+    /// exceeds the peak memory of this process before the first run by more than [`SPARE_BYTES`].
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);

@@ -113,9 +113,9 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions. The bound is the sum of two costs: the cheapest
-    /// spanning tree over the unvisited cities, and the cheapest road from this tree to each end of
-    /// the partial tour.
+    /// A lower bound for the cost of completions: the cost of the cheapest spanning tree over the
+    /// unvisited cities, plus that of the cheapest road from this tree to each end of the partial
+    /// tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
