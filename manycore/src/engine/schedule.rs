@@ -1,11 +1,11 @@
 //! Assigns threads to cores, as an operating system does.
 //!
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
-//! free core. If no core is free, the thread waits for its previous core. A new thread counts the
-//! first free core as its previous core. A core that loses its thread takes the first thread of its
-//! own queue, otherwise the first of the longest queue. A thread gives up its core when it blocks,
-//! sleeps or ends. A thread that yields, or that has used its time slice, gives its core to the
-//! first thread that waits for that core.
+//! free core. If no core is free, the thread waits for its previous core. The previous core of a
+//! new thread is a free core, or otherwise the core with the shortest queue. A core that loses its
+//! thread takes the first thread of its own queue, otherwise the first of the longest queue. A
+//! thread gives up its core when it blocks, sleeps or ends. A thread that yields, or that has used
+//! its time slice, gives its core to the first thread that waits for that core.
 //!
 //! Each hardware thread counts as a core in this file. A thread that must move prefers a core whose
 //! sibling is free. The simulation moves no thread away from a busy sibling afterwards.
