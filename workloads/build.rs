@@ -1,5 +1,5 @@
-//! Declares the module of each program that `workloads.toml` names. A new workload is a file in
-//! `src/kinds/` and a row of that file; no other list names the workload.
+//! Declares the module of each program in `src/kinds/` that `workloads.toml` names. A new workload
+//! is a file in `src/kinds/` and a row of `workloads.toml`; no other list names the workload.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

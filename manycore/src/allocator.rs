@@ -2,9 +2,9 @@
 //!
 //! A program's costs depend on which objects share a line. In this heap, an object's address
 //! follows from the program's earlier allocations. Each thread has an arena, and a cache of free
-//! objects of each size, from which the thread allocates first. An object goes into the cache of
-//! the thread that frees the object. If that cache is full, the object goes back into the arena it
-//! came from, and taking the lock of that arena costs an access.
+//! objects of each size class, from which the thread allocates first. An object goes into the cache
+//! of the thread that frees the object. If that cache is full, the object goes back into the arena
+//! it came from, and taking the lock of that arena costs an access.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -17,9 +17,9 @@ use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
-/// Whether the running code gets objects from the heap of the run. A panicking thread gets objects
-/// from the system. Otherwise the panicking thread would give up its turn inside the panic hook,
-/// and a second panic would end the process.
+/// Whether the running code gets objects from the heap of the run. While a simulated thread panics,
+/// all threads get objects from the system's allocator. Otherwise the panicking thread would give
+/// up its turn inside the panic hook, and a second thread's panic would end the process.
 fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
@@ -27,8 +27,8 @@ fn is_simulated() -> bool {
 // SAFETY: objects of one class lie apart from one another in chunks of their own. Objects are as
 // long as their class says, and aligned to 16, or to their size if that is a power of two. An
 // object whose size or alignment exceeds `LARGEST` gets chunks of its own, aligned to `CHUNK`. The
-// system's allocator serves larger alignments. The heap gives an object out again only after the program freed it. No code here unwinds, except at a
-// failed assertion, which ends the process.
+// system's allocator serves alignments above `CHUNK`. The heap gives an object out again only after
+// the program freed it. No code here unwinds, except at a failed assertion, which ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {

@@ -1,7 +1,7 @@
 //! Atomics with the size and alignment of the standard library's, and a cost for each access.
 //!
 //! Accesses happen one after another, so all orderings are sequentially consistent. A `SeqCst`
-//! store costs more: it waits until the store buffer is empty, as on x86-64.
+//! store costs more: a `SeqCst` fence follows the store, as on x86-64.
 
 #![expect(
     missing_docs,
@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::engine::{self, Access};
 
-/// A fence: `SeqCst` waits until the core's store buffer is empty; other orderings cost nothing.
+/// A fence. `SeqCst` waits until the core's store buffer is empty, and has a cost. Other orderings
+/// cost nothing.
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     if ordering == SeqCst {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-/// Bytes of a chunk. A chunk holds objects of one size that one thread allocated.
+/// Bytes of a chunk. A chunk holds objects of one size class that one thread allocated.
 pub(crate) const CHUNK: usize = 64 << 10;
 
 /// Address space for all chunks of a process. The unused part costs nothing.
@@ -259,7 +259,8 @@ impl RunHeap {
 }
 
 impl Drop for RunHeap {
-    /// Makes chunks without live objects available to later runs.
+    /// Makes chunks without live objects available to later runs, except the chunks of objects
+    /// larger than a chunk.
     fn drop(&mut self) {
         let mut region = region();
         for number in std::mem::take(&mut self.chunks) {

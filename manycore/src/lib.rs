@@ -63,7 +63,8 @@ pub struct Finished<R> {
     pub elapsed: Picoseconds,
     /// Number of accesses to shared memory that had a cost.
     pub accesses: u64,
-    /// Number of turns that cores took.
+    /// Number of turns that threads took, including turns in which a thread only became able to
+    /// run.
     pub turns: u64,
 }
 
@@ -88,11 +89,11 @@ pub fn run<R: 'static>(
 }
 
 /// [`run`] with a limit of the host's time. Ends the process with an error and [`STALLED`] if no
-/// core takes a turn within this limit.
+/// simulated thread begins a turn within this limit.
 ///
-/// All cores run on one thread of the host. So the limit passes if a core holds a lock of the
-/// standard library while it gives up its turn, and another core wants that lock. The limit also
-/// passes if a core computes for longer than `stalled_after` without an access to shared memory.
+/// All simulated threads run on one thread of the host. So the limit passes if one of them gives up
+/// its turn while it holds a lock of the standard library, and another wants that lock. The limit
+/// also passes if a thread keeps its turn for longer than `stalled_after`.
 ///
 /// # Errors
 /// Returns an error in the same cases as [`run`].

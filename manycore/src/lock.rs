@@ -1,5 +1,5 @@
 //! Locks with the interface of `std::sync`, made of a word that cores share and queues of blocked
-//! cores. No lock is ever poisoned.
+//! threads. No lock is ever poisoned.
 #![expect(
     missing_docs,
     clippy::must_use_candidate,
@@ -177,7 +177,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
     }
 }
 
-/// A condition variable: a count of notifications. Threads wait until this count changes.
+/// A condition variable: a count of notifications. A thread blocks only if this count has not
+/// changed since before the thread freed its lock.
 #[derive(Debug, Default)]
 pub struct Condvar {
     notifications: AtomicU32,

@@ -1,4 +1,4 @@
-//! Numbers by which a run finds its own values of the program's statics.
+//! Numbers by which a run finds its own values of the program's statics and thread-locals.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

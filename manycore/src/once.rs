@@ -16,7 +16,7 @@ use crate::lock::Mutex;
 use crate::number::Number;
 
 /// A cell that is written once in each run. A run is a program of its own, so its statics hold no
-/// value of another run. While a thread writes the cell, other threads wait.
+/// value of another run. While a thread writes the cell, other threads that want to write it wait.
 pub struct OnceLock<T> {
     number: Number,
     value: PhantomData<T>,

@@ -1,4 +1,4 @@
-//! Detects that the host's thread has stopped inside a core's code.
+//! Detects that the host's thread has stopped inside the code of a simulated thread.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -83,14 +83,14 @@ fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {
     let at = unsafe { at.as_ref() };
     let at = at.map_or_else(|| "there was none".to_owned(), ToString::to_string);
     let text = format!(
-        "error: the simulation on thread `{thread}` is stalled: for {} s no core has taken a turn; the last access to \
+        "error: the simulation on thread `{thread}` is stalled: for {} s no thread has begun a turn; the last access to \
          shared memory: {at}\n\
          The cause may be that the program holds a lock of the standard library during such an access: use a lock of \
-         `manycore`, or free the lock before the access. Or the program computes for longer than that without an access.\n",
+         `manycore`, or free the lock before the access. Or a thread keeps its turn for longer than that.\n",
         limit.as_secs_f64()
     );
-    // A test harness keeps the text of `eprintln!` until the end of a test, and this test never
-    // ends.
+    // A test harness keeps the text of `eprintln!` until the end of a test, and a test that stalls
+    // never ends.
     drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(STALLED);
 }

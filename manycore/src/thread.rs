@@ -76,8 +76,8 @@ impl Builder {
         self
     }
 
-    /// Starts the thread on the first free core, or behind other threads. Fails if there are
-    /// thousands of threads, or outside a simulation.
+    /// Starts the thread on the first free core, or behind other threads. Fails outside a
+    /// simulation, and if 8192 threads exist.
     pub fn spawn<T: 'static>(
         self,
         body: impl FnOnce() -> T + 'static,

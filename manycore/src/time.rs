@@ -1,4 +1,4 @@
-//! The machine's clock, with the interface of `std::time`, in whole nanoseconds.
+//! The machine's clock, with the interface of `std::time`. Durations are in whole nanoseconds.
 #![expect(
     missing_docs,
     clippy::must_use_candidate,
@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::engine;
 use crate::machine::{NANOSECOND, Picoseconds};
 
-/// A moment of the machine's time, by the clock of the core that calls [`Self::now`].
+/// A moment of the machine's time, by the clock of the thread that calls [`Self::now`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Picoseconds);
 

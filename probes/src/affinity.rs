@@ -2,7 +2,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The CPUs that this process, and so its trials, may run on.
+/// The CPUs that the calling thread, and so a process that it starts, may run on.
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else {

@@ -1,8 +1,8 @@
 //! The distance of two CPUs: the transfer time of a cache line from one to the other.
 //!
 //! A hypervisor may move two virtual CPUs from two threads of one core to two sockets, and back. A
-//! move changes the speed of a pool by a factor of several, and only this distance shows the move
-//! in the guest.
+//! move can make a pool several times faster or slower, and only this distance shows the move in
+//! the guest.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

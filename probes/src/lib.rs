@@ -14,8 +14,8 @@ mod system;
 use cost::on;
 pub use cost::{Cost, Cpu};
 
-/// Number of rounds. Each round measures every cost; the result is the middle value of the rounds,
-/// because disturbances of a host last longer than a window.
+/// Number of rounds. Each round measures every cost. The result is the middle value of the rounds,
+/// because disturbances of a host last longer than a window of a measurement.
 const ROUNDS: usize = 5;
 
 /// Measures every cost parameter that can be measured with `cpus`, and leaves out the other
@@ -26,8 +26,9 @@ pub fn all(cpus: &[Cpu]) -> Vec<Cost> {
     middles(&rounds)
 }
 
-/// Returns the middle value of each cost that a round measured. Of two middles it takes the lower,
-/// because their mean is not a whole number for a count. A disturbed round may lack a cost.
+/// Returns the middle value of each cost that a round measured. Of two middle values, takes the
+/// lower one, because their mean is not a whole number for a count. A disturbed round may lack a
+/// cost.
 fn middles(rounds: &[Vec<Cost>]) -> Vec<Cost> {
     let middle = |cost: &Cost| {
         let same = rounds.iter().flatten().filter(|it| it.key == cost.key);

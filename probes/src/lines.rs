@@ -6,7 +6,7 @@
 //! fetches the line as soon as the store releases the line:
 //! `way = transfer × (1 + occupancy) + 3 hits`. When two cores add, each core does a run of
 //! additions before the line leaves: `run × add = transfer + run × read-modify-write`. The values
-//! that each core has read show the length of a run.
+//! that one core has read show the length of a run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +17,8 @@ use crate::cost::{Cost, Cpu, median_of, on_both, pair};
 
 const ADDITIONS: u32 = 5_000;
 
-/// The largest `run` that a machine's file may have. A longer one means that the threads did not run
-/// at the same time.
+/// The largest `run` that a machine's file may have. A longer one means that the threads did not
+/// run at the same time.
 const LONGEST_RUN: f64 = 1_000.0;
 
 const WINDOWS: u32 = 15;

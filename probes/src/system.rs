@@ -25,7 +25,8 @@ const SLEEPS: [(Duration, u32); 7] = [
 ];
 const SHORT: usize = 2;
 
-/// A waker spins at least this long, so that its own core is awake when it wakes another thread.
+/// A waker spins for this time, or for the whole sleep if that is shorter. So its own core is awake
+/// when it wakes another thread.
 const SPUN: Duration = Duration::from_micros(50);
 
 const SPAWNS: usize = 51;
@@ -120,8 +121,8 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Cost>> {
     let all: Vec<Woken> = all.into_iter().collect::<Option<_>>()?;
     let (short, seen) = all.split_at(SHORT);
     let (soon, shallow, deep) = (&short[0], &seen[0], &seen[seen.len() - 1]);
-    // Chooses `resume-ns` and `jitter` so that the simulated latency has the measured median and
-    // quartiles, if the jitter stays below its limit.
+    // Chooses `resume-ns` and `jitter` so that the simulated latency has the measured median. It
+    // also has the measured distance of the quartiles, if the jitter stays below its limit.
     let spread = shallow.resume[2] - shallow.resume[0];
     let [_, middle, _] = shallow.resume;
     let jitter = if spread < middle / 3.0 {
@@ -210,7 +211,8 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         for round in 0..times {
             ready.store(round + 1, Ordering::Relaxed);
             while word.load(Ordering::Relaxed) == round {
-                // An error means that the word has changed, which the loop checks.
+                // An error means that the word has changed or a signal came; the loop checks the
+                // word.
                 let _ = futex::wait(&word, flags, round, None);
             }
             stamps.push(Instant::now());

@@ -1,5 +1,5 @@
 //! The descriptions of workloads: the rows of `workloads/workloads.toml`. A tool reads a
-//! description without running the workload. Each process parses this file once.
+//! description without running the workload. Each process parses that file at most once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub struct Description {
     /// `workloads/charges.toml`. `None` for workloads that only run on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge: Option<String>,
-    /// The metrics to compare, for workloads whose time says little.
+    /// The metrics to look at, for workloads whose time alone says little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<String>,
     /// Whether a clock sets how long an iteration takes, while the amount of work is fixed.

@@ -1,8 +1,9 @@
 //! The messages between the runner and the programs that it measures, and the descriptions of
 //! workloads, which tools read without running them.
 //!
-//! The runner and the programs share only this crate, and this crate depends on no pool. So a tool
-//! that reads descriptions and writes requests works even if no rayon-core compiles.
+//! Apart from the simulator, the runner and the programs share only this crate, and this crate
+//! depends on no pool. So a tool that reads descriptions and writes requests works even if no
+//! rayon-core compiles.
 
 mod description;
 pub mod lines;

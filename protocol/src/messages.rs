@@ -90,9 +90,10 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Number of timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than this, in milliseconds, counts as hung. The process
-    /// then reports its threads and its pool on standard error, and ends with [`Failure::Hang`].
-    /// Without this limit, the parent process must notice the hang.
+    /// If no iteration's region begins or ends for this long, in milliseconds, the run counts as
+    /// hung. The process then reports its threads and its pool on standard error, and ends with
+    /// [`Failure::Hang`]. Without this limit, the parent process must notice the hang. On a
+    /// simulated machine, this is the limit of `manycore::run_watched`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
     /// Whether the process only prepares the input and responds, without running the program. Such
@@ -140,8 +141,8 @@ pub struct MachineRequest {
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,
-    /// The cost of one unit of the workload's work, in nanoseconds at the machine's reference
-    /// frequency.
+    /// The cost of one of the units that the workload passes to `add_cost`, in nanoseconds at the
+    /// machine's reference frequency. These units may differ from [`Iteration::work_units`].
     pub charge_ns: f64,
     /// Cycles of the branch's own instructions in one call (those that do not access shared
     /// memory), by the name of the call.
@@ -149,15 +150,17 @@ pub struct MachineRequest {
     pub own_cycles: BTreeMap<String, f64>,
 }
 
-/// One timed repeat inside a trial.
+/// One iteration of a trial, untimed or timed: the process measures both kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Iteration {
-    /// Wall time of the timed region in nanoseconds.
+    /// Wall time of the region in nanoseconds.
     pub elapsed_ns: u64,
-    /// CPU time of the whole process in user mode during the region, in nanoseconds.
+    /// CPU time of the whole process, and of children that ended, in user mode during the region,
+    /// in nanoseconds.
     pub user_ns: u64,
-    /// CPU time of the whole process in the kernel during the region, in nanoseconds.
+    /// CPU time of the whole process, and of children that ended, in the kernel during the region,
+    /// in nanoseconds.
     pub system_ns: u64,
     /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
     /// Fixed-work programs report the same number each time; programs that run for a given time
@@ -165,7 +168,7 @@ pub struct Iteration {
     pub work_units: u64,
 }
 
-/// The resources that the process used over its whole life.
+/// The resources that the process, and its children that have ended, used over their whole lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
@@ -213,27 +216,27 @@ pub struct Simulated {
     /// Accesses to shared memory with a cost, including untimed iterations and the input's
     /// preparation.
     pub accesses: u64,
-    /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`,
-    /// `search`, `lines`, `system`, `asleep`.
+    /// Time of all threads together inside the timed regions, in nanoseconds: `work`, `jobs`,
+    /// `search`, `lines`, `system`, `waking`, `asleep`.
     pub spent_ns: BTreeMap<String, u64>,
-    /// Lines of source at which threads waited, the longest wait first.
+    /// The lines of source at which threads waited longest, the longest wait first.
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source at which threads waited. They waited for a line of memory that another line of
-/// source, or the same line, had written; or for the system.
+/// A line of source at which threads waited: for a line of memory, for their buffered stores, for a
+/// lock, or for a wake-up call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
     /// Where the access is: `file:line:column`.
     pub at: String,
-    /// Where the last write before the access is, in the same form. Left out if there was no write.
-    /// The text is `(a lock)` if the access blocked on a lock, and `(waking others)` if the access
-    /// was a wake-up call.
+    /// Where the last write before the access is, in the same form. Left out if there was no write,
+    /// or if the thread waited for its buffered stores. The text is `(a lock)` if the access
+    /// blocked on a lock, and `(waking others)` if the access was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
-    /// How often a line of memory came from another core, the access blocked, or the access was a
-    /// wake-up call.
+    /// How often a line came from another core or from memory, or a thread waited for its buffered
+    /// stores. For a lock or a wake-up, the number of system calls.
     pub transfers: u64,
     /// The time of these waits, summed over all threads, in nanoseconds.
     pub waited_ns: u64,
@@ -286,11 +289,12 @@ pub enum Failure {
         /// The answer of the program.
         actual: String,
     },
-    /// An iteration made no progress; the threads' and the pool's state is on standard error.
+    /// The run made no progress. Standard error has the state of the threads and of the pool, or
+    /// the blocked threads of a simulated machine.
     Hang {
         /// Number of the iteration, from 0. Untimed iterations are counted first.
         iteration: u32,
-        /// Milliseconds since the iteration began.
+        /// Milliseconds since a region last began or ended; 0 on a simulated machine.
         waited_ms: u64,
     },
     /// The request names something that does not exist.

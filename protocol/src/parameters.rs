@@ -170,8 +170,8 @@ impl Values {
     }
 }
 
-/// The size of an input. [`Description::sizes`](crate::Description::sizes) defines it for each
-/// workload.
+/// The size of an input. [`Description::sizes`](crate::Description::sizes) has the parameters of
+/// each size of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {

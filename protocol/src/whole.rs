@@ -53,7 +53,7 @@ pub struct WholeProgram {
     pub folder: Option<PathBuf>,
 }
 
-/// The whole programs that were built for a branch's binary.
+/// The whole programs that were built for the branches' binaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholeBuilds {
@@ -110,7 +110,7 @@ impl WholeProgram {
         let amounts = self.amounts.map(|amount| amount.to_string());
         let parameter = Parameter {
             name: unit.clone(),
-            summary: format!("how many {unit} it has to do with"),
+            summary: format!("number of {unit}"),
             accepts: Accepts::Whole {
                 min: 1,
                 max: 1_000_000,

@@ -1,7 +1,8 @@
 //! The interface of rayon-core on the pool of another crate, a *rival*. A feature names the rival.
 //!
-//! A program written for rayon that is patched to this package runs on the rival's `join`. The
-//! package's README says how each operation is mapped, and which operations are not implemented.
+//! A program written for rayon that is patched to this package runs on the rival's joins or
+//! fork-join regions. The package's README says how each operation is mapped, and which operations
+//! are not implemented.
 
 // The published crate has no `must_use`, and programs must compile alike on both crates.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]

@@ -1,4 +1,4 @@
-//! Operations that no rival has. Calls compile, and panic with the name of the rival.
+//! Operations of rayon-core that no rival has. Calls compile, and panic with the name of the rival.
 
 use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;

@@ -1,6 +1,7 @@
 //! The rival OpenMP: `#pragma omp parallel` of the compiler that `cc` finds, usually gcc with
-//! libgomp. OpenMP's threads belong to the thread that opens a fork-join region. After the region
-//! they spin for a while, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
+//! libgomp. OpenMP's threads belong to the thread that opens a fork-join region, which runs one of
+//! the shares itself. After the region the other threads spin for a while, and then sleep
+//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
 
 use std::ffi::{c_int, c_void};
 

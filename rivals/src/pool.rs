@@ -17,7 +17,7 @@ pub(crate) fn global() -> &'static ThreadPool {
     })
 }
 
-/// Options of a pool: those options of rayon-core that have a meaning for a rival.
+/// Options of a pool, with the names of rayon-core. Only the number of threads affects a rival.
 #[derive(Debug, Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,

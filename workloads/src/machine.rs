@@ -1,8 +1,8 @@
 //! The machine on which workloads run: the host. `machine_simulated.rs` has the same names for a
 //! simulated machine.
 //!
-//! On a simulated machine, only two things take time: accesses to shared memory, and the costs that
-//! code adds by the functions of this file.
+//! On a simulated machine, a workload's own code takes no time between accesses to shared memory
+//! and system calls. A workload adds the cost of that code by the functions of this file.
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ pub(crate) fn run(
     }
 }
 
-/// Returns the time that the cores have used together; the machine has no other counts.
+/// Returns the CPU time of all threads together; the machine has no other counts.
 pub(crate) fn used() -> UsageSample {
     let spent = manycore::spent();
     let system = |spent: &Spent| spent.on(Spending::System);

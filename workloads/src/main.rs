@@ -1,4 +1,4 @@
-//! Reads one request and prints one record. With arguments, runs a workload by hand.
+//! Reads one request and prints one outcome or failure. With arguments, runs a workload by hand.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -261,7 +261,8 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
     let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
     let ratio = |numerator: f64, denominator: f64, unit: String| Metric {
-        // If the clock did not advance, the rate is 0, because JSON cannot hold an infinity.
+        // If no time passed or no unit was done, the value is 0, because JSON cannot hold an
+        // infinity.
         value: if denominator > 0.0 {
             numerator / denominator
         } else {

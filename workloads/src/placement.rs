@@ -1,4 +1,4 @@
-//! Pins the workers of a pool as a request says.
+//! Builds the pool of a request, and pins its workers if the request says so.
 
 use std::sync::mpsc;
 

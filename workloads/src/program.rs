@@ -9,7 +9,7 @@ use crate::measure;
 use crate::observer::Observer;
 use protocol::lines::{answer, read_request};
 
-/// Exit code of a host that fails: output is lost, or a thread cannot start.
+/// Exit code if the host fails: the output is lost.
 pub const HOST_FAILED: u8 = 4;
 
 /// Reads one [`protocol::Request`] line from standard input, and prints one line on standard

@@ -15,14 +15,14 @@ pub trait Workload: Send + Sync {
     /// Builds the input and the known answer. This call is not timed.
     ///
     /// # Errors
-    /// If the input file cannot be used.
+    /// If the input file or a parameter's value cannot be used.
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 }
 
 /// One input, ready for any number of runs.
 ///
-/// Workloads about how work enters a pool implement [`Instance::run_on`], all others
-/// [`Instance::run_parallel`].
+/// A workload implements [`Instance::run_parallel`], or [`Instance::run_on`] if the workload itself
+/// enters the pool.
 pub trait Instance: Send {
     /// Restores the input and makes room for the answer. This call is not timed.
     fn reset(&mut self);

@@ -1,6 +1,6 @@
 //! Rewrites a source file so that it runs on a simulated machine. In the rewritten file, paths to
-//! `std`, `core` and `alloc` begin with `cores_std` instead, which has the same names. Paths to
-//! `rustix` lead to `cores_std::rustix`, which has a part of that crate.
+//! `std`, `core` and `alloc` begin with `cores_std` instead, which has most of the same names.
+//! Paths to `rustix` lead to `cores_std::rustix`, which has a part of that crate.
 //!
 //! The rewriter works on tokens, so it rewrites macros but not comments; every line keeps its
 //! number.
@@ -162,8 +162,8 @@ const CALLS: [(&str, &[&str]); 2] = [
     ("Spawn", &["spawn", "spawn_fifo"]),
 ];
 
-/// Returns the text of a pool's source file, in which public functions that begin a job first add
-/// the cost of their own instructions. A function that calls another such function adds nothing,
+/// Returns the text of a pool's source file, in which the public functions of `CALLS` first add the
+/// cost of their own instructions. A function that calls a function of the same row adds nothing,
 /// because the called function adds the cost.
 ///
 /// # Errors
@@ -256,8 +256,8 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Whether token `i` is the `#[inline]` of a function that does little more than one access to an
-/// atomic or a lock. Then the access is attributed to the caller's line.
+/// Whether token `i` is the `inline` of a short function that accesses an atomic or a lock. Such an
+/// access is attributed to the line of the function's caller.
 fn passes_on(text: &str, tokens: &Tokens, i: usize) -> bool {
     const ACCESSES: [&str; 9] = [
         ".load(",

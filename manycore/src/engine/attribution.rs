@@ -33,16 +33,19 @@ macro_rules! spendings {
 spendings! {
     /// Work whose cost the program adds ([`crate::work`]).
     Work = "work",
-    /// Accesses that hit, and fences, outside a search.
+    /// Outside a search: accesses without their transfers, fences, spin hints of locks,
+    /// allocations, and own instructions of calls.
     Jobs = "jobs",
-    /// Accesses that hit, and fences, in a search for work. A search lasts from a spin hint or a
-    /// yield until the program adds the cost of work.
+    /// The same as `Jobs`, and spin hints, in a search for work. A search lasts from a spin hint or
+    /// a yield until the program adds the cost of work.
     Search = "search",
     /// Waiting for lines, and for stores to leave the buffer.
     Lines = "lines",
-    /// System calls, and switches from one thread to the next on a core.
+    /// System calls, interrupts by heavy sides of asymmetric fences, and switches from one thread
+    /// to the next on a core.
     System = "system",
-    /// From a wake-up until the thread runs, including the wait for a core that another thread has.
+    /// From the start, a wake-up or the loss of the core until the thread runs, including the wait
+    /// for a core that another thread has.
     Waking = "waking",
     /// Blocked, or sleeping for a time.
     Asleep = "asleep",
@@ -59,7 +62,7 @@ impl Spent {
         self.0[spending as usize]
     }
 
-    /// All time in which the thread had a core.
+    /// All time in which the thread ran on a core.
     #[must_use]
     pub fn cpu(&self) -> Picoseconds {
         let not = self.on(Spending::Asleep) + self.on(Spending::Waking);
@@ -81,11 +84,12 @@ impl Spent {
 /// The thing for which a line of source waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedFor {
-    /// A cache line, and the source line that last wrote it; `None` if no source line wrote it.
+    /// A cache line, and the source line that last wrote it. `None` if no source line wrote it, or
+    /// if the thread waited for its own buffered stores.
     Line(Option<&'static Location<'static>>),
-    /// A lock. The wait lasts from the moment at which the thread blocked until it ran again.
+    /// A lock. The wait lasts from the system call that blocks the thread until that call returns.
     Lock,
-    /// A system call that wakes other threads.
+    /// The line's own system call to wake other threads, even if it wakes none.
     Wake,
 }
 
@@ -96,11 +100,11 @@ pub struct Wait {
     pub at: &'static Location<'static>,
     /// The thing for which the line of source waited.
     pub on: WaitedFor,
-    /// How often the line of source waited: the number of transfers, of blocked threads, or of
-    /// system calls.
+    /// How often the line of source waited: the number of transfers and of waits for buffered
+    /// stores, or of system calls.
     pub times: u64,
     /// The duration of the waits, summed over all threads. For a cache line, the duration includes
-    /// queueing and the transfer.
+    /// queueing and the transfer; it is 0 for a store that goes into the buffer.
     pub waited: Picoseconds,
 }
 

@@ -15,7 +15,7 @@ pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
     debug_assert!(
         clock < 1 << (u64::BITS - THREAD_BITS),
-        "a run lasts at most half an hour"
+        "a run lasts less than 38 minutes of simulated time"
     );
     clock << THREAD_BITS | thread as u64
 }

@@ -37,12 +37,12 @@ impl Turn {
 pub(crate) struct Line {
     /// The core that has the line alone, or [`NOBODY`] if the line is shared or in no cache.
     owner: u32,
-    /// The time at which a core at the end of the queue can have the line.
+    /// The time at which the next core at the end of the queue can begin its transfer.
     pub(crate) free_at: Picoseconds,
     pub(crate) written_at: Option<&'static Location<'static>>,
-    /// The turns in the order in which cores get the line. First come the core that has the line,
-    /// and the cores of its cluster that had the line just before; then all cores that wait. The
-    /// queue is empty if cores get the line in the order of their requests.
+    /// The turns in the order in which cores get the line. First come turns that are over, the last
+    /// of which belongs to the core that has the line; then all cores that wait. The queue stays
+    /// empty if the cost parameter `run` is 1, so that cores get the line in the order of requests.
     turns: VecDeque<Turn>,
     tickets: u64,
 }
@@ -52,8 +52,8 @@ pub(crate) struct Miss {
     /// The nearest holder for a read, the farthest for a write; `None` if the line is in no cache.
     pub(crate) from: Option<Distance>,
     pub(crate) losers: u64,
-    /// Whether no other core can have the line during the transfer. Cores that read from sharers do
-    /// not wait for one another.
+    /// Whether no other core can have the line during the occupied part of the transfer. Cores that
+    /// read from sharers or from memory do not wait for one another.
     pub(crate) is_exclusive: bool,
 }
 
@@ -195,8 +195,8 @@ impl Lines {
         of_cluster
     }
 
-    /// Removes turns that are over. Keeps the turn of the core that now has the line, and the turns
-    /// of cores of the same cluster directly before that turn.
+    /// Removes turns that are over. Keeps the turn of the core that now has the line. While other
+    /// cores wait, also keeps the turns of cores of the same cluster directly before that turn.
     fn forget(&mut self, number: usize, now: Picoseconds) {
         let turns = &self.all[number].turns;
         let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
@@ -265,8 +265,8 @@ impl Lines {
         line.tickets
     }
 
-    /// If line `number` is on its way to `core`, returns the time when the core will have the line,
-    /// and the ticket of the core's turn. `None` if the core has the line, or did not request it.
+    /// Returns the time when `core` will have line `number`, and the ticket of the core's turn.
+    /// `None` if the line is not on its way to `core`, or if another core requested it later.
     pub(crate) fn on_its_way(
         &self,
         number: usize,
@@ -287,7 +287,7 @@ impl Lines {
     }
 
     /// The time when the core with this ticket has line `number`; `None` if the ticket's turn is
-    /// over.
+    /// over and was removed.
     pub(crate) fn turn(&self, number: usize, ticket: u64) -> Option<Picoseconds> {
         let turns = &self.all[number].turns;
         turns

@@ -1,10 +1,11 @@
 //! Assigns threads to cores, as an operating system does.
 //!
 //! A thread that becomes able to run gets its previous core if that is free, otherwise the nearest
-//! free core. If no core is free, the thread waits for its previous core. A core that loses its
+//! free core. If no core is free, the thread waits for its previous core. The previous core of a
+//! new thread is a free core, or otherwise the core with the shortest queue. A core that loses its
 //! thread takes the first thread of its own queue, otherwise the first of the longest queue. A
 //! thread gives up its core when it blocks, sleeps or ends. A thread that yields, or that has used
-//! its time slice, gives its core to a waiting thread.
+//! its time slice, gives its core to the first thread that waits for that core.
 //!
 //! Each hardware thread counts as a core in this file. A thread that must move prefers a core whose
 //! sibling is free. The simulation moves no thread away from a busy sibling afterwards.
@@ -242,9 +243,9 @@ impl Engine {
         self.release();
     }
 
-    /// Puts the current thread behind the threads that wait for its core, if any thread waits. If
-    /// the current thread does not yield, it must also have used its time slice. Returns whether
-    /// the thread gave up the core.
+    /// Puts the current thread behind the threads that wait for its core, if there are any. If the
+    /// current thread does not yield, it must also have used its time slice. Returns whether the
+    /// thread gave up the core.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.costs.slice;

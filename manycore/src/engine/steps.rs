@@ -1,5 +1,4 @@
-//! The operations that a thread's code can call. Outside a simulation, an operation does nothing
-//! and takes no time.
+//! The operations that a thread's code can call. Outside a simulation, an operation adds no cost.
 
 use std::any::Any;
 use std::panic::Location;
@@ -20,9 +19,9 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     }
     let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
-    // runs the code of one core at a time, and `step` neither suspends nor calls this function.
-    // Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So this
-    // reference to the engine is the only one.
+    // runs the code of one simulated thread at a time, and `step` neither suspends nor calls this
+    // function. Allocations of `step` use the system's allocator, since `IS_THREAD` is false. So
+    // this reference to the engine is the only one.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)
@@ -93,8 +92,8 @@ pub fn read_modify_write(address: usize) {
 }
 
 /// Adds the cost of taking over `bytes` of plain memory from `address` on, whose writes the program
-/// did not report. The bytes come from the core on whose stack the bytes lie. If the bytes are a
-/// box, they come from the core that allocated the box.
+/// did not report. If the bytes lie on a thread's stack, they come from that thread's core. If they
+/// are a box, they come from the core of the thread that allocated the box.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     on_engine(|engine| {
@@ -215,12 +214,12 @@ pub(crate) fn allocation() {
     on_engine(|engine| engine.charge_own(engine.costs.allocation));
 }
 
-/// Number of pieces of work in a time slice. After each piece another thread may get the core.
+/// Number of pieces of work in a time slice, if there are more threads than cores. After each piece
+/// another thread may get the core.
 const PIECES: Picoseconds = 4;
 
 /// A piece of work on a core with two hardware threads. The cost of a piece depends on whether the
-/// sibling runs when the piece begins. The length is a guess, small compared with the time of a
-/// wake-up.
+/// sibling runs when the piece begins. The length is a guess.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Adds the cost of work that takes `time` at the machine's reference frequency, if the thread is
@@ -379,8 +378,7 @@ pub(crate) fn clock() -> Picoseconds {
     on_engine(|engine| engine.clock).unwrap_or(0)
 }
 
-/// A random number that follows from the run's seed, different at each call; 0 outside a
-/// simulation.
+/// The next random number of a sequence that follows from the run's seed; 0 outside a simulation.
 #[must_use]
 pub fn random() -> u64 {
     on_engine(|engine| engine.random.u64(..)).unwrap_or(0)
@@ -478,8 +476,8 @@ pub fn spent() -> Vec<Spent> {
     spent.unwrap_or_default()
 }
 
-/// Lines of source that waited since the run began, or since [`forget_waits`], the longest wait
-/// first; empty outside a simulation.
+/// Lines of source that waited since the run began, or since [`forget_waits`], the longest total
+/// wait first; empty outside a simulation.
 #[must_use]
 pub fn waits() -> Vec<Wait> {
     on_engine(|engine| engine.waits.sorted()).unwrap_or_default()

@@ -51,10 +51,9 @@ macro_rules! costs {
 }
 
 costs! {
-    /// Of a core: a read of a line that the core has, or a store, and the instructions around that
-    /// access.
+    /// Of a core: an access without its transfer, and the instructions around that access.
     hit: Picoseconds = "hit-ns", time, 0;
-    /// Of a core: a read-modify-write of a line that the core owns, in addition to a hit.
+    /// Of a core: a read-modify-write, in addition to a hit and a transfer.
     read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
     /// Of a core: a sequentially consistent fence whose store buffer is empty.
     fence: Picoseconds = "fence-ns", time, 0;
@@ -63,7 +62,7 @@ costs! {
     own_instructions: f64 = "own-instructions", ratio, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
-    /// Of a core: an allocation, or freeing an object that the core allocated itself.
+    /// Of a core: an allocation or the freeing of an object, without the access to an arena's lock.
     allocation: Picoseconds = "allocation-ns", time, 0;
     /// The transfer of a line from another core of the cluster.
     transfer_cluster: Picoseconds = "transfer-cluster-ns", time, 0;
@@ -73,8 +72,8 @@ costs! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
-    /// How many operations of one core, or of cores of one cluster, follow each other on a line for
-    /// which other cores wait. The value 1 means first come, first served.
+    /// How many operations of one core, or how many cores of one cluster, may follow each other on
+    /// a line while other cores wait for it. The value 1 means first come, first served.
     run: usize = "run", count, 1;
     /// The time that each sharer of a line, except the farthest, adds to a write of that line.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
@@ -82,7 +81,8 @@ costs! {
     memory: Picoseconds = "memory-ns", time, 0;
     /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
-    /// A system call that finds no thread to wake, or that does not block its caller.
+    /// A system call that sleeps, blocks or wakes: its part before it blocks its caller or wakes a
+    /// thread.
     call: Picoseconds = "call-ns", time, 0;
     /// Going to sleep: from the call until the core is idle.
     block: Picoseconds = "block-ns", time, 0;
@@ -91,13 +91,14 @@ costs! {
     /// Waking a thread, in addition to the call, if the core of the woken thread polls, or has
     /// another thread.
     wake_polling: Picoseconds = "wake-polling-ns", time, 0;
-    /// From the end of waking until the thread runs on a core that was idle for a short time.
+    /// From the end of waking until the thread runs on a core that neither polls nor is in deep
+    /// idle.
     resume: Picoseconds = "resume-ns", time, 0;
     /// How long a core that becomes idle polls for a thread.
     poll: Picoseconds = "poll-ns", time, 0;
     /// From the end of waking until the thread runs on a core that polls.
     resume_polling: Picoseconds = "resume-polling-ns", time, 0;
-    /// A core that has been idle for longer than this is in deep idle.
+    /// A core that has been idle for longer than this is in deep idle, unless its sibling is not.
     deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in deep idle.
     deep_resume: Picoseconds = "deep-resume-ns", time, 0;

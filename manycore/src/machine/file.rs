@@ -269,8 +269,8 @@ impl FrequencyTable {
     }
 }
 
-/// Pairs of keys. The cost of the second key must not be less than the cost of the first, because
-/// the second key is for a longer distance on this machine, or for a deeper sleep.
+/// Pairs of keys. The second key must not cost less than the first: it is for a longer distance on
+/// this machine, or for a deeper sleep.
 fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let distances = [
         ("transfer-cluster-ns", topology.cores_per_cluster),

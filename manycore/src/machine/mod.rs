@@ -7,7 +7,8 @@ mod file;
 pub use costs::{Costs, NANOSECOND, Picoseconds};
 pub use file::MachineError;
 
-/// Maximum number of CPUs of a machine: their numbers must fit beside a clock in a key of 64 bits.
+/// Maximum number of CPUs of a machine, so that a run can have four threads for each CPU: a
+/// thread's number has 13 bits.
 pub const MAX_CORES: usize = 2_047;
 
 /// A machine to simulate: its topology, cost parameters and frequencies, checked.
@@ -61,8 +62,8 @@ impl Call {
 
 /// The arrangement of cores in clusters, which share a cache, and of clusters in sockets. Core
 /// numbers run through all sockets, from the first cluster of the first socket on. CPUs are the
-/// hardware threads of the cores, numbered as by Linux on x86: first one of each core, then their
-/// siblings in the same order.
+/// hardware threads of the cores. They are numbered as by Linux on x86: first one of each core,
+/// then their siblings in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Number of sockets of the machine.
@@ -215,8 +216,8 @@ impl Machine {
         }
     }
 
-    /// Sets the time of the own instructions of `call` in the pool that runs. The time is `cycles` at
-    /// the reference frequency, multiplied by the machine's factor `own-instructions`.
+    /// Sets the time of the own instructions of `call` in the pool that runs. The time is `cycles`
+    /// at the reference frequency, multiplied by the machine's factor `own-instructions`.
     #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
     pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
         let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);

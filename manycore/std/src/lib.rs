@@ -46,7 +46,7 @@ pub mod rustix {
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum MembarrierCommand {
-            /// Does nothing: every process may use the fence from the start.
+            /// Does nothing: a simulated process may use `PrivateExpedited` from the start.
             RegisterPrivateExpedited,
             /// A fence on all cores that run.
             PrivateExpedited,
@@ -69,13 +69,13 @@ pub mod net {}
 /// memory.
 pub mod arch {}
 
-/// Functions that end this process; a program cannot start other processes.
+/// Functions that end or identify this process, and types; a program cannot start other processes.
 pub mod process {
     pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
 
-/// The most bytes whose cost a core pays when it takes over an object, because a core may touch
-/// only a part of a large object.
+/// The most bytes whose lines a core takes over with a box or a cell. A core may touch only a part
+/// of a large object.
 const MOST: usize = 256;
 
 /// Boxes, which pass between threads as pointers.

@@ -12,8 +12,8 @@ use cores_std::thread;
 use cores_std::time::Instant;
 use manycore::{FrequencyMode, Machine, run};
 
-/// Returns the result of `main` on a machine of four cores, on which only `sleep` and blocking take
-/// time.
+/// Returns the result of `main` on a machine of four cores, on which accesses and system calls take
+/// no time.
 fn on_four<R: 'static>(main: impl FnOnce() -> R + 'static) -> R {
     run(&Machine::free(4), FrequencyMode::Fixed, 1, main)
         .unwrap()

@@ -73,8 +73,8 @@ fn work_takes_longer_by_the_shared_speed_exactly_while_a_sibling_runs() {
             |_| thread::sleep(Duration::from_millis(1)),
             300 * US,
         ),
-        // The other thread starts after 200 µs, sleeps for 50 µs, and starts again when the work is
-        // done.
+        // The other thread starts after 200 µs and sleeps for 50 µs. It would resume at 450 µs,
+        // when the work is done.
         ("the sibling is being woken", 200 * US, sleeps, 300 * US),
     ] {
         let elapsed = beside(wake, other);
@@ -144,7 +144,7 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
         (other.join().unwrap(), woken)
     };
     assert_eq!(simulate(&machine(3), place).0, (Some(1), Some(2)));
-    // Both cores run a thread, so the woken thread gets the nearest sibling.
+    // Both cores run a thread, so the woken thread gets the sibling of its previous core.
     assert_eq!(simulate(&machine(2), place).0, (Some(1), Some(3)));
 }
 
@@ -160,8 +160,7 @@ fn a_core_is_in_deep_idle_only_if_both_hardware_threads_are() {
         sleeper.thread().unpark();
         sleeper.join().unwrap();
     });
-    // The sleeper took 3 µs to start and 3 µs to wake. `main`, which waited for the sleeper, then
-    // resumes in less than 3 µs.
+    // After the work, the sleeper resumes in 3 µs, and then `main`, which waits for it, in 3 µs.
     assert!(is_about(elapsed, 1_006 * US), "{elapsed}");
 }
 

@@ -141,8 +141,8 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // The main thread and the first thread that it starts run fast; the last of three threads does
-    // not.
+    // In the first call at most two cores run, at 2 GHz. In the second call, the thread that starts
+    // last is the third running core, at 1 GHz.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 

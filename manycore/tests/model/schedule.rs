@@ -55,8 +55,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again after it was parked for `slept`. The second value is the
-/// CPU time of all threads in addition to their work.
+/// How long a thread takes to run again after it was parked for about `slept`. The second value is
+/// the CPU time of all threads in addition to their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {
@@ -97,7 +97,7 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
     machine.costs.wake_polling = 10 * NS;
     machine.costs.wake = 100 * NS;
     machine.costs.poll = 2 * US;
-    // Parking makes a system call, too; joining wakes no waiting thread.
+    // The difference leaves out parking and joining, whose system calls cost the same in both runs.
     let system = |slept| woken_after(&machine, slept).1;
     assert_eq!(system(50 * US) - system(US), 90 * NS);
     let notify = || manycore::lock::Condvar::new().notify_all();
@@ -127,7 +127,8 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
             .find(|wait| wait.on == on && wait.at.line() == line);
         found.map(|wait| (wait.times, wait.waited))
     };
-    // The waiting thread arrives at once, and continues 5 µs and 7 µs after the lock is free.
+    // The waiting thread blocks at once. It continues 12 µs after the lock is free: 5 µs for the
+    // wake-up call, and 7 µs to resume.
     assert_eq!(of(WaitedFor::Wake, holder), Some((1, 5 * US)));
     assert_eq!(of(WaitedFor::Lock, waiter), Some((1, 112 * US)));
 }

@@ -19,7 +19,7 @@ pub(crate) struct Whole {
     row: WholeProgram,
     description: Description,
     binary: Option<PathBuf>,
-    /// The folder with the input and the answers of all branches.
+    /// The folder with the inputs and the known answers, which all branches share.
     common: PathBuf,
 }
 
@@ -104,7 +104,7 @@ struct Run {
     amount: u64,
     /// The working folder of the user's own program; `None` for programs of `programs.toml`.
     folder: Option<PathBuf>,
-    /// The file with the output of the very first run, on any branch.
+    /// The file with a digest of the output of the very first run, on any branch.
     known: PathBuf,
     /// Peak memory of this process before the first run. The kernel reports at least as much for
     /// each process that this process starts.
@@ -167,8 +167,8 @@ impl Instance for Run {
         self.run(self.threads)
     }
 
-    /// Returns the peak memory of the user's own program, if that exceeds the peak memory of all
-    /// earlier processes.
+    /// Returns the peak memory of the user's own program. The result is empty unless that memory
+    /// exceeds the peak memory of this process before the first run by more than [`SPARE_BYTES`].
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let peak = peak_bytes();
         let floor = self.floor_bytes.unwrap_or(peak);

@@ -1,5 +1,5 @@
-//! Reads one request and prints one record. With arguments, tries a service by hand, or runs the
-//! server of a service alone.
+//! Reads one request and prints one outcome or failure. With arguments, tries a service by hand, or
+//! runs the server of a service alone.
 
 use std::io::{self, IsTerminal};
 use std::mem;

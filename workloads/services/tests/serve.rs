@@ -19,7 +19,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The server has already ended if the test passed.
+        // These calls fail if the test has already ended the server.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

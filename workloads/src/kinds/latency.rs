@@ -1,5 +1,5 @@
-//! Latencies of one kind. Latencies are recorded in the timed region, and added to a histogram
-//! after the region.
+//! Latencies of one kind. `note` records latencies in the timed region, and `end_run` adds them to
+//! a histogram after the region.
 
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ impl Latencies {
         }
     }
 
-    /// Discards the last run, and makes room for `expected` latencies, so that recording never
-    /// allocates.
+    /// Discards the latencies of a run that did not end, and makes room for `expected` latencies,
+    /// so that recording that many does not allocate.
     pub fn begin_run(&mut self, expected: usize) {
         self.noted.clear();
         self.noted.reserve(expected);

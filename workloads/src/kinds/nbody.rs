@@ -102,7 +102,7 @@ impl Body {
     }
 }
 
-/// Square of the distance below which attraction grows no further.
+/// Added to the square of a distance, so that the attraction of near bodies has a limit.
 const SOFTENING: f64 = 0.01;
 
 /// Acceleration of a body by another body of mass 1 at this distance.
@@ -122,8 +122,8 @@ fn acceleration(bodies: &[Body], body: &Body) -> Vector {
 
 const FIXED_LENGTH: f64 = 1e-6;
 
-/// The length of a step in which the strongest acceleration, given by its square, adds a fixed
-/// velocity.
+/// The length of a step in which the strongest acceleration, given by its square, adds a velocity
+/// of less than 0.001.
 fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }

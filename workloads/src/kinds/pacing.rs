@@ -9,7 +9,7 @@ use crate::machine::{add_cost, add_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Does work that a compiler cannot shorten: `steps` steps of some 3 ns each, which depend on each
+/// Does work that a compiler cannot shorten: `steps` steps of 3 to 4 ns each, which depend on each
 /// other. Returns a word that depends on every step.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! `par-sort`: rayon's own parallel sorts, with which most programs sort.
+//! `par-sort`: rayon's own parallel sorts, stable or unstable.
 
 use protocol::Refusal;
 use rayon::prelude::*;

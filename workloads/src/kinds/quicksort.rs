@@ -1,7 +1,8 @@
 //! `quicksort`: a sort whose partition is sequential, so that there is little parallelism at first.
 //!
-//! Work is about 2 n ln n comparisons, the span about 2 n. So the parallelism is only about log2(n)
-//! / 2: on a large pool most threads are idle, and every wake-up lies on the critical path.
+//! With parts of equal size, the work is about n log2(n) comparisons, and the span about 2 n. So
+//! the parallelism is only about log2(n) / 2. On a large pool most threads are idle, and every
+//! wake-up lies on the critical path.
 
 use protocol::Refusal;
 

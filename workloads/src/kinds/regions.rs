@@ -4,8 +4,8 @@
 //! on workers that need no notification.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
-//! worker. The shape `barrier` is a control without the pool's regions. In one long broadcast, the
-//! workers spin on the number of the current region, and count themselves as done.
+//! worker. The shape `barrier` is a control, whose regions do not use the scheduler. In one long
+//! broadcast, the workers spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;

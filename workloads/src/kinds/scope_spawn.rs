@@ -1,7 +1,7 @@
 //! `scope-spawn`: a worker spawns very many tiny jobs into one scope.
 //!
-//! Other workers steal the jobs one by one. A pool that counts idle workers updates its counters
-//! for every job.
+//! Other workers steal the jobs one by one. A pool that counts idle workers may update its counters
+//! for every stolen job.
 
 use std::hint::black_box;
 

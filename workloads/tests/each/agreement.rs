@@ -16,7 +16,7 @@ use crate::CATALOGUE;
 const CASES: u32 = 16;
 
 /// Sizes of pools: one thread, as many threads as small hosts have CPUs, an odd number, and more
-/// threads than CPUs.
+/// threads than small hosts have CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, with the reason.

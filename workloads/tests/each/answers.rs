@@ -14,7 +14,7 @@ fn both_programs_agree_and_an_outcome_has_all_fields_and_survives_serialization(
                 .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
         };
         let sequential = outcome(Program::Sequential, 1);
-        // Numbers of threads: one, an odd number, and more than small hosts have CPUs.
+        // Numbers of threads: one, as many as small hosts have CPUs, an odd number, and more.
         for threads in [1, 2, 3, 8] {
             let parallel = outcome(Program::Parallel, threads);
             assert_eq!(parallel.answer, sequential.answer, "{name}, {threads}");

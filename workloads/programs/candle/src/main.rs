@@ -1,5 +1,5 @@
-//! `candle TOKENS SEED`: the matrix products of `TOKENS` tokens in a language model of 0.6 billion
-//! parameters (28 layers of seven products, Q8_0), one token after another. Prints a digest of the
+//! `candle TOKENS SEED`: the matrix products of `TOKENS` tokens, one after another, in a language
+//! model of 0.6 billion parameters (28 layers of seven products, Q8_0). Prints a digest of the
 //! result.
 //!
 //! Four layers have weights of their own, which are more than a second-level cache holds; the other

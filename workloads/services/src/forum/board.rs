@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use super::protocol::{self, Request};
 use crate::net::{Parsed, Service, Times};
 
-/// There are more shards than threads, so two threads seldom need the same lock.
+/// There are more shards than most servers have threads, so two threads seldom need the same lock.
 const SHARDS: usize = 64;
 
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;

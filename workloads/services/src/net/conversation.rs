@@ -42,7 +42,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Reads the next request; `None` if the client has ended the connection.
+    /// Reads the next request; `None` if the connection ends between two requests.
     fn next<S: Service>(&self, service: &S, input: &mut Vec<u8>) -> io::Result<Option<S::Request>> {
         let limit = |input: &[u8]| match input {
             [] => self.limits.idle,

@@ -1,8 +1,9 @@
-//! A TCP server for the service workloads, with a thread for each connection.
+//! A TCP server for the service workloads.
 //!
-//! The thread reads a request, passes it to a handler (`server.rs`), and sends the answer
-//! (`conversation.rs`). So a slow client never occupies a worker of a pool. If the limit of
-//! connections is reached, further clients wait in the kernel's queue.
+//! Unless handlers take whole connections, each connection has a thread. It reads a request, passes
+//! it to a handler (`server.rs`), and sends the answer (`conversation.rs`). So a slow client does
+//! not occupy a worker of a pool. If the limit of connections is reached, further clients wait in
+//! the kernel's queue.
 
 mod conversation;
 mod queue;

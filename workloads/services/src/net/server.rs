@@ -61,7 +61,8 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) good: u64,
-    /// Connections whose client sent an invalid request, took too long, or left during a request.
+    /// Connections whose client sent an invalid request, took too long, left during a request, or
+    /// had sent only a part of a request when the server ended.
     pub(crate) failed: u64,
 }
 
@@ -78,8 +79,8 @@ impl fmt::Display for Counts {
 
 #[derive(Clone)]
 pub(crate) struct Stop {
-    /// Relaxed: the flag orders no other data, and each thread of the server reads the flag again
-    /// after a tick.
+    /// Relaxed: the flag orders no other data. Each connection's thread reads the flag again after
+    /// a tick, and the thread that accepts reads it after `accept` has ended.
     is_requested: Arc<AtomicBool>,
     listener: Arc<TcpStream>,
 }

@@ -76,7 +76,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("bursts", gaps, Pace::Sleeps);
             Box::new(Requests::new(series, Burst::new(batch)))
         }
-        // A tick that ends late does not delay the next tick.
+        // Unless the period is 0, a tick that ends late does not delay the next tick.
         _ => {
             let period = microseconds("period-us");
             let pace = if period.is_zero() {

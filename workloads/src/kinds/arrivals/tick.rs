@@ -1,6 +1,6 @@
-//! A tick of a control loop: a dozen bursts of small jobs with serial work between them. Until the
-//! next tick the pool is idle. The shape is that of a benchmark proposed for rayon (pull request
-//! 1318).
+//! A tick of a control loop: bursts of small jobs, by default a dozen, with serial work after each.
+//! Until the next tick the pool is idle. The shape is that of a benchmark proposed for rayon (pull
+//! request 1318).
 
 use rayon::ThreadPool;
 use rayon::prelude::*;

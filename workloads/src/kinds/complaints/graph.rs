@@ -1,6 +1,5 @@
-//! Graphs of tasks, in which the predecessor of a task that ends last spawns the task.
-//! `factorization` is a tree from the leaves to the root, `audio-graph` a mixer of several lanes
-//! and stages.
+//! Graphs of tasks. A task is spawned by the last of its predecessors to end. `factorization` is a
+//! tree from the leaves to the root, `audio-graph` a mixer of several lanes and stages.
 //!
 //! A task's value is one more than the sum of its predecessors' values, so a task that runs too
 //! early or twice makes the answer wrong.

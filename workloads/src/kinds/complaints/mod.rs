@@ -1,5 +1,5 @@
 //! `complaints`: patterns of load of which users complained in public. Rows of `workloads.toml` set
-//! the pattern by the parameter `how`, and `README.md` names the reports.
+//! the pattern by the parameter `how`, and `workloads/README.md` names the reports.
 //!
 //! A pattern consists of a small problem and a way to enter a pool. Only `urgent-call` runs two
 //! loads at once.
@@ -32,7 +32,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(match values.word("how") {
         "two-busy-workers" => at_once(setup, Entry::Inside, Busy::new(setup)),
         "nested-sections" => at_once(setup, Entry::from(setup), Sections::nested(setup)),
-        // The last child of a node spawns the node, as multifrontal solvers do.
+        // The child of a node that ends last spawns the node, as multifrontal solvers do.
         "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
         "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
         "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),

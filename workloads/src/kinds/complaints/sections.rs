@@ -1,8 +1,8 @@
 //! `nested-sections`: thousands of tiny parallel sections inside a parallel loop.
 //!
-//! The outer loop keeps each worker busy. Each item of that loop splits a few microseconds of work
-//! many times, although no worker is free to help. In `pool-per-call` and `pools-in-turn`, each
-//! call is one tiny parallel section.
+//! With as many items as workers, the outer loop keeps each worker busy. Each item splits a
+//! microsecond or two of work many times, although then no worker is free to help. In
+//! `pool-per-call` and `pools-in-turn`, each call is one tiny parallel section.
 
 use rayon::prelude::*;
 

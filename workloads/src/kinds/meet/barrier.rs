@@ -1,8 +1,8 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
-//! Another worker must take the second half, or the join never ends. After a lost wake-up the join
-//! hangs, unless another event wakes a worker. `rayon-fork/src/sleep/README.md` explains in section
-//! 9 which variants lose wake-ups.
+//! In a pool of several workers, another worker must take the second half, or the join never ends.
+//! After a lost wake-up the join hangs, unless another event wakes a worker.
+//! `rayon-fork/src/sleep/README.md` explains in section 9 which variants lose wake-ups.
 //!
 //! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.
@@ -45,7 +45,7 @@ impl Barrier {
 
     fn meet(&mut self, number: usize, join: impl Fn(u64, &AtomicU64)) {
         let number = number as u64;
-        // The written value is new to the memory, so no write is redundant.
+        // Each join of a run writes another value, so hardly any write is redundant.
         self.cold.write(2 + number);
         join(number, &self.arrivals);
         self.cold.look_up_pages();

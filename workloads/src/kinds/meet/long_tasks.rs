@@ -1,6 +1,7 @@
-//! `two-long-tasks`: a join of two halves of 5 ms each.
+//! `two-long-tasks`: a join of two halves that take `task-us` each, by default 5 ms.
 //!
-//! If an idle worker takes the second half, the latency of the join is 5 ms, otherwise 10 ms.
+//! With the default, the latency of the join is 5 ms if an idle worker takes the second half, and
+//! otherwise 10 ms.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! `meet`: threads that wait for each other, many times, after random idle gaps. Three rows of
-//! `workloads.toml` set the parameter `how`: `barrier-join`, `two-long-tasks`,
+//! `workloads.toml` set the parameter `how`: the rows `barrier-join`, `two-long-tasks` and
 //! `injection-ping-pong`.
 //!
 //! During the gap a worker may be in any state between searching and sleep. A lost or late wake-up

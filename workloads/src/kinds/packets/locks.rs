@@ -1,5 +1,5 @@
-//! The locks of queues: three from libraries, and the lock of Anderson. A waiting thread yields the
-//! processor after some spinning, because a sweep also runs more threads than there are CPUs.
+//! The locks of queues: three from libraries, and the lock of Anderson. A waiting thread sleeps or
+//! yields the processor, because a sweep also runs more threads than there are CPUs.
 
 use std::sync::{Mutex, PoisonError, TryLockError};
 

@@ -55,7 +55,7 @@ struct Firewall {
     threads: usize,
     /// The known answer, if the answer does not depend on the run.
     known: Option<Tally>,
-    /// The strategy's state, built before the run, so that the run allocates nothing.
+    /// The strategy's state, built before the run, so that the run does not allocate the queues.
     ready: Option<Box<dyn HandOn>>,
     report: Option<Report>,
 }

@@ -10,7 +10,7 @@ use loom::thread;
 
 use super::*;
 
-/// With two preemptions, loom finds every known bug of locks like these.
+/// With two preemptions, loom finds the mistakes that are planted below.
 const PREEMPTIONS: usize = 2;
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {

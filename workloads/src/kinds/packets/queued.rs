@@ -120,7 +120,8 @@ fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<
     shares
 }
 
-/// With one thread, the dispatcher empties a queue whenever it is full, and all queues at the end.
+/// With one thread, the dispatcher processes one packet of a queue whenever that queue is full, and
+/// all waiting packets at the end.
 fn without_workers(
     traffic: &Traffic,
     stop: Stop,

@@ -51,9 +51,9 @@ impl Partial {
         self.cities[..self.visited_count].iter().copied()
     }
 
-    /// Whether the second city has a lower number than `city`. Each round trip has two directions,
-    /// and the search finds only the direction whose second city has a lower number than the last
-    /// city.
+    /// Whether the second city has a lower number than `city`, or is not chosen yet. Each round
+    /// trip has two directions, and the search finds only the direction whose second city has a
+    /// lower number than the last city.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }

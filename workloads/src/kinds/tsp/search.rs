@@ -58,7 +58,8 @@ impl Search {
         best.into_found(nodes.into_inner().into_inner())
     }
 
-    /// Spawns a task for every promising extension.
+    /// Spawns a task for every extension of `partial`, unless `partial` is hopeless or complete. At
+    /// the spawn depth, searches everything below `partial` instead.
     fn expand<'s>(
         &'s self,
         scope: &Scope<'s>,
@@ -112,9 +113,9 @@ impl Search {
         true
     }
 
-    /// A lower bound for the cost of completions. The bound is the sum of two costs: the cheapest
-    /// spanning tree over the unvisited cities, and the cheapest road from this tree to each end of
-    /// the partial tour.
+    /// A lower bound for the cost of completions: the cost of the cheapest spanning tree over the
+    /// unvisited cities, plus that of the cheapest road from this tree to each end of the partial
+    /// tour.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -130,7 +131,7 @@ impl Search {
                 to_start = to_start.min(from_start[usize::from(city)]);
             }
         }
-        // The cost is the number of roads that this function compares.
+        // The cost is about the number of roads that this function compares.
         add_cost((count * (count + 1) / 2) as u64);
         if to_start == i64::MAX {
             return i64::MAX / 2; // no city is left that may come last
