@@ -42,7 +42,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Which branch gains on which workload",
-        "Change against the baseline in per cent, over all thread counts of several workers within the CPUs. "
+        "Change against the baseline in per cent, over all thread counts of several workers within the CPUs, or else over "
+        "the counts that the sweep has. "
         f"Blue is less, orange more, in steps of 3 %. Grey is inside the noise floor ({_band(analysis)}), or the "
         "noise floor is unknown. A bold number is significant after correction for the number of comparisons; other "
         "numbers may be chance. If a clock paces a program, compare its CPU time, not its wall time."

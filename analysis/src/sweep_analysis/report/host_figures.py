@@ -31,7 +31,7 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
     rows = analysis.residuals
     return Figure(
         "Drift of times over the sweep",
-        "Each point is a block, with the change of its time against the other blocks of the same configurations. On a "
+        "Each point is a block, with the change of its time against the mean of all blocks of the same configurations. On a "
         "steady host the points lie around zero. The orange line is the trend. Drift nearly cancels in comparisons of "
         "branches, which are within blocks, but not in speed-ups, which compare blocks. Of more than "
         f"{host_plots.MOST_POINTS} blocks the picture shows a random sample.",
