@@ -32,7 +32,7 @@ FILES = [
     CHECKOUT / "rayon-fork/README.md",
     *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),
 ]
-"""The files with generated results. Other measured numbers are not allowed in them: see `typed_numbers`."""
+"""The files with generated results. A test refuses other measured numbers in `README.md` and `results/`: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
     r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)",
