@@ -66,7 +66,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     costs = analysis.costs.filter(program=PARALLEL)
     return Figure(
         f"Wall time and CPU time relative to {style.baseline or 'the baseline'}",
-        "The same changes with 95 % intervals. Left of zero is less. An arrow ends an interval that leaves the "
+        "The changes of “Which branch gains on which workload” with 95 % intervals. Left of zero is less. An arrow ends an interval that leaves the "
         f"picture. The grey bar is the noise floor: {_band(analysis)}. A full point is significant, a hollow one is "
         "inconclusive against the baseline. In the table, `CPUs idle` is the smaller of threads and CPUs, minus the "
         "busy CPUs. Without idle CPUs threads hardly sleep, so their counters matter little.",

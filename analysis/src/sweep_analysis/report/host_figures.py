@@ -18,7 +18,7 @@ def clock(analysis: Analysis, style: ChartStyle) -> Figure:
     return Figure(
         "CPU clock",
         "The runner measures the clock just before and just after each trial, on as many CPUs at once as the trial has "
-        "threads. The line is the median over trials, the band their range.",
+        "threads, at most on all. The line is the median over trials, the band their range.",
         missing=None if measured.height else "The clock was not measured in this sweep.",
         charts=lambda: {"frequency": host_plots.clock_figure(measured, style)},
         numbers={"the clock in GHz": tables.for_people(analysis, "clocks", analysis.clocks)},

@@ -1,7 +1,7 @@
 """Counts the runs that hung, and the work that good and hung runs finished.
 
 A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. If a run hung, its
-record has the number of finished iterations. If a run failed in another way, its record lacks this
+record has the number of finished iterations, including warm-ups, of which these experiments have none. If a run failed in another way, its record lacks this
 number, so such runs are counted separately, without their work.
 """
 
