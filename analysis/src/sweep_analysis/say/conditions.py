@@ -79,7 +79,9 @@ def _stolen(good: pl.DataFrame) -> str:
         return "not reported by this host"
     many = stolen.filter(pl.col("steal_ns") > MUCH_STOLEN * pl.col("process_ns")).height
     if not many:
-        return f"at most {MUCH_STOLEN * 100:.0f} % of the wall time in each of {stolen.height} trials"
+        return (
+            f"at most {MUCH_STOLEN * 100:.0f} % of the wall time in each of {stolen.height} trials"
+        )
     return (
         f"over {MUCH_STOLEN * 100:.0f} % of the wall time in {many} of {stolen.height} trials; "
         f"{int(stolen['steal_ns'].sum()) / 1e9:.1f} s in all"
