@@ -70,7 +70,7 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """The result of an experiment from `sweep`, or only the published numbers."""
     if sweep is None:
         summary = (
-            f"Not measured yet: results/sweeps has no sweep of {experiment.name}, so the chart has only published numbers. "
+            f"Not measured yet: no sweep of {experiment.name} is in results/sweeps, so the chart has only published numbers. "
             f"`cargo runner sweep --experiment {experiment.name}` measures it."
         )
         return Result(experiment, points(None, experiment), summary)
