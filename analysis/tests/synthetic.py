@@ -70,8 +70,8 @@ class Truth:
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: function from an iteration's elapsed time to its units of work; `None` means always 1000.
         counts: events that one worker of a branch counts in its first counted trial; trial n counts n times
-            as many. The external threads together count each event once. A branch that is absent here has
-            no counted trials.
+            as many. In the first trial all external threads together count each event once. A branch that
+            is absent here has no counted trials.
         counted_trials: number of counted trials of each configuration.
         features: features of the fork by the name of a branch.
         machine: name of the simulated machine, of `cpus` cores; None if the host was measured.

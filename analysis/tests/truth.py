@@ -3,9 +3,9 @@
 This program counts how often intervals cover the truth, results are false, and recommendations are wrong.
 
 `cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. There are
-no measurements: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
-three workloads on four thread counts. As in the runner, a branch has as many builds as trials, and
-the control runs the baseline's builds in another order.
+no measurements: every time follows from a `Case`. By default a sweep has ten branches and the A/A
+control, and three workloads on four thread counts. As in the runner, a branch by default has as many
+builds as trials, and the control runs the baseline's builds in another order.
 
 Run in `analysis/`: `PYTHONPATH=src:tests python tests/truth.py [--sweeps N] [CASE ...]`.
 """
@@ -44,7 +44,7 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 BASELINE, TWIN = "master", "master-again"
 TRIED = "tried"
-"""The branch with effects and failures; all other branches equal the baseline."""
+"""The branch with effects and `Case.fails`; the true times of all other branches equal the baseline's."""
 WORKLOADS = ["quicksort", "tsp", "packets"]
 THREADS = [1, 2, 4, 8]
 LIMIT_S = 60.0
@@ -67,7 +67,7 @@ def pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def all_pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Each trial is slower by a Pareto-distributed share, which has no variance."""
+    """Each trial is slower by a Pareto-distributed share, whose variance is infinite."""
     return np.log1p(0.02 * rng.pareto(1.5, shape))
 
 
@@ -150,7 +150,7 @@ WITH_A_SLOW_ONE = (SIX_OF_SEVEN**6 * 2) ** (1 / 7)
 
 
 def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in all configurations; the factors of all builds have the mean 1."""
+    """One build of `TRIED` is slow in all configurations; the factors of all builds have the geometric mean 1."""
     offsets = even_builds(rng, shape)
     offsets[:, 2] += np.log(SIX_OF_SEVEN / WITH_A_SLOW_ONE)
     offsets[:, 2, rng.integers(shape[2])] += np.log(2 / SIX_OF_SEVEN)
@@ -187,10 +187,10 @@ class Case:
             absent.
         waits: factor on the latencies of `TRIED`, by workload; other workloads report none.
         claims: false hypotheses about `TRIED` on all workloads.
-        crash: branches all of whose trials of one workload crash.
+        crash: branches all of whose trials of `tsp` fail, with the outcome `failure`.
         is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
         fails: whether trials of `TRIED` fail, configurations by replicates; drawn after the times are known.
-        failure: the outcome of those trials.
+        failure: the outcome of the trials that fail.
         others: branches beside the baseline, its A/A control and `TRIED`, all equal to the
             baseline.
         zeros: share of the latencies of all branches but `TRIED` that are zero; the others are longer, so that
@@ -497,11 +497,11 @@ class Result:
 
     Attributes:
         covered: share of intervals that contain the truth, by level; NaN without intervals. With
-            `lone_noise`, only intervals of `TRIED` count.
+            `lone_noise`, only intervals of `TRIED` count; with `Case.fails`, all intervals but those of `TRIED`.
         false_results: number of significant results that are false, or in the wrong direction.
         found: share of rows by level in which the effect of `TRIED` was significant.
-        recommended: the branch that the analysis recommends to merge.
-        fails: whether a trial of `TRIED` failed.
+        recommended: the branch that the analysis recommends to merge; None if it recommends none.
+        fails: whether a trial failed, of a branch that is neither the baseline nor its A/A control.
         is_tested: whether any row was tested.
         detectable: the detectable ratio overall.
         is_held: whether the analysis holds a hypothesis of the case; all are false.
@@ -653,7 +653,7 @@ SHIFTS = {
     "each workload": ["workload"],
     "all branches alike": [],
 }
-"""The sets of ratios that a day moves together by `BETWEEN`, against the baseline and its A/A control."""
+"""The sets of ratios to the baseline that a day moves together; the moves have the standard deviation `BETWEEN`."""
 
 
 @dataclass(frozen=True)
@@ -782,7 +782,7 @@ NOT_TO_MERGE = {
     case.name for case in EFFECTS
     if any(factor > 1 for factor in [*case.effect.values(), *case.waits.values()]) or case.crash
 }  # fmt: skip
-"""Cases whose branch is slower in some configuration, or crashes."""
+"""Cases in which `TRIED` is slower in some configuration, or all trials of another branch fail on `tsp`."""
 
 
 def _table_of_cases(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command line: `python -m sweep_analysis report SWEEP`.
+"""The command line: `python -m sweep_analysis COMMAND`; `--help` lists the commands.
 
 Messages go to stderr, data to stdout or files.
 """

@@ -1,4 +1,4 @@
-"""Every committed sweep is cited, every cited sweep is committed, and every committed sweep is small."""
+"""Every committed sweep is cited and has compressed records; documents and notebooks cite only committed sweeps."""
 
 from __future__ import annotations
 

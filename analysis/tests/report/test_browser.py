@@ -1,6 +1,6 @@
-"""Tests the page in a real browser: Playwright drives Debian's Chromium.
+"""Tests the page in a real browser: Playwright drives the installed Chromium or Chrome.
 
-Without Chromium or Playwright the tests are skipped. `apt install chromium` installs Chromium, and
+Without a browser or Playwright the tests are skipped. `apt install chromium` installs Chromium, and
 `cargo xtask test` then installs Playwright.
 """
 

@@ -1,4 +1,4 @@
-"""The table of hosts has a row for each host that was sent."""
+"""The table of hosts has a row for each measured host, except hosts that were measured with `--quick`."""
 
 from __future__ import annotations
 

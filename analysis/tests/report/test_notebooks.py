@@ -1,4 +1,4 @@
-"""Every notebook runs, and its committed outputs are those of the committed sweep that it names."""
+"""Every notebook runs, and its committed texts are those of the committed sweeps that it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated results in READMEs and findings match the analysis word for word, and no measured number is typed."""
+"""Generated results in documents match the analysis word for word; README.md and `results/` have no typed measured number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests the notes on a mean: the median workload, the largest shares, and each thread count."""
+"""Tests the notes on a mean: the counts, the median, the largest contributions, and the pooled thread counts."""
 
 from __future__ import annotations
 

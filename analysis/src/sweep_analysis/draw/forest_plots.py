@@ -26,7 +26,7 @@ LEAST_END = 0.05
 SPARE = 1.15
 """Ratio of an axis's length to the length that the changes need. An interval that leaves the axis ends in an arrow."""
 SIGNED = "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f')"
-"""Label of an axis of changes in per cent. The axis has the unit in its title: with units, labels leave out zero."""
+"""Label of an axis of changes in per cent. The axis title has the unit: labels with it would leave out zero."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Part:
 
     Attributes:
         title: lines above the programs.
-        rows: rows of `frames.COMPARISONS` with `panel`: one branch and baseline, level `workload`, and
-            `QUANTITIES`.
+        rows: rows of `frames.COMPARISONS` with `panel`: one branch and baseline, levels `workload` and
+            `overall`, and `QUANTITIES`.
     """
 
     title: Sequence[str]

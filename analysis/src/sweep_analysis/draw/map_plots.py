@@ -48,7 +48,7 @@ def pooled_rows(comparisons: pl.DataFrame) -> pl.DataFrame:
 def gains_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """Draw gains: a column per branch, a row per workload; wall time on the left, CPU time on the right.
 
-    Thread counts of several workers within the CPUs are pooled; the last column is the A/A control.
+    Thread counts are pooled as in `compare.POOLED`; the last column is the A/A control.
     In: rows of `frames.COMPARISONS`.
     """
     rows = pooled_rows(comparisons)

@@ -1,7 +1,7 @@
 """The colour and dash of every branch, for all figures.
 
-The colour shows the kind of counters, and a dashed line shows counters that share a cache line, so ten
-branches need six colours. Colour-blind readers can distinguish the colours, which are Okabe and Ito's;
+The colour shows the kind of counters, and a dashed line shows counters that share a cache line, so the ten
+branches of the study need five colours. Colour-blind readers can distinguish the colours, which are Okabe and Ito's;
 further branches get Paul Tol's muted colours.
 """
 

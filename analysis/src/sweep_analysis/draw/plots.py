@@ -58,7 +58,7 @@ class ChartStyle:
 
     Attributes:
         branches: names in the order of the manifest.
-        baseline: the branch drawn in bold.
+        baseline: the branch whose line is wider.
         cpus: CPUs of the host, or None if unknown; more threads than that are shaded.
         theme: colours.
     """
@@ -139,7 +139,7 @@ def branch_lines(
 ) -> list[alt.Chart]:
     """Draw a line with points per branch; the baseline's line is wider, and the other lines are drawn over it.
 
-    `encoding` has x, y, colour.
+    `encoding` has the channels that `base` lacks.
     """
     groups = [(3.6, [name for name in names if name == style.baseline])]
     groups.append((1.7, [name for name in names if name != style.baseline]))

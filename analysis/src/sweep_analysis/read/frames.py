@@ -84,14 +84,14 @@ MEDIANS = pl.Schema(
 AGREEMENTS = pl.Schema(
     {
         "workload": pl.String,
-        "way": pl.String,  # parameters that the sequential program ignores
-        "instance": pl.String,  # the other parameters, which the sequential program reads
+        "way": pl.String,  # of the parameters that differ between loads, those that the sequential program ignores
+        "instance": pl.String,  # the other parameters that differ between loads
         "expected": pl.String,  # the sequential program's answer; null if its trials failed or disagree
         "branch": pl.String,
         "trials": pl.Int64,  # number of trials, including failed trials
         "agreeing": pl.Int64,  # trials with the expected answer
         "hung": pl.Int64,  # trials that reported a hang
-        "failed": pl.Int64,
+        "failed": pl.Int64,  # trials that failed in another way, or gave no answer
     }
 )
 """One row per workload with its parameters, and branch."""
@@ -102,8 +102,8 @@ SPEEDUPS = _of(
     definition=pl.String,  # `own`, `baseline` or `sequential`
     trials=pl.Int64,
     reference_trials=pl.Int64,
-    elapsed_ms=pl.Float64,  # median over trials
-    ns_per_unit=pl.Float64,  # median over trials
+    elapsed_ms=pl.Float64,  # mean of logarithms over builds (`location`), as a time
+    ns_per_unit=pl.Float64,  # the same mean
     **_range("speedup"),  # time per unit: the reference's over this configuration's, 95 % interval
     efficiency=pl.Float64,
     karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
@@ -134,11 +134,11 @@ COMPARISONS = pl.Schema(
             "cpu_ratio": pl.Float64,  # `time_ratio` of this configuration in CPU time; null without CPU time
             "band": pl.Float64,  # noise floor: equal builds have ratios from 1/band to band
             "detectable": pl.Float64,  # smallest ratio above 1 that the test finds with a probability of about 80 %
-            "ratio_drift": pl.Float64,  # last replicate's ratio over the first's; null for level `cell` or few replicates
+            "ratio_drift": pl.Float64,  # last replicate's ratio over the first's, by the trend; null with few replicates, or for a configuration that all rows pool with others
             "p_drift": pl.Float64,  # t-test that the ratio has no trend over replicates
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "degrees": pl.Float64,  # degrees of freedom of the t-test of `p_value`
-            "is_bimodal": pl.Boolean,  # simulated: branch, baseline or two other branches are bimodal, see `states`
+            "is_bimodal": pl.Boolean,  # simulated: the branch, the baseline or any two branches are bimodal, see `states`
             "p_corrected": pl.Float64,  # `p_value` after correction for all tests; null if not tested
             "verdict": pl.String,  # the result: one of `compare.RESULTS`
         }
@@ -153,7 +153,7 @@ FAILURES = _of(
     outcomes=pl.String,
     is_beyond_baseline=pl.Boolean,  # whether a larger share of trials failed than of the baseline or its A/A control
 )
-"""One row per branch and panel with failed trials, without the baseline."""
+"""One row per branch and panel with failed trials, without the baseline and its A/A control."""
 
 HANGS = pl.Schema(
     {
@@ -259,7 +259,7 @@ CLOCKS = _of(
 RESIDUALS = _of(
     CELL_SET,
     block=pl.Int64,
-    residual=pl.Float64,  # log of the block's time over the time of other blocks of the same configurations
+    residual=pl.Float64,  # log of the block's time over the mean of all blocks of the same configurations
 )
 """One row per block."""
 
@@ -299,15 +299,15 @@ CLAIM_DETAILS = pl.Schema(
         if name not in ("claim", "branch", "workloads", "hypothesis")
     }
 )
-"""One row per hypothesis and workload (for `claims.OF_EACH` also per thread count); `p_holm` covers these rows."""
+"""One row per hypothesis and workload (for `claims.OF_EACH` also per thread count); `p_holm` covers the rows of one hypothesis."""
 
 LEDGER = pl.Schema(
     {
-        "what": pl.String,  # kind of the excluded things: trials, pairs, configurations, iterations, points, records
+        "what": pl.String,  # kind of the excluded data: records, trials, pairs, blocks, configurations, iterations
         "reason": pl.String,
         "branch": pl.String,
         "left_out": pl.Int64,
-        "of": pl.Int64,  # total number of these things, including the excluded ones; null if unknown
+        "of": pl.Int64,  # total number of these data, including the excluded ones; null if unknown
     }
 )
 """One row per reason, and per branch if the reason concerns a branch."""
@@ -316,7 +316,9 @@ COSTS = _of(
     [*CELL_SET, "branch"],
     oversubscribed=pl.Boolean,
     trials=pl.Int64,
-    **_range("ns_per_unit", "cpu_ns_per_unit"),  # wall time, CPU time: median, 95 % interval
+    **_range(
+        "ns_per_unit", "cpu_ns_per_unit"
+    ),  # wall time, CPU time: mean of logarithms (`location`), 95 % interval
     **_range("cycles_per_unit"),  # wall time times the clock; null without a measured clock
     **_range("cpus_busy"),  # CPU time over wall time
     cpus_idle=pl.Float64,  # the smaller of threads and CPUs, minus `cpus_busy`; null if CPUs are unknown
@@ -336,7 +338,7 @@ PLACEMENTS = pl.Schema(
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "p_holm": pl.Float64,  # `p_value` with Holm's correction over all rows
-            "moved": pl.Boolean,
+            "moved": pl.Boolean,  # whether `p_holm` is below 5 %
         }
     )
 )
@@ -347,8 +349,8 @@ VALIDATION = _of(
     predicted_ms=pl.Float64,
     measured_ms=pl.Float64,
     ratio=pl.Float64,
-    predicted_scaling=pl.Float64,  # predicted time over the branch's time on one thread; null without the latter
+    predicted_scaling=pl.Float64,  # predicted time over the branch's predicted time on one thread; null without the latter
     measured_scaling=pl.Float64,
-    is_near=pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
+    is_near=pl.Boolean,  # whether `ratio` is within the factor 1 + `validation.MARGIN`, either way
 )
 """One row per configuration of the parallel program that both sweeps have."""

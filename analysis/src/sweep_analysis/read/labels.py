@@ -48,7 +48,7 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
     """Add a column `panel`: workload and size; and mode, placement, input and parameters where panels differ in these.
 
     In:  rows with the columns `schema.PANEL`; rows that pool all workloads get null.
-         Rows that have a `panel` keep it, because a name depends on the other panels of the frame.
+         A frame that has the column `panel` keeps it, because a name depends on the other panels of the frame.
     """
     if "panel" in frame.columns:
         return frame
@@ -77,7 +77,7 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Remove the size from the names in `panel` if all have the same size."""
+    """Remove the size from the names in `panel` if all rows have the same size."""
     sizes = frame["size"].drop_nulls().unique()
     shorter = (
         pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True)

@@ -120,10 +120,11 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
     A torn last line is left out, and a note reports it. With `leaves_out`, every line that is not a valid
-    record is left out, too.
+    record or repeats a trial is left out, too.
 
     Raises:
-        InputError: a file is missing or empty, or a line is not a record of the version read here.
+        InputError: a file is missing or empty, a line is not a record of the version read here, or the
+            files are of different sweeps.
     """
     if not folder.is_dir():
         raise InputError(
@@ -149,7 +150,7 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
 
 
 def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
-    """Refuse to compare or pool sweeps unless all are measured, or all are of one simulated machine.
+    """Refuse to compare or pool sweeps unless all are measured, or all have the cost parameters of one simulated machine.
 
     Raises:
         InputError: the sweeps are of several kinds.
@@ -176,7 +177,7 @@ def _identity(sweep: Sweep) -> str | None:
 
 
 def _machine(told: object, name: str) -> dict[str, Any] | None:
-    """The simulated machine in the field `name` of a manifest or a host's description."""
+    """The simulated machine in the field `name` of a manifest's `asked` or of `host.json`; None without one."""
     machine = told.get(name) if isinstance(told, dict) else None
     return machine if isinstance(machine, dict) and "name" in machine else None
 
@@ -211,7 +212,7 @@ def _refuse_mixed_trials(
 
 
 def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:
-    """Warnings if trials ran on several machines, or if their machine is unknown.
+    """Warnings if trials ran on several machines, or if `host.json` describes another machine than the manifest.
 
     Raises:
         InputError: a shard's `host.json` is missing or broken.

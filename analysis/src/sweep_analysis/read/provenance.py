@@ -1,4 +1,4 @@
-"""The provenance of a table, which every table names: the sweep, the host, the builds and the clock."""
+"""The provenance of the tables of a sweep: the sweep, the host, the builds and the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decodes the lines of a file of records into columns, and checks every field. Memory never holds all records."""
+"""Decodes the lines of a file of records into columns, and checks every field. Memory holds the decoded records of one batch."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
     With `leaves_out`, lines that are invalid or repeat a trial are left out, and a note reports their number.
 
     Raises:
-        InputError: the file has no record, a line is not a valid record, or the compression is damaged.
+        InputError: the file has no whole line, a line is not a valid record, or the compression is damaged.
         OSError: the file cannot be read.
     """
     notes: list[str] = []

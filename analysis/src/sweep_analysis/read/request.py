@@ -1,4 +1,4 @@
-"""The user's request to the runner, in the order of the tables, and the named experiment of a sweep."""
+"""Reads from a manifest the user's request to the runner, and the named experiment of a sweep."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANSWERS = "answers"
 def experiment_of(sweep: Sweep) -> Experiment | None:
     """The named experiment of a sweep; None for a sweep started from a preset.
 
-    A simulated sweep has the figures of branches, because published numbers of hosts do not compare.
+    A simulated sweep has the figure `speedup-by-branch`, because the figures of older studies show numbers published for hosts.
     """
     asked = sweep.manifest.get("asked", {}).get("experiment")
     if asked is None:
@@ -44,7 +44,7 @@ def experiment_named(name: str) -> Experiment:
 
 
 def newest_of(experiment: str) -> Sweep | None:
-    """The newest committed measured sweep of a named experiment; None if there is none."""
+    """The newest measured sweep of a named experiment in `SWEEPS`; None if there is none."""
     for folder in sorted(SWEEPS.iterdir(), reverse=True):
         asked = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("asked", {})
         if (asked.get("experiment") or {}).get("name") == experiment and "machine" not in asked:
@@ -96,7 +96,7 @@ class Request:
     Attributes:
         loads: the loads in the order of the plan, each once.
         conditions: pairs of frequency mode and placement, in the order of the plan.
-        names: the baseline, its A/A control if it ran, the other branches.
+        names: the baseline, its A/A control if the user requested it, the other branches.
         branches: the names of branches without the control, in the order of the plan.
         is_about_answers: whether the sweep checks answers, and not times.
     """
@@ -112,7 +112,7 @@ def request_of(sweep: Sweep) -> Request:
     """Reads the user's request from the manifest of a sweep.
 
     Raises:
-        InputError: the manifest has no request, as for files of the 2022 study.
+        InputError: the manifest lacks the request, as for files of the 2022 study, or a baseline.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
     is_whole = all(asked.get(name) for name in ("workloads", "branches", "modes"))

@@ -40,7 +40,7 @@ _MOST_NS = 10**16
 _Ns = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_NS)]
 _Elapsed = Annotated[int, msgspec.Meta(ge=1, lt=_MOST_NS)]
 _MOST = (1 << 63) - 1
-"""The largest number that a column can have; a record with a larger number is damaged."""
+"""The largest number of a column of type Int64; a record with a larger number is damaged."""
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
@@ -97,7 +97,7 @@ class Simulated(msgspec.Struct):
 
 
 class Trial(msgspec.Struct, gc=False):
-    """One line of `trials.jsonl`; a field with a single value is also a column of `TRIALS`.
+    """One line of `trials.jsonl`; a field with a single value, except `schema`, is also a column of `TRIALS`.
 
     Unknown fields of later formats are ignored.
     """

@@ -19,7 +19,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         benchmark: name of the benchmark.
         build: name of the build; the A/A control has the suffix `schema.TWIN_SUFFIX`.
-        turn: number of the round, in which each build runs once.
+        turn: number of the round, in which each build runs each benchmark once.
         seconds: wall time, above zero.
     """
 
@@ -47,7 +47,7 @@ def read_turns(file: Path) -> pl.DataFrame:
 
 
 def times_of(runs: Iterable[Run]) -> pl.DataFrame:
-    """Rows of `frames.TIMES` with one thread count; columns that runs lack are null."""
+    """Rows of `frames.TIMES`, all with the same thread count; columns that runs lack are null."""
     kept = list(runs)
     names = dict.fromkeys(run.benchmark for run in kept)
     at = {name: number for number, name in enumerate(names)}

@@ -42,7 +42,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Which branch gains on which workload",
-        "Change against the baseline in per cent, over all thread counts of several workers within the CPUs. "
+        "Change against the baseline in per cent, over all thread counts of several workers within the CPUs, or else over "
+        "the counts that the sweep has. "
         f"Blue is less, orange more, in steps of 3 %. Grey is inside the noise floor ({_band(analysis)}), or the "
         "noise floor is unknown. A bold number is significant after correction for the number of comparisons; other "
         "numbers may be chance. If a clock paces a program, compare its CPU time, not its wall time."
@@ -65,7 +66,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     costs = analysis.costs.filter(program=PARALLEL)
     return Figure(
         f"Wall time and CPU time relative to {style.baseline or 'the baseline'}",
-        "The same changes with 95 % intervals. Left of zero is less. An arrow ends an interval that leaves the "
+        "The changes of “Which branch gains on which workload” with 95 % intervals. Left of zero is less. An arrow ends an interval that leaves the "
         f"picture. The grey bar is the noise floor: {_band(analysis)}. A full point is significant, a hollow one is "
         "inconclusive against the baseline. In the table, `CPUs idle` is the smaller of threads and CPUs, minus the "
         "busy CPUs. Without idle CPUs threads hardly sleep, so their counters matter little.",

@@ -18,7 +18,7 @@ def clock(analysis: Analysis, style: ChartStyle) -> Figure:
     return Figure(
         "CPU clock",
         "The runner measures the clock just before and just after each trial, on as many CPUs at once as the trial has "
-        "threads. The line is the median over trials, the band their range.",
+        "threads, at most on all. The line is the median over trials, the band their range.",
         missing=None if measured.height else "The clock was not measured in this sweep.",
         charts=lambda: {"frequency": host_plots.clock_figure(measured, style)},
         numbers={"the clock in GHz": tables.for_people(analysis, "clocks", analysis.clocks)},
@@ -31,7 +31,7 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
     rows = analysis.residuals
     return Figure(
         "Drift of times over the sweep",
-        "Each point is a block, with the change of its time against the other blocks of the same configurations. On a "
+        "Each point is a block, with the change of its time against the mean of all blocks of the same configurations. On a "
         "steady host the points lie around zero. The orange line is the trend. Drift nearly cancels in comparisons of "
         "branches, which are within blocks, but not in speed-ups, which compare blocks. Of more than "
         f"{host_plots.MOST_POINTS} blocks the picture shows a random sample.",

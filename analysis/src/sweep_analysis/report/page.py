@@ -1,6 +1,6 @@
 """Writes the report of one sweep as a folder: figures, tables, and the page.
 
-The page is one HTML file without external resources. The page begins with the recommendation and includes its numbers.
+The page is one HTML file without external resources. It begins with the recommendation, and has the tables of its figures.
 """
 
 from __future__ import annotations

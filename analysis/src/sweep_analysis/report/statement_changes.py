@@ -50,7 +50,7 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str]:
     """Find the comparison that a comment names, and the place of the comparison as text.
 
     Raises:
-        InputError: the words name several comparisons.
+        InputError: the words name no comparison, or several.
     """
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"

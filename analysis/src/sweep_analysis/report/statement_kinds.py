@@ -143,7 +143,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
 """The functions by kind. The docstring of a function explains the words that follow the sweeps in a comment."""
 
 WITHOUT_BOX = {"evidence", "validated", "published"}
-"""Kinds that may be about one simulated machine, because these kinds compare the machine with measurements."""
+"""Kinds that may be about one simulated machine: `evidence` states no size, the others compare sizes with measurements."""
 
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}
 """Tables that may be about one simulated machine: source lines that wait, and activities of cores."""

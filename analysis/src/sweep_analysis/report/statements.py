@@ -1,7 +1,7 @@
-"""Writes the generated results of Markdown files from committed sweeps, so that no measured number is typed.
+"""Makes the generated results of Markdown files from committed sweeps, so that no measured number is typed.
 
 A generated result is the text between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`. This
-module writes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`. `SWEEP` is a name below
+module makes the text and its pictures. `KIND` is one of `statement_kinds.KINDS`. `SWEEP` is a name below
 `results/sweeps`, or the start of such a name; some kinds take several sweeps, and some take no sweep. The
 other words of the comment follow the sweeps. A long table is folded, unless the comment has the word `open`.
 If the document has no line breaks around the text, the text is a part of a sentence or of a table row.
@@ -32,7 +32,7 @@ FILES = [
     CHECKOUT / "rayon-fork/README.md",
     *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),
 ]
-"""The files with generated results. Other measured numbers are not allowed in them: see `typed_numbers`."""
+"""The files with generated results. A test refuses other measured numbers in `README.md` and `results/`: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
     r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)",

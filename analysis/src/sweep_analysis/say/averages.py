@@ -1,4 +1,4 @@
-"""Describes the workloads behind a mean: the median, the numbers of gains and losses, and the largest shares."""
+"""Describes the workloads behind a mean: the numbers of gains and losses, the median, and the largest contributions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sweep_analysis.say.comparison import detectable_of, same_branch
 from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
 
 LARGEST = 4
-"""Number of workloads that a text names as the largest shares of a mean."""
+"""Number of workloads that a text names: those whose log-ratios add most to the mean."""
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
@@ -28,7 +28,7 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
     """Describe a row over all workloads by clauses: the counts, the median and the exclusions.
 
-    A configuration that is not tested counts as inconclusive. Empty if the row is over a single workload.
+    A workload or configuration that is not tested counts as inconclusive. Empty if the row is over a single one.
     """
     if row["level"] not in ("overall", "threads"):
         return []
@@ -58,7 +58,10 @@ def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:
-    """A clause on the share of a few workloads in the mean. In: the workloads' rows of one branch and quantity."""
+    """A clause on the `LARGEST` workloads and their share of the mean; empty if there are no more workloads than that.
+
+    In: the workloads' rows of one branch and quantity.
+    """
     if parts.height <= LARGEST:
         return []
     logs = parts.with_columns(log=pl.col("time_ratio").log())

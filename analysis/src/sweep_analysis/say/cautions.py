@@ -18,7 +18,7 @@ QUIET_CPU_SHARE = 0.97
 """If a single busy thread has less CPU time over wall time than this, other processes used the CPU. On a quiet host
 the ratio is at least 0.99. A load average does not show other load, because oversubscribed trials also raise it."""
 MOST_LOST = 0.1
-"""If other processes took more than this share of CPU time, the sweep is void. A guess: quiet hosts lose 1 %, and
+"""If other processes, the hypervisor or a CPU quota took more than this share of the time, the sweep is void. A guess: quiet hosts lose 1 %, and
 the changes of interest are a few per cent."""
 FAR = 1.3
 """Minimum factor, either way, between a trial's core-to-core latency and the median that counts as a moved CPU. On
@@ -148,7 +148,7 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 def _cpu_share(sweep: Sweep) -> float | None:
     """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
 
-    Programs that report latencies are excluded, because by design they wait for a clock or for requests.
+    Programs that report `latency_…` are excluded, because by design they wait for a clock or for requests.
     """
     waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
         sweep.trials, on="trial"

@@ -10,14 +10,14 @@ import polars as pl
 from sweep_analysis.read.load import Sweep
 
 MUCH_STOLEN = 0.01
-"""A trial counts as disturbed if the hypervisor took more than this share of its wall time, over all CPUs."""
+"""A trial counts as disturbed if the time that the hypervisor took from all CPUs exceeds this share of its wall time."""
 
 _LABEL = 14
 """Width of the labels in characters."""
 
 
 def conditions(sweep: Sweep) -> str:
-    """Write one condition per line, with a label; lines have at most 80 characters."""
+    """Write one condition per line, with a label; long warnings are wrapped at 80 characters."""
     good = sweep.trials.filter(pl.col("outcome") == "ok").collect()
     if sweep.machine:
         machine = sweep.manifest["asked"]["machine"]
@@ -79,9 +79,11 @@ def _stolen(good: pl.DataFrame) -> str:
         return "not reported by this host"
     many = stolen.filter(pl.col("steal_ns") > MUCH_STOLEN * pl.col("process_ns")).height
     if not many:
-        return f"at most {MUCH_STOLEN * 100:.0f} % of the wall time in each of {good.height} trials"
+        return (
+            f"at most {MUCH_STOLEN * 100:.0f} % of the wall time in each of {stolen.height} trials"
+        )
     return (
-        f"over {MUCH_STOLEN * 100:.0f} % of the wall time in {many} of {good.height} trials; "
+        f"over {MUCH_STOLEN * 100:.0f} % of the wall time in {many} of {stolen.height} trials; "
         f"{int(stolen['steal_ns'].sum()) / 1e9:.1f} s in all"
     )
 

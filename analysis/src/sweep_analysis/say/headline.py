@@ -116,4 +116,6 @@ def why_untested(decisions: Decisions) -> str:
             f"each branch was measured in {count(most, 'build')}, and fewer than {FEWEST_UNITS} builds cannot separate "
             "the effect of a branch from that of link order (`--layouts 7 --trials 7`)"
         )
+    if rows["is_bimodal"].all():
+        return "each configuration is bimodal"
     return "ratios drifted over the sweep by more than they differ from 1"

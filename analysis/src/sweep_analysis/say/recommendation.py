@@ -4,13 +4,13 @@ The recommendation follows from the decisions alone. A branch is worth merging i
 somewhere and non-inferior everywhere.
 
 * Faster: significantly, in wall time, CPU time or latency, over all workloads or on one workload.
-* Non-inferior: no result is slower, and no trial fails on a workload where the baseline succeeds. For
-  every workload, thread count and quantity of the sweep, the interval ends below the margin. The
+* Non-inferior: no result is slower. No workload has a larger share of failed trials than with the
+  baseline, and the branch has a good trial of each configuration that others have. For every workload, thread count and quantity of the sweep, the interval ends below the margin. The
   margin is `claims.MARGIN` for workloads and thread counts, and `claims.CELL_MARGIN` for a
   workload at a single thread count. A row that is not tested rules out no loss.
 
 All branches of the fork share a scheduler, so a gain of this scheduler over the baseline does not
-come from a branch's counters. If the sweep has the fork with the baseline's counters, a branch of the
+come from a branch's counters. If the sweep has the fork with upstream's counters, a branch of the
 fork must be faster than the baseline and than that fork.
 """
 
@@ -182,7 +182,7 @@ def _evidence(decisions: Decisions, branch: str) -> list[str]:
 
 
 def _hurts(decisions: Decisions, branches: list[str], failing: list[tuple[str, str]]) -> list[str]:
-    """The places where `branches` (None: all) fail or lose, and the largest loss in each quantity that is not ruled out."""
+    """The places where `branches` (empty: all) fail or lose, and the largest loss in each quantity that is not ruled out."""
     rows = decisions.rows
     asked = rows.filter(pl.col("branch").is_in(branches)) if branches else rows
     found = [sentence for branch, sentence in failing if not branches or branch in branches]

@@ -157,7 +157,7 @@ def _table(rows: list[Row], look: Look) -> str:
 
 
 def _agreements(rows: list[Row], look: Look) -> str:
-    """Write a row for each program, set of ignored parameters and branch, and the number of proven rows."""
+    """Write a row for each load and branch, and the number of proven rows. In: rows of `frames.AGREEMENTS`."""
     heads = (
         "workload",
         "instance",

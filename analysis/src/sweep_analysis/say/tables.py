@@ -83,7 +83,7 @@ def comparison_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.Dat
         *several,
         pl.col("verdict").alias("result"),
         *_changes(),
-        builds_column(units),
+        builds_column(f"change of single {units}: smallest to largest, median"),
         detectable_column(),
         "pairs",
         pl.col("units").alias(f"number of {units}"),
@@ -108,7 +108,7 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select the rows in which simulated and measured ratios of branches differ.
+    """Select the columns of simulated and measured ratios that a reader needs, as changes in per cent.
 
     In: rows of `differences.differences` with `panel`.
     """
@@ -220,7 +220,7 @@ _OUTCOME: tuple[Column, ...] = (
 COLUMNS: dict[str, list[Column]] = {
     "speedups": [
         *_CELL,
-        _rounded("elapsed_ms", "median ms"),
+        _rounded("elapsed_ms", "mean ms"),
         _rounded("speedup", "speedup"),
         _rounded("speedup_low", "from"),
         _rounded("speedup_high", "to"),
@@ -283,4 +283,7 @@ WIDE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "latencies": _latencies,
     "writes-per-push": _writes_per_push,
 }
-"""Functions that make the tables for people with other rows or columns than the frame; all other tables print the frame."""
+"""Functions that make the tables for people with other rows or columns than the frame.
+
+A table that is neither here nor in `COLUMNS` prints the frame, rounded.
+"""

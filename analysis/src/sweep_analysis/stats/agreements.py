@@ -13,7 +13,7 @@ _LOAD = ["workload", "size", "parameters"]
 
 
 def agreements(sweep: Sweep, asked: Request) -> pl.DataFrame:
-    """Make a row for each load and branch, in the order of the plan; a row pools all thread counts.
+    """Make a row for each load and branch, in the order of the plan; a row pools all thread counts, modes and placements.
 
     Out: rows of `frames.AGREEMENTS`.
     """

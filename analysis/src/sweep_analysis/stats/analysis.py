@@ -134,7 +134,7 @@ class Analysis:
 
     @_frame("residuals")
     def residuals(self) -> pl.DataFrame:
-        """Each block's time relative to other blocks of the same configurations: rows of `frames.RESIDUALS`."""
+        """Each block's time relative to the mean of all blocks of the same configurations: rows of `frames.RESIDUALS`."""
         return residuals(self.times.lazy())
 
     @_frame("claims")
@@ -192,7 +192,10 @@ class Analysis:
 
     @property
     def cpus(self) -> int | None:
-        """CPUs that the trials could use: the host's number, or else the most threads without oversubscription."""
+        """CPUs that the trials could use: the host's number, or else the most threads without oversubscription.
+
+        None if the host's number is unknown and no trial was oversubscribed.
+        """
         usable = self.sweep.host.get("cpus_usable")
         if isinstance(usable, int):
             return usable

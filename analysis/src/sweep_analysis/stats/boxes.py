@@ -6,12 +6,12 @@ branch or of the baseline failed counts against both signs.
 
 This module states a sign under two conditions. First, the exact one-sided 95 % lower bound
 (Clopper-Pearson) of the share of machines with this sign is at least `SHARE`. Second, the median ratio
-differs from 1 by more than `LEAST_SIMULATED`, and is outside the 5-95 % range of the A/A control, which
-is the baseline with other seeds.
+differs from 1 by a factor of at least 1 + `LEAST_SIMULATED`, and is outside the 5-95 % range of the A/A
+control, which is the sweep's own baseline with other seeds.
 
 The cost parameter that flips the sign has the strongest rank correlation (Spearman) with the ratio. This
-correlation must be at least `LEAST_RHO`, and significant for the number of cost parameters. The sign
-flips at the value that separates the machines of the two signs with the fewest errors.
+correlation must be at least `LEAST_RHO`, either way, and significant after correction for the number of
+cost parameters that vary. The sign flips at the value that separates the machines of the two signs with the fewest errors.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _Floats = npt.NDArray[np.float64]
 
 
 def lower_bound(agreeing: int, machines: int) -> float:
-    """The exact one-sided 95 % lower bound of a share of a box, of which `agreeing` of `machines` were seen to agree."""
+    """The exact one-sided 95 % lower bound of the share of the box with a sign that `agreeing` of `machines` have."""
     if agreeing == 0:
         return 0.0
     return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
 
 
 def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
-    """Compute the signs of every branch, and of the A/A control, over the box.
+    """Compute the signs of every branch over the box, beside those of the A/A control.
 
     In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`; none if the sweep is not over a box.
     """

@@ -3,8 +3,8 @@
 An insignificant difference does not prove equality. So this module tests equivalence (two one-sided
 tests, Schuirmann 1987, doi:10.1007/BF01068419). A configuration is *equivalent* if its 90 % interval
 lies within `CELL_MARGIN`. It is *different* if its interval, corrected for the number of configurations,
-lies beyond `CELL_MARGIN`, and otherwise *inconclusive*. The geometric mean of all configurations is tested
-in the same way, with `MEAN_MARGIN`.
+lies beyond `CELL_MARGIN`, and otherwise *inconclusive*. The row of level `overall`, which pools one kind of
+configuration (`compare.POOLED`), is tested in the same way, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sweep_analysis.read.schema import PANEL, PLACE
 from sweep_analysis.stats.compare import ALPHA, Comparison, holm
 
 MEAN_MARGIN = 0.02
-"""Margin of equivalence of the geometric mean of the ratios."""
+"""Margin of equivalence of the ratio of level `overall`."""
 
 CELL_MARGIN = 0.05
 """Margin of equivalence of the ratio of one configuration."""
@@ -35,9 +35,9 @@ class Calibration:
     """Result of the test of equivalence of one branch.
 
     Attributes:
-        mean: the row of all configurations together: `cells` (their number), `time_ratio`,
+        mean: the row of level `overall`: `cells` (the number of its configurations), `time_ratio`,
             `equal_low` and `equal_high` (the 90 % interval), `answer` (one of `ANSWERS`).
-        cells: a row for every configuration, with `schema.PANEL` and `threads`; the largest ratios
+        cells: a row for every configuration, with `schema.PANEL` and `threads`; the largest changes
             first.
     """
 

@@ -7,10 +7,10 @@ held if the comparison finds this sign, and falsified if it finds the opposite s
 a mean a gain on one workload could hide a loss on another. A part is held if the whole interval lies within
 the margin on the sides that the hypothesis names. A part is falsified if the interval lies beyond the
 margin and the comparison is significant. The hypothesis is held if all parts are held, and falsified
-if any part is falsified. A hypothesis about wall time also covers the latencies that a workload reports.
+if any part is falsified. Such a hypothesis about wall time also covers the latencies that a workload reports.
 
 The hypotheses were written down before the sweep, so they are a separate family of tests, and the
-correction covers only their number.
+correction covers only hypotheses and their parts.
 """
 
 from __future__ import annotations

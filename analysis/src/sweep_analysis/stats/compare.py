@@ -5,14 +5,14 @@ ran beside other work are excluded (`bursts`). The log-ratios are averaged withi
 estimate of a configuration is the mean of these averages over builds, with outliers of single trials
 trimmed (`location`). A pooled ratio is the geometric mean of the ratios of its configurations.
 
-A row over several thread counts averages one kind of configuration: the first kind of `POOLED` that the
-sweep has. It only averages configurations that the branch, the baseline and the A/A control all have.
+A row over several thread counts averages one kind of configuration: the first kind of `POOLED` that its
+configurations have. The row only averages configurations that the branch, the baseline and the A/A control all have.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
 floor. The correction (Holm 1979) covers all quantities, branches, levels and baselines of a sweep,
 because a reader may quote any of them. So a sweep of equal branches has a significant difference with a
-probability of at most 5 %. A ratio that drifts over the sweep by more than it differs from 1 is not
-tested. A row that pools only one configuration has the same test as that configuration, at every level.
+probability of at most 5 %. A significant ratio that drifts over the sweep by more than it differs from 1
+counts as not tested. A row that pools only one configuration has the same test as that configuration, at every level.
 
 On simulated machines the cost parameters are known within about 10 %, so no smaller change is significant.
 If all seeds of a simulated configuration agree, chance has no effect on the configuration.
@@ -58,7 +58,8 @@ SLOWER = "slower"
 UNCLEAR = "inconclusive"
 UNTESTED = "not tested"
 RESULTS = (FASTER, SLOWER, UNCLEAR, UNTESTED)
-"""A row is `not tested` without an A/A control, with fewer than `FEWEST_UNITS` builds, a drifting ratio, or two modes."""
+"""A row is `not tested` if it lacks an A/A control, `FEWEST_UNITS` builds or a standard error, if it is bimodal or of the
+A/A control, or if its ratio is significant but drifts."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -218,8 +219,8 @@ class Comparison:
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
         self._in_noise = self._noise.places_of(self.units.cells)
-        # A configuration with fewer units cannot be tested, nor can a pooled row that has such a
-        # configuration.
+        # Pooled rows leave out configurations with fewer than `FEWEST_UNITS` units, which cannot be
+        # tested, unless no configuration has so many units.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
         self._is_bimodal = self._bimodal(bimodal)
         self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
@@ -396,7 +397,7 @@ class Comparison:
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
         """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for single configurations.
 
-        A replicate counts as one value, because its trials ran at the same time with the same build.
+        A replicate counts as one value, because its trials ran in the same round with the same build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))

@@ -1,6 +1,6 @@
 """Runs all tests of a sweep once, for terminal, page, tables, README and findings.
 
-Every branch is compared with the baseline. If the sweep has the fork with the baseline's counters (the
+Every branch is compared with the baseline. If the sweep has the fork with upstream's counters (the
 plain fork), every other branch of the fork is also compared with the plain fork. This second comparison
 separates gains of the fork's scheduler from gains of the counters.
 """
@@ -29,7 +29,7 @@ class Decisions:
         baseline: the branch that other branches are compared with; None if the sweep names no baseline.
         comparisons: rows of `frames.COMPARISONS`, corrected together, including rows of the A/A control.
         failures: rows of `frames.FAILURES`.
-        zeros: `quantity` and `schema.PLACE` of configurations without a ratio, because a trial has a zero.
+        zeros: `quantity` and `schema.PLACE` where a branch has no ratio, because one of its trials has a zero.
     """
 
     sweep: Sweep

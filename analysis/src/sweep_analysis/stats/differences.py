@@ -12,7 +12,7 @@ from sweep_analysis.read.schema import POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.analysis import Analysis
 
 NEAR = 0.10
-"""A simulated ratio of two branches is accurate if it is within this factor of the measured ratio, either way."""
+"""A simulated ratio of two branches is accurate if it is within a factor of 1 + `NEAR` of the measured ratio, either way."""
 
 THRESHOLD = 0.80
 """The validation needs at least this share of accurate configurations. It also needs each certain sign to be right."""

@@ -1,6 +1,7 @@
 """Tests whether times drift over a sweep.
 
-Blocks are the replicates: trials of one block ran at the same time, and so are not independent.
+Blocks are the replicates: trials of one block ran one after another at about the same time, and so are not
+independent.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Drift:
 
 
 def residuals(times: pl.LazyFrame) -> pl.DataFrame:
-    """Compute the deviation of each block's time from the times of other blocks of the same configurations.
+    """Compute the deviation of each block's time from the mean of all blocks of the same configurations.
 
     In: rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`. Configurations of only one block are left out.
     """
@@ -52,7 +53,7 @@ def residuals(times: pl.LazyFrame) -> pl.DataFrame:
 
 
 def drift(blocks: pl.DataFrame) -> Drift | None:
-    """Compute the trend of the blocks' times; None with too few blocks. In: rows of `residuals`."""
+    """Compute the trend of the blocks' times; None with too few blocks, or if all times are equal. In: rows of `residuals`."""
     when = blocks.select(pl.col("block") - pl.col("block").mean().over(CELL_SET))[
         "block"
     ].to_numpy()

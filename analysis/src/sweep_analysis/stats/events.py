@@ -47,7 +47,7 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
         )
         for name, ending in (("writes", WRITES), ("loads", LOADS))
     ]
-    # A variant that lacks a counter has no row for it, because a zero would mean that no event occurred.
+    # A build that does not count an event gets no row for it: a zero would say that the event did not occur.
     single = rates.filter(pl.col("event").is_in(list(HEADLINE)))
     summed = (
         pl.concat([*words, single])

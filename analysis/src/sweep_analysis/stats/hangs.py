@@ -1,7 +1,7 @@
-"""Counts the runs that hung, and the work that all runs did.
+"""Counts the runs that hung, and the work that good and hung runs finished.
 
 A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs. If a run hung, its
-record has the number of finished iterations. If a run failed in another way, its record lacks this
+record has the number of finished iterations, including warm-ups, of which these experiments have none. If a run failed in another way, its record lacks this
 number, so such runs are counted separately, without their work.
 """
 
@@ -26,7 +26,10 @@ _FENCED_BY = {
 
 
 def hangs(sweep: Sweep) -> pl.DataFrame:
-    """Count the runs of each branch by their end, and the work that they finished. Out: rows of `frames.HANGS`."""
+    """Count the good, hung and otherwise failed runs of each branch, and the work of the good and hung runs.
+
+    Out: rows of `frames.HANGS`.
+    """
     trials = sweep.trials.filter(pl.col("program") == PARALLEL)
     done = sweep.iterations.group_by("trial").agg(
         pl.col("work_units").sum(), each=pl.col("work_units").first()

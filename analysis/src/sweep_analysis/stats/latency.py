@@ -56,7 +56,7 @@ def waits_of(sweep: Sweep) -> pl.DataFrame:
 
 
 def trial_waits(sweep: Sweep) -> pl.LazyFrame:
-    """Every quantile of every good parallel trial, with the trial's configuration, `kind`, `quantile` and `wait_us`."""
+    """The `QUANTILES` that good parallel trials report, with the trial's configuration, `kind`, `quantile` and `wait_us`."""
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns")

@@ -96,7 +96,7 @@ def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
-    """Configurations that means exclude, because some branch has no good trial of the configuration."""
+    """Sets of configurations that some branch's means exclude, because that branch has no good trial of them."""
     if pool.is_empty():
         return []
     every = pool["branch"].n_unique()

@@ -30,7 +30,7 @@ TRIMMED = 0.2
 FEWEST_UNITS = 4
 """With fewer units there is no test and no interval, because two or three values may agree by chance."""
 SHARED = 0.2
-"""Correlation of two branches' estimated variances, which both include the baseline's noise (simulated: 0.12 to 0.25)."""
+"""Correlation of two branches' estimated variances, which both include the baseline's noise (synthetic data: 0.12 to 0.25)."""
 LONE_ALPHA = 0.1
 """P-value of the F-test below which a row is noisier than its neighbours; their variance is then not used."""
 FEWEST_NEIGHBOURS = 3
@@ -149,7 +149,7 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     differ (the clock is too coarse), the row has only the prior, unless it is known to be `exact`.
 
     The prior may not lower a standard error below the row's own, nor below the root of half of the
-    prior's variance: without this floor, 15 to 24 % of simulated sweeps of equal branches with far modes
+    prior's variance: without this floor, 15 to 24 % of synthetic sweeps of equal branches with far modes
     had a significant result. With a floor of the arithmetic mean, one noisy branch would hide the effects
     of its quiet neighbours.
     """

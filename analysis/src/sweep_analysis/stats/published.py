@@ -51,7 +51,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 
     Attributes:
         quantity: `wall`: time of an iteration over `per`, minus `less`; `cpus`: CPU time over wall time,
-            in per cent; `times:BRANCH`: time of that branch over that of the measured branch;
+            in per cent; `times:BRANCH`: time of that branch over the median of `master`;
             `share:FUNCTION,…`: time in which these functions wait for cache lines, in per cent of CPU
             time; `break-even`: the least work that takes longer on one thread than as a fork-join region.
     """
@@ -133,7 +133,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
          figures may share; `program`, `not_scored`.
 
     Raises:
-        InputError: no sweep has the configuration of a figure.
+        InputError: no sweep has the configuration of a figure, or a break-even is beyond the sweep.
     """
     rows = []
     for series in published.series:
@@ -255,7 +255,7 @@ def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
 
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
-    """The simulated values of a figure: one per seed, or a single share; empty if its configuration was not simulated."""
+    """The simulated values of a figure: one per seed, or a single share or break-even; empty if it was not simulated."""
     cell = _cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
     if cell.is_empty():
@@ -325,7 +325,7 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """Make a row per workload for which only the sign is published.
 
     Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: whether the
-         simulation agrees, where a gain is at least `LEAST_SIMULATED` less time; `not_scored`.
+         simulation agrees, where a gain is a time that is lower by a factor of 1 + `LEAST_SIMULATED`; `not_scored`.
 
     Raises:
         InputError: no sweep has the workload.

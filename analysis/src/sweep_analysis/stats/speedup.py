@@ -30,7 +30,7 @@ DEFINITIONS = {
 _WAITS = {name: TIMES[name] for name in ("p50_ns", "p99_ns")}
 
 PORTION = 500_000
-"""Number of iterations that one step reduces."""
+"""Approximate number of iterations in a portion, which one step reduces to trials."""
 
 
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
@@ -80,14 +80,14 @@ def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 
 TIMED_OUT = ("timeout", "hang")
-"""Outcomes of trials that the runner ended at the sweep's time limit."""
+"""Outcomes of trials that were stopped without a result: at the sweep's time limit, or earlier if they made no progress."""
 
 
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Add a row to rows of `frames.TIMES` for each trial that the runner ended at the sweep's time limit.
+    """Add a row to rows of `frames.TIMES` for each trial of `TIMED_OUT`, with the sweep's time limit as its time.
 
     The limit is a lower bound of the trial's time and CPU time, and of its latency if good trials report
-    latencies. The limit is divided by the work that good trials of the configuration do in an iteration.
+    latencies. The limit is divided by the median work of an iteration in good trials of the same configurations.
     A simulated sweep gets no such rows, because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")

@@ -51,8 +51,8 @@ def two_modes(logs: Floats) -> tuple[float, float] | None:
 def of_cells(times: pl.LazyFrame, column: str, key: Sequence[str] = CELL) -> pl.DataFrame:
     """Find the parallel configurations that are bimodal in `column`.
 
-    In:  rows of `frames.TIMES` of a simulated sweep. A measured sweep has builds and moments, which do
-         not correspond to seeds. `key` has the columns of a configuration.
+    In:  rows with `program`, `column` and `key` (the columns of a configuration): a row per seed of a
+         simulated sweep. For a measured sweep, average the trials of each build first.
     Out: rows of that key with `low` and `high`, the medians of the modes, in the unit of the column.
     """
     logs = times.filter(pl.col("program") == PARALLEL, pl.col(column) > 0).with_columns(

@@ -2,7 +2,7 @@
 
 All trials of one build run the same binary, so these trials are averaged, and the sample size of every
 test, chart and interval is the number of builds. A sweep with one build of each branch is `not tested`;
-the units of its speed-ups and costs are trials, so these results hold only for that build.
+the units of its speed-ups and costs are replicates, so these results hold only for that build.
 """
 
 from __future__ import annotations

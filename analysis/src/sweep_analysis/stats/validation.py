@@ -17,7 +17,7 @@ from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
-"""A prediction is accurate if the ratio of predicted to measured time is within this factor, either way."""
+"""A prediction is accurate if the ratio of predicted to measured time is within the factor 1 + `MARGIN`, either way."""
 
 
 @dataclass(frozen=True)
