@@ -1,6 +1,6 @@
-//! The crate's interface to atomics, locks, fences and threads. Only this file and `sync/` name the
-//! standard library's atomics, locks, condition variables, yielding and thread parking. Only
-//! `asymmetric.rs` names the kernel's fences.
+//! The crate's interface to atomics, locks, fences and threads. Outside tests, only this file and
+//! `sync/` name the standard library's atomics, locks, condition variables, yielding and thread
+//! parking. Only `asymmetric.rs` names the kernel's fences.
 //!
 //! `sleep/` and `core_latch.rs` use [`modelled`], which a build with `--cfg fork_loom` takes from
 //! loom. So the models run the very code that the pool runs. The other files cannot use loom, whose
