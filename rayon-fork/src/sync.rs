@@ -2,8 +2,8 @@
 //! `sync/` name the standard library's atomics, locks, condition variables, yielding and thread
 //! parking. Only `asymmetric.rs` names the kernel's fences.
 //!
-//! The sleep protocol, latches and the split deque use [`modelled`], which a build with `--cfg
-//! fork_loom` takes from loom. So the models run the very code that the pool runs. Statics cannot
+//! The sleep protocol, latches and the split deque use [`modelled`]. A build with `--cfg fork_loom`
+//! takes that module from loom. So the models run the very code that the pool runs. Statics cannot
 //! use loom, whose atomics have no `const fn new`.
 
 mod machine;

@@ -91,8 +91,8 @@ impl Registration {
         }
     }
 
-    /// Returns whether no thread has finished registering the process. Relaxed: a thread that reads
-    /// an older state asks once more than needed.
+    /// Returns whether no thread has finished asking the kernel to register the process. Relaxed: a
+    /// thread that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }

@@ -1,6 +1,6 @@
-//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of the rows of
-//! `branches.toml` except `reads-both`, which only adds a load. Loom runs all schedules, with all stale values that the memory model allows,
-//! within a bound on preemptions.
+//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of the rows
+//! of `branches.toml` except `reads-both`, which only adds a load. Loom runs all schedules, with
+//! all stale values that the memory model allows, within a bound on preemptions.
 //!
 //! | file           | content                                                          |
 //! |----------------|------------------------------------------------------------------|
