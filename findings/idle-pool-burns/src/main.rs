@@ -141,6 +141,6 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     println!("\nSpurious wake-ups: up to {woken:.2} for a job that one thread can run.");
-    println!("The worker that finds it stops searching, and so wakes two workers, which find no job.");
+    println!("The worker that finds it stops searching, and wakes two more, which find no job.");
     ExitCode::from(10)
 }
