@@ -153,7 +153,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// Returns an error if a thread cannot be started, or if
     /// [`use_current_thread`](Self::use_current_thread) was called on a thread that is a worker
-    /// already. Workers that were started already end again.
+    /// already. Workers that were started before the error end again.
     ///
     /// # Panics
     ///
@@ -162,9 +162,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         self.start().map(ThreadPool::new_from)
     }
 
-    /// Builds the global pool, which serves all calls that name no other pool, and waits until its
-    /// workers run. Without this call, the global pool is built with default options when it is
-    /// first needed.
+    /// Builds the global pool, and waits until its workers run. The global pool serves calls that
+    /// name no pool, from threads that are no workers. Without this call, the global pool is built
+    /// with default options when it is first needed.
     ///
     /// # Errors
     ///
@@ -279,6 +279,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `start_handler` on each worker before its first job, with the worker's index.
+    /// [`use_current_thread`](Self::use_current_thread) is an exception.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -288,6 +289,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Calls `exit_handler` on each worker after its last job, with the worker's index.
+    /// [`use_current_thread`](Self::use_current_thread) is an exception.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,

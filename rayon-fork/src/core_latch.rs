@@ -8,6 +8,7 @@
 //! | 1    | sleepy   | the owner is about to block                     | owner → 2, setter → 3 |
 //! | 2    | sleeping | the owner has blocked, or will block            | owner → 0, setter → 3 |
 //! | 3    | set      | the latch is set for good                       | none                  |
+//!
 //! Every step is a read-modify-write of this word, so setter and owner agree on who came first.
 //! Section 4 of `sleep/README.md` describes the rest of the handshake.
 
@@ -60,8 +61,8 @@ impl CoreLatch {
         }
     }
 
-    /// Sets the latch. Returns `true` if the owner is blocked on the latch, and the caller must
-    /// wake the owner.
+    /// Sets the latch. Returns `true` if the owner has blocked on the latch or is about to, and the
+    /// caller must wake the owner.
     ///
     /// # Safety
     ///

@@ -59,7 +59,7 @@ pub fn current_thread_index() -> Option<usize> {
 }
 
 /// Returns whether the calling worker's own queue holds jobs, or `None` if the thread is no worker.
-/// An empty queue means that thieves took everything, so code may split its work further.
+/// An empty queue may mean that thieves took everything, so code may split its work further.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::with_current(|worker| worker.map(Worker::has_local_jobs))

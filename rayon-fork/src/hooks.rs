@@ -45,7 +45,7 @@ events! {
     Search = "searches",
     Sleep = "sleeps",
     WakeSent = "wakes_sent",
-    /// A worker that was woken became sleepy again without having run a job.
+    /// A worker that was woken became sleepy again before its search ended.
     SpuriousWake = "wakes_in_vain",
 }
 

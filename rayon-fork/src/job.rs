@@ -19,7 +19,7 @@ pub(crate) trait Job {
 }
 
 /// Where a job is, and how to run it: two words in a queue. A `JobRef` must be executed exactly
-/// once, never dropped.
+/// once, unless the creator of the job takes it back and runs the job itself.
 pub(crate) struct JobRef {
     job: *const (),
     execute: unsafe fn(*const ()),

@@ -1,10 +1,10 @@
-//! The crate's interface to atomics, locks, fences and threads. Only this file and `sync/` name the
-//! standard library's atomics, locks, condition variables, yielding and thread parking. Only
-//! `asymmetric.rs` names the kernel's fences.
+//! The crate's interface to atomics, locks, fences and threads. Outside tests, only this file and
+//! `sync/` name the standard library's atomics, locks, condition variables, yielding and thread
+//! parking. Only `asymmetric.rs` names the kernel's fences.
 //!
-//! `sleep/` and `core_latch.rs` use [`modelled`], which a build with `--cfg fork_loom` takes from
-//! loom. So the models run the very code that the pool runs. The other files cannot use loom, whose
-//! atomics have no `const fn new`.
+//! The sleep protocol, latches and the split deque use [`modelled`]. A build with `--cfg fork_loom`
+//! takes that module from loom. So the models run the very code that the pool runs. Statics cannot
+//! use loom, whose atomics have no `const fn new`.
 
 mod machine;
 #[cfg_attr(fork_loom, path = "sync/modelled_loom.rs")]

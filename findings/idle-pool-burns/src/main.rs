@@ -1,5 +1,5 @@
-//! Gives a pool one tiny job per millisecond. Counts the threads that wake up for this job, and
-//! their CPU time.
+//! Gives a pool one tiny job per millisecond. Counts the wake-ups of the pool's threads per job,
+//! and measures their CPU time.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -141,6 +141,6 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     println!("\nSpurious wake-ups: up to {woken:.2} for a job that one thread can run.");
-    println!("The one that finds it stops searching, and so wakes two more, who find nothing.");
+    println!("The worker that finds it stops searching, and wakes two more, which find no job.");
     ExitCode::from(10)
 }

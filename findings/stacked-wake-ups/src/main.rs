@@ -64,7 +64,7 @@ fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     }
 }
 
-/// Keeps this thread on the first or the last CPU that it may use.
+/// Keeps this thread on the first or the last CPU that it may use. Does nothing except on Linux.
 #[cfg_attr(
     not(target_os = "linux"),
     expect(unused_variables, reason = "only Linux is asked")
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
     }
     println!(
         "workers    {:>7} {:>10} {:>10} {:>10} {:>10}",
-        "ticks", "one CPU, %", "apart, %", "one, %", "us/tick"
+        "ticks", "one CPU, %", "apart, %", "<2 run, %", "us/tick"
     );
     let free = row("free", seconds, false);
     let pinned = row("pinned", seconds, true);

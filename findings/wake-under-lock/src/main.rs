@@ -147,7 +147,7 @@ fn main() -> ExitCode {
     }
     println!(
         "{:<36} {:>9} {:>8} {:>8}",
-        "who waits is notified", "calls", "us/call", "sleeps"
+        "the waiting thread is notified", "calls", "us/call", "sleeps"
     );
     let is_asked = |row| words.get(1).is_none_or(|asked| asked == row);
     let of_pool = is_asked("1").then(|| published(seconds));

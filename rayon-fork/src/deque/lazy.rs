@@ -1,5 +1,5 @@
-//! Split deques: in pools of several workers that take their newest job first, jobs stay private to
-//! their worker until another worker is idle. In other pools all jobs are shared.
+//! Split deques. In pools whose workers take their newest job first, a job stays private to its
+//! worker until another worker is idle. In FIFO pools all jobs are shared.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
@@ -38,7 +38,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Returns whether other workers see this deque's jobs only after a [response](Self::answer).
+    /// Returns whether a thief can take this deque's jobs only after the owner or a thief has
+    /// exposed them.
     #[inline]
     pub(crate) fn is_private(&self) -> bool {
         match self {

@@ -8,9 +8,12 @@
 //!     was here │ shared: for thieves│ private: the owner's│ room
 //! ```
 //!
-//! Owner and thieves synchronise on one word, `public`. Its upper bits hold the tail, and its lower
-//! bits the number of shared jobs. While there are private jobs, the owner pushes and pops without
-//! reading that word. The oldest jobs become shared first.
+//! The *tail*, the *split* and the *head* are indices of jobs. The split is the tail plus the number
+//! of shared jobs. Owner and thieves synchronise on one word, `public`. Its upper bits hold the tail,
+//! and its lower bits the number of shared jobs. The oldest jobs become shared first.
+//!
+//! A second word, `limit`, is an index that is mostly the split. The owner pops each job from the
+//! limit on without reading `public`. A thief that wants jobs raises the limit.
 //!
 //! | step          | by                 | `public`                      | `limit`                   |
 //! |---------------|--------------------|-------------------------------|---------------------------|
@@ -26,14 +29,14 @@
 //! thieves do not wait for it. `models.rs` checks the arguments of the four sections below.
 //!
 //! **Exposing for a busy owner.** An owner in a long job exposes nothing. So a thief that finds
-//! only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The
-//! owner lowers the head to pop, makes a light fence, and reads `limit`. If the thief's fence is
-//! first, the owner sees the limit above its job, and takes the job back by `public`. If the
-//! owner's fence is first, the thief sees the lowered head, and leaves the job alone. `limit` is
-//! never below the split while the owner pops. So one load of `limit` also shows whether the job is
-//! private.
+//! only private jobs raises `limit` to the split that it is about to make. Then the thief executes
+//! the heavy side of the asymmetric fence (`Fences`), and reads the head. The owner lowers the head
+//! to pop, executes the light side, and reads `limit`. If the heavy side is first, the owner sees
+//! the limit above its job, and takes the job back by `public`. If the light side is first, the
+//! thief sees the lowered head, and leaves the job alone. `limit` is never below the split while
+//! the owner pops. So one load of `limit` also shows whether the job is private.
 //!
-//! **Claims.** A heavy fence is a system call, in which the thief may lose its CPU. So before the
+//! **Claims.** The heavy side is a system call, in which the thief may lose its CPU. So before the
 //! thief raises the limit, it sets a bit of `public`, the claim. The thief may expose jobs only if
 //! `public` has not changed since then. An owner that takes a job back lowers the head, sets the
 //! limit, and exchanges `public` for a value without the bit. This exchange ends every earlier
@@ -41,20 +44,22 @@
 //! that the owner wrote. So the thief of the later claim sees the lowered head, and raises the
 //! limit that the owner set. A thief whose claim has ended may leave the limit too high, which only
 //! costs the owner time. So a thief may also raise the limit to *request* jobs. The owner's next
-//! pop then reads `public`, and exposes jobs without a heavy fence.
+//! pop then reads `public`, and exposes jobs without the heavy side.
 //!
 //! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
 //! compare-exchange. The thief uses the copy only if the exchange succeeds. So while the tail
 //! stays, the slot at the tail must not change. Two rules keep this slot unchanged. First, the
 //! owner may reuse a slot only after the tail has passed it. Second, the owner takes back shared
-//! jobs by lowering the count, but steps the tail to take back the last shared job, as a thief
-//! would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² thefts from one
-//! deque. A thief must not copy *after* the exchange, because the owner may reuse the slot at once.
+//! jobs by lowering the count. To take back the last shared job, the owner also steps the tail, as
+//! a thief would. The tail has 40 bits, so it repeats only if a thief sleeps through 10¹² steps of
+//! the tail. A thief must not copy *after* the exchange, because the owner may reuse the slot at
+//! once.
 //!
 //! **Rings that are freed.** The first push makes the first ring, which lives as long as the deque.
 //! The owner frees a larger ring when a still larger one replaces it. The owner also frees a larger
-//! ring if the deque is empty when the owner is about to block. The owner frees a very large ring
-//! as soon as it sees that no job is left.
+//! ring if the deque is empty when the owner is about to block, or was found empty many times. The
+//! owner frees a very large ring as soon as it sees that no job is left. A ring that a thief may be
+//! reading is freed later.
 //!
 //! A thief may read the first ring at any time. A thief reads any other ring only while it is
 //! counted in `readers`: the thief counts itself, then reads which ring is in use. The owner puts
@@ -64,10 +69,11 @@
 //! For each job this thief reads which ring is in use, because jobs that became shared later are
 //! only in later rings.
 //!
-//! While the owner keeps earlier rings because of a thief, it does not put the first ring back into
-//! use. Otherwise each burst would leave further old rings. So a thief that loses its CPU while it is
-//! in the count delays the freeing of the rings of one burst or two. The first ring is in use again only when the deque is empty. At that moment no job is
-//! shared, so an old copy of a job in the first ring does no harm.
+//! While the owner keeps earlier rings because of a thief, the owner does not put the first ring
+//! back into use. Otherwise each burst would leave further old rings. So a thief that loses its CPU
+//! while it is in the count delays the freeing of the rings of one burst or two. The first ring is
+//! in use again only when the deque is empty. At that moment no job is shared, so an old copy of a
+//! job in the first ring does no harm.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -91,9 +97,9 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// A deque always has room for this number of jobs, which take 4 KiB. A guess: nested joins and
-/// splitting iterators have fewer waiting jobs at a time. These jobs fit into the first ring, whose
-/// thieves need not count themselves.
+/// From its first push on, a deque has room for this number of jobs, which take 4 KiB. A guess:
+/// nested joins and splitting iterators have fewer waiting jobs at a time. These jobs fit into the
+/// first ring, whose thieves need not count themselves.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
 /// The owner frees a ring of more than this many slots (2 MiB) as soon as it knows that the deque
@@ -104,8 +110,8 @@ const LARGE: usize = 1 << 17;
 /// guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// The owner counts pushes at which a request is set and no thief has come for the shared jobs.
-/// After this many such pushes, the owner assumes that no worker needs jobs. A guess.
+/// The owner counts the pushes that find a steal request set and a job shared, while no thief steps
+/// the tail. After this many such pushes, the owner assumes that no worker needs jobs. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
 /// After a thief exposed jobs for an owner, this many of the owner's next responses expose all of
@@ -117,10 +123,10 @@ const ANSWERS_AFTER_HELP: u32 = 64;
 /// back.
 const TRIES_TO_FREE: u32 = 64;
 
-/// The words that the owner writes with every push and pop.
+/// The words that the owner accesses with every pop. A push writes only the head.
 struct OwnersLine {
-    /// The index of the next job. For a moment the head may be one below the split, because the
-    /// owner lowers the head before it knows whether the job is its own.
+    /// The index of the job that the owner pushes next. For a moment the head may be one below the
+    /// split, because the owner lowers the head before it knows whether the job is its own.
     head: AtomicU64,
     /// From this index on, the owner takes jobs without reading `public`. The limit is never below
     /// the split, except while the owner sets the limit.
@@ -134,7 +140,7 @@ struct ThievesLine {
     ring: AtomicPtr<Ring>,
     /// The first ring; null until the first push.
     first: AtomicPtr<Ring>,
-    /// The number of thieves that read a ring other than the first.
+    /// The number of thieves that may be reading a ring other than the first.
     readers: AtomicUsize,
     exposing: Mutex<()>,
     /// The head at the moment at which a thief last exposed jobs for the owner. Only a hint.
@@ -166,9 +172,11 @@ pub(crate) struct Deque<T> {
     tries: Cell<u32>,
     /// The head at which the ring may be full; the tail may have moved since.
     full_at: Cell<u64>,
-    /// The last tail that the owner saw or wrote.
+    /// The tail when the owner last called `count_unanswered`, or the tail that `take_back` wrote
+    /// since.
     seen_tail: Cell<u64>,
-    /// The number of pushes that found a request set since `seen_tail` changed.
+    /// The number of calls of `count_unanswered` since `seen_tail` changed, or since such a call
+    /// returned `Unwanted`.
     unanswered: Cell<u32>,
     /// The owner's copy of `exposed_at`.
     helped_at: Cell<u64>,
@@ -261,8 +269,9 @@ impl<T: TwoWords> Deque<T> {
         unsafe { T::from_words(self.slot(newest).read()) }
     }
 
-    /// Adds a private job, and returns its index. Ends with a light fence: if a worker requests
-    /// jobs, makes a heavy fence, and misses this job, the caller's next load sees the request.
+    /// Adds a private job, and returns its index. Ends with the light side of the fence. Suppose a
+    /// worker requests jobs, executes the heavy side, and misses this job. Then the caller's next
+    /// load sees the request.
     #[inline]
     pub(crate) fn push(&self, job: T) -> u64 {
         let head = self.head();
@@ -271,8 +280,8 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`. The job is
-        // visible before the fence, and the caller reads the request after it.
+        // ORDERING: light side, pairs with the heavy side in `Sleep::before_scan`. The job is
+        // stored before the light side, and the caller reads the request after it.
         self.fences.light();
         head
     }
@@ -287,7 +296,7 @@ impl<T: TwoWords> Deque<T> {
             return false;
         }
         self.set_head(index);
-        // ORDERING: light fence, as in `pop`.
+        // ORDERING: light side, as in `pop`.
         self.fences.light();
         // Relaxed: as in `pop`.
         let is_private = index >= self.shared.owners.limit.load(Ordering::Relaxed);
@@ -301,9 +310,9 @@ impl<T: TwoWords> Deque<T> {
     pub(crate) fn pop(&self) -> Option<T> {
         let newest = self.head() - 1;
         self.set_head(newest);
-        // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is
-        // lowered before the fence, and the limit is read after it. If a thief raises the limit too
-        // late for that read, the thief finds the lowered head.
+        // ORDERING: light side, pairs with the heavy side in `expose_for_owner`. The head is
+        // lowered before the light side, and the limit is read after it. If a thief raises the
+        // limit too late for that read, the thief finds the lowered head.
         self.fences.light();
         // Relaxed: the comment on the fence says which limits this load may miss.
         let limit = self.shared.owners.limit.load(Ordering::Relaxed);
@@ -318,8 +327,8 @@ impl<T: TwoWords> Deque<T> {
         Some(job)
     }
 
-    /// Takes the job at `newest`, to which the head was lowered. The job may be shared, about to
-    /// become shared, or gone.
+    /// Takes the job at `newest`, to which the head was lowered. The job may be private, about to
+    /// become shared, shared, or stolen.
     // Not inlined: this is seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
@@ -342,14 +351,14 @@ impl<T: TwoWords> Deque<T> {
             }
             let next = if count == 0 {
                 // A thief has raised the limit, to request jobs or to expose some. The owner
-                // exposes the older half of its jobs.
+                // exposes the older half of its other jobs.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
-                // Stepping the tail, not lowering the count, takes the last shared job (see
-                // "Indices that repeat").
+                // The tail must move, because the owner may soon write the slot at this tail again
+                // (see "Indices that repeat").
                 public.without_oldest()
             } else {
                 // The owner takes back half of the shared jobs, so that its next pops need not
@@ -449,8 +458,8 @@ impl<T: TwoWords> Deque<T> {
     }
 
     /// Frees the rings that are no longer in use. If a thief may read one of these rings, keeps all
-    /// of them until the next call and returns `false`. A thief remains counted for only about ten
-    /// instructions.
+    /// of them until the next call and returns `false`. A thief remains counted while it copies one
+    /// job, or for one call of `steal_up_to`.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use is alive.
@@ -471,8 +480,8 @@ impl<T: TwoWords> Deque<T> {
         is_unread
     }
 
-    /// Call this when the owner is about to block. If no job is left, frees all rings except the
-    /// first.
+    /// Call this when the owner is about to block. Frees the rings that are out of use. If no job
+    /// is left, also puts the first ring back into use, and frees the ring that was in use.
     ///
     /// Returns `false` if a thief still reads a ring that was put out of use: the caller should
     /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because
@@ -493,8 +502,8 @@ impl<T: TwoWords> Deque<T> {
                 return true;
             }
         }
-        // While a thief keeps earlier rings, the ring in use stays in use. Otherwise each burst
-        // would leave one more ring behind for as long as that thief has no CPU.
+        // If a thief may be reading an earlier ring, the ring in use stays in use. Otherwise each
+        // burst would leave one more ring behind for as long as that thief has no CPU.
         let mut is_freed = self.try_free_outgrown();
         if is_freed && is_large {
             self.use_ring(first);
@@ -531,7 +540,7 @@ impl<T: TwoWords> Deque<T> {
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
-        // Relaxed: the comment on the light fence in `push` says what a sleeper may rely on.
+        // Relaxed: the comment on the light side in `push` says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let shows_all = self.was_helped_lately();
         if public.count() > 0 && !shows_all {
@@ -574,7 +583,8 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// Call this if jobs are shared. Returns whether a thief has taken a shared job lately.
+    /// Call this if jobs are shared. Returns `Unwanted` if `PUSHES_UNTIL_UNWANTED` calls in a row
+    /// saw the same tail, else `HasPublic`.
     fn count_unanswered(&self, tail: u64) -> Answer {
         if self.seen_tail.replace(tail) != tail {
             self.unanswered.set(0);
@@ -617,7 +627,8 @@ impl ThievesLine {
     #[inline]
     fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);
-        // SAFETY: the ring was in use after this thief was counted, so the owner frees it later.
+        // SAFETY: the ring was in use after this thief was counted, so the owner frees it only
+        // after this thief is no longer counted.
         unsafe { Ring::copy(ring, index) }
     }
 
@@ -686,7 +697,7 @@ impl<T: TwoWords> Stealer<T> {
     }
 
     /// Takes up to `most` of the oldest shared jobs, and calls `take` with each. Ends early if no
-    /// other job is shared, or another thread changes the deque meanwhile.
+    /// other job is shared, or another thread changes `public` meanwhile.
     pub(crate) fn steal_up_to(&self, most: u64, mut take: impl FnMut(T)) {
         let thieves = &*self.shared.thieves;
         thieves.count_reader();
@@ -734,8 +745,8 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// Returns whether the owner has pushed or popped since a thief last exposed jobs for it. If
-    /// not, the owner probably runs one long job, and does not respond.
+    /// Returns whether the owner's head differs from the head at which a thief last exposed jobs
+    /// for the owner. If not, the owner probably runs one long job, and does not respond.
     pub(crate) fn has_stirred(&self) -> bool {
         let Shared {
             owners, thieves, ..
@@ -744,8 +755,8 @@ impl<T: TwoWords> Stealer<T> {
         owners.head.load(Ordering::Relaxed) != thieves.exposed_at.load(Ordering::Relaxed)
     }
 
-    /// If no job is shared, exposes the older half of the owner's private jobs, at least one.
-    /// Returns whether there are shared jobs now.
+    /// If no job is shared, exposes the older half of the private jobs that the owner does not take
+    /// back meanwhile. Returns whether there are shared jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
         let Shared {
@@ -776,13 +787,13 @@ impl<T: TwoWords> Stealer<T> {
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the heavy fence below orders this change before the read of the head. The
+            // Relaxed: the heavy side below orders this change before the read of the head. The
             // change is a `fetch_max`, because the owner may have ended the claim, and exposed more
             // jobs.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
-            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised before
-            // the fence, and the head is read after it. If the owner's read of the limit misses the
-            // raise, the owner has lowered the head before.
+            // ORDERING: heavy side, pairs with the light side in `pop`. The limit is raised before
+            // the heavy side, and the head is read after it. If the owner's read of the limit
+            // misses the raise, this thief's read of the head finds the lowered head.
             fences.heavy();
         }
         let head = owners.head.load(Ordering::Acquire);

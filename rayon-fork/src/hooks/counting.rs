@@ -81,8 +81,8 @@ pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
     /// Whether only one thread, a worker, writes the record.
     is_of_worker: bool,
-    /// Whether a thread woke this worker, and the worker has had no job since. Only the worker
-    /// itself accesses this flag.
+    /// Whether a thread woke this worker, and the worker has neither ended its search nor become
+    /// sleepy since. Only the worker itself accesses this flag.
     was_woken: AtomicBool,
 }
 

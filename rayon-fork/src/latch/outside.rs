@@ -1,4 +1,4 @@
-//! How a thread that is no worker waits: it blocks.
+//! How a thread that is no worker waits for a latch.
 
 #[cfg_attr(
     not(any(feature = "warm-install", fork_loom)),

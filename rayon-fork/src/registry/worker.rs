@@ -18,8 +18,8 @@ use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
 /// The number of workers whose private jobs an unsuccessful search scans. The scan reads a cache
 /// line that the victim writes with every push and pop. If jobs are long, victims seldom write, and
-/// the number doubles with each search. If each CPU has several workers, a search scans all
-/// workers, because another search would cost time slices.
+/// from the fourth search of an idle period on, the number doubles with each search. If each CPU
+/// has several workers, a search scans all workers, because another search would cost time slices.
 const SCANNED: usize = 1;
 
 /// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
@@ -125,8 +125,8 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no worker is
-    /// idle, there is no further step. Otherwise thieves see the job, and the push may wake a
+    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, and no steal request
+    /// is set, there is no further step. Otherwise the push may expose jobs, and may wake a
     /// sleeper.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
@@ -277,14 +277,14 @@ impl Worker {
             hooks::count(Event::StealWon);
             self.deque.push(job);
         });
-        // The light fence of the last push precedes this read, so one read is enough.
+        // The light side of the fence in the last push precedes this read, so one read is enough.
         if self.registry.sleep.wants_jobs() {
             self.answer();
         }
     }
 
-    /// After an unsuccessful search, requests jobs from all workers, and from one that has jobs. In
-    /// later searches, exposes a victim's private jobs and steals one.
+    /// After an unsuccessful search, sets the pool's steal request, and requests jobs of some
+    /// victims. In later searches, exposes the private jobs of such a victim and steals one.
     #[inline]
     fn scan_private_jobs(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -360,8 +360,8 @@ impl Worker {
         fatal.disarm();
     }
 
-    /// Returns a job from anywhere, or `None` if `latch` is set first. Not inlined, for the reason
-    /// given at `find_job`.
+    /// Returns a job from anywhere. Returns `None` if `latch` is set first, or after the worker has
+    /// registered the process. Not inlined, for the reason given at `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;

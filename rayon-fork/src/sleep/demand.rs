@@ -38,7 +38,7 @@ pub(crate) struct StealRequest {
     /// process, because a child of `fork` has none of its parent's workers, and builds its own
     /// pools.
     registrar: UnmodelledUsize,
-    /// When the pool was built, if the kernel had not registered the process by then.
+    /// When the pool was built, if the process still had to be registered then.
     pub(super) built: Option<Instant>,
     /// The step of a mutant, which replaces [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
@@ -65,7 +65,7 @@ impl StealRequest {
             fences,
             jobs,
             registrar: UnmodelledUsize::new(0),
-            // In a browser `Instant` panics, but no thread registers there, so a browser never
+            // In a browser `Instant` panics. There registering is immediate, so a browser never
             // makes this call.
             built: fences.is_register_called_for().then(Instant::now),
             #[cfg(all(test, fork_loom))]
@@ -80,7 +80,8 @@ impl StealRequest {
 
     #[inline]
     fn is_there(&self) -> bool {
-        // Relaxed: the comment on the light fence in `Deque::push` says what this load may miss.
+        // Relaxed: the comment on the light side of the fence in `Deque::push` says what this load
+        // may miss.
         self.word.load(Ordering::Relaxed) != 0
     }
 
@@ -170,8 +171,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if self.everybody_is_idle() {
             return;
         }
-        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The change of S and the
-        // request are visible before the fence, and the scan reads the jobs after it. A pushing
+        // ORDERING: heavy side, pairs with the light side in `Deque::push`. The changes of S and of
+        // the request come before the heavy side, and the scan reads the jobs after it. A pushing
         // worker whose job the scan misses finds the request, and then the sleeper.
         request.fences.heavy();
     }
@@ -236,19 +237,21 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Returns whether any worker sleeps. The light fence of the caller's push precedes this read.
+    /// Returns whether any worker sleeps. The caller has executed the light side of the fence in
+    /// its push, or a full fence.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
-        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`. A
+        // ORDERING: the light side in the push pairs with the heavy side in `before_scan`. A
         // sleeper that this read misses counts itself later, and finds the job before it blocks. A
-        // sleeper that left out the heavy fence saw every worker as idle, this worker included. So
+        // sleeper that left out the heavy side saw every worker as idle, this worker included. So
         // this worker's fence in `after_search` came later, and this read does not miss that
         // sleeper.
         self.counters.sleeping() > 0
     }
 
-    /// Call this when the caller has pushed a job, a request is set, and a worker may sleep. Wakes
-    /// a worker, unless `is_news` and a worker searches already.
+    /// Call this after a push that found the steal request set, and that exposed a job or saw a
+    /// sleeper. Wakes a sleeper, if there is one. If `is_news` and a worker searches, the wake rule
+    /// may leave the job to that worker.
     fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the fences that
         // the README names for split counters. The job is stored before the fence, and the

@@ -5,11 +5,11 @@
 //! worker measures that cost, and remembers whether a job came in time.
 //!
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
-//! job. If there are more runnable threads than CPUs, a yield may cost time slices. So a worker
-//! whose yield takes as long as a time slice stops spinning, and pauses instead of yielding in its
-//! next searches. An oversubscribed pool, with more workers than CPUs, always yields. In an
-//! oversubscribed pool, a long yield mostly gave the CPU to another worker, or to the thread that
-//! waits for the pool.
+//! job. If there are more runnable threads than CPUs, a yield may cost time slices. So after a
+//! yield that takes as long as a time slice, a worker does not spin, and pauses instead of yielding
+//! in its next idle periods. An oversubscribed pool, with more workers than CPUs, always yields. In
+//! an oversubscribed pool, a long yield mostly gave the CPU to another worker, or to the thread
+//! that waits for the pool.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -20,8 +20,8 @@ use super::counters::{PropagationOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// The assumed cost of waking a thread, until the worker has measured that cost. The value is from
-/// a virtual machine of two CPUs.
+/// The assumed time from a waker's call until the woken thread runs, until wake-ups were measured.
+/// The value is from a virtual machine of two CPUs.
 const A_WAKE_UP: Duration = Duration::from_micros(25);
 
 /// A measured wake-up outside these bounds counts as the nearer bound. A guess: after a shorter
@@ -41,8 +41,8 @@ pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 const SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at
-/// random cost more CPU time and start no sooner. If this number were 0, attempts would end if only
-/// one attempt in two succeeds.
+/// random cost more CPU time and start no sooner. If this number were 0, each failure would skip an
+/// attempt, even if every second attempt succeeds.
 const A_SUCCESS: usize = 2;
 
 /// The most credit that a worker can have, in failed attempts.
@@ -66,8 +66,8 @@ const PAUSES: usize = 16;
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The number of searches in an idle period in which the worker does not yield. A guess: these
-/// searches take some ten microseconds.
+/// In an idle period without yields, the number of searches after the first one before the worker
+/// gives up. A guess: these searches take some ten microseconds.
 const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.
@@ -176,9 +176,9 @@ impl Backoff {
 /// host one cheap yield proves little.
 const CHEAP_AGAIN: usize = 8;
 
-/// Decides whether to yield. After an expensive yield some searches do not yield, and each further
-/// expensive yield doubles their number. Later the worker tries to yield again, because the CPU may
-/// have gone to another worker of the pool.
+/// Decides whether to yield. After an expensive yield, some idle periods have no yields, and each
+/// further expensive yield doubles their number. Later the worker tries to yield again, because the
+/// CPU may have gone to another worker of the pool.
 #[derive(Default)]
 pub(crate) struct Yielding {
     expensive: Backoff,
@@ -218,7 +218,8 @@ pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
     since: Cell<Option<Instant>>,
-    /// When the worker found its last job. The worker takes this value out in its next search.
+    /// When the worker found its last job. The worker takes this value out when its next search
+    /// finds nothing.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
@@ -289,8 +290,8 @@ impl SearchHistory {
         self.untimed.set(if is_long { 0 } else { UNTIMED });
     }
 
-    /// Returns whether the last job was long. A job is long if it, and all the work it led to, took
-    /// longer than a wake-up costs.
+    /// Returns whether the last job that was timed was long. A job is long if it, and all the work
+    /// it led to, took longer than a wake-up costs.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
@@ -305,7 +306,7 @@ impl SearchHistory {
     }
 
     /// Call this after a later search found nothing. Yields or pauses. Returns `false` if the
-    /// worker should become sleepy after the next round.
+    /// worker should become sleepy after the next search.
     pub(super) fn rest(&self) -> bool {
         if let Some(left) = self.without_yields.get() {
             self.without_yields.set(Some(left.saturating_sub(1)));

@@ -35,8 +35,9 @@ use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::time::Duration;
 
-/// The unsuccessful searches before a worker becomes sleepy. Inherited from rayon-core. A model
-/// needs no such searches, because an early search that finds nothing changes nothing.
+/// A worker goes on searching after this many unsuccessful searches, and spins or becomes sleepy
+/// after the next one. Inherited from rayon-core. A model needs no such searches, because an early
+/// search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 pub(crate) const VARIANT: &str = Selected::NAME;
@@ -76,11 +77,12 @@ assert_size!(IdlePeriod<'_>: 32);
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// The worker becomes sleepy after `rounds_left` more unsuccessful rounds.
+    /// The worker goes on searching after `rounds_left` more unsuccessful searches, and spins or
+    /// becomes sleepy after the next one.
     Searching { rounds_left: u32 },
     /// The worker has used up its rounds, and spins because few other workers search.
     Spinning,
-    /// The worker sleeps next, unless a producer notifies the counters.
+    /// The worker searches once more, and then sleeps, unless a producer notifies the counters.
     Sleepy(SleepyTicket),
 }
 
@@ -98,7 +100,8 @@ impl IdlePeriod<'_> {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Returns how many searches of this period were unsuccessful, up to [`ROUNDS_UNTIL_SLEEPY`].
+    /// Returns how many earlier searches of this period were unsuccessful, up to
+    /// [`ROUNDS_UNTIL_SLEEPY`]. Searches that the worker has skipped count, too.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
@@ -110,8 +113,8 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// Call this when a producer has notified: the worker becomes sleepy again after one more
-    /// search, not after all rounds.
+    /// The worker becomes sleepy again after one more search, not after all rounds. Call this when
+    /// a producer has notified, or when the deque has memory left to free.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -131,8 +134,8 @@ impl Sleep {
     /// Creates the state of a pool of `workers` active workers. If `is_fifo`, the workers take
     /// their oldest job first.
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
-        // Reads the number of CPUs once for all workers; otherwise each worker would read it when
-        // it starts.
+        // Reads the number of CPUs once for all workers; otherwise workers that start at the same
+        // time would all read it.
         thread_count::cpus_at_first();
         Self::with_request(workers, StealRequest::of_pool(workers, is_fifo))
     }
@@ -195,8 +198,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Call this when the worker found work, or its latch was set. Wakes sleepers that search in
-    /// its place, because producers may have relied on the worker's search (README, section 6).
+    /// Call this when the worker found work, its latch was set, or it goes to register the process.
+    /// Wakes sleepers that search in its place, because producers may have relied on the worker's
+    /// search (README, section 6).
     #[inline]
     // Takes `idle` by value, because the caller must not use it again.
     #[allow(clippy::needless_pass_by_value)]
@@ -356,8 +360,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Sets the latch to "sleeping", and counts the worker as asleep. Returns `false` and counts
-    /// nothing if the latch is set or a producer has notified. Call this in the critical section
-    /// that ends in blocking or arming.
+    /// nothing if the latch is set or a producer has notified. Call this in the slot's critical
+    /// section, which ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -374,8 +378,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// Puts the worker to sleep in variants without a scan: blocks if no producer has notified
-    /// since the last search began, and no job was injected.
+    /// Puts the worker to sleep in variants without a scan. Blocks if no producer has notified
+    /// since the worker became sleepy, and there is neither an injected job nor a share for the
+    /// worker.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -436,7 +441,7 @@ pub(crate) fn job_found(history: &SearchHistory) {
 }
 
 /// After an unsuccessful search, gives other threads a moment. Returns `false` if the worker should
-/// become sleepy with the next search.
+/// become sleepy after the next unsuccessful search.
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> bool {
     match history {
@@ -455,7 +460,8 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
 }
 
 /// Call this when the calling worker has stopped searching, and is no longer counted. Returns how
-/// many queues have work for other workers, at most `at_most`.
+/// many queues have work for other workers, at most `at_most`. If jobs are long, counts the jobs in
+/// deques instead.
 // Not inlined: the found job runs in the caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {

@@ -8,7 +8,8 @@
 //! | woken  | is about to run                    | no           | leaves it alone                 |
 //!
 //! The state changes only under the slot's lock, and S changes with it. So S is exact whenever no
-//! lock is held. "Armed" exists only in variants that scan without the lock (README, section 7).
+//! lock is held. "Armed" exists only in variants that scan without the lock (README, section 7),
+//! "woken" only in variants whose workers spin.
 
 use super::history::SPINS;
 use crate::hooks::{self, Event};

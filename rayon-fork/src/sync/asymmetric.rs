@@ -1,18 +1,19 @@
-//! Asymmetric fences: a pair of fences of which one side is free, as in the C++ proposal P1202.
+//! Asymmetric fences: a pair of fences, of which the *light* side is free and the *heavy* side is
+//! expensive, as in the C++ proposal P1202.
 //!
-//! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
-//! calls comes first. All stores that the thread of the first call made before it are visible to
-//! the other thread after the second call, as between two `SeqCst` fences. Two light fences do not
-//! order each other.
+//! Suppose one thread calls [`light_fence`], the light side, and another calls [`try_heavy_fence`],
+//! the heavy side. One of the two calls comes first. All stores that the thread of the first call
+//! made before it are visible to the other thread after the second call, as between two `SeqCst`
+//! fences. Two light sides do not order each other.
 //!
-//! On Linux, with the feature `demand`, a light fence only keeps the compiler from moving accesses
-//! over it. A heavy fence calls `membarrier(2)`, which makes every CPU that runs a thread of this
+//! On Linux, with the feature `demand`, the light side only keeps the compiler from moving accesses
+//! over it. The heavy side calls `membarrier(2)`, which makes every CPU that runs a thread of this
 //! process execute a full fence. A thread that does not run has executed a full fence when it lost
-//! its CPU. If this forced fence is before the light fence, the loads after the light fence see the
-//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light fence,
-//! the stores before the light fence are visible when `try_heavy_fence` returns.
+//! its CPU. If this forced fence is before the light side, the loads after the light side see the
+//! earlier stores of the caller of `try_heavy_fence`. If the forced fence is after the light side,
+//! the stores before the light side are visible when `try_heavy_fence` returns.
 //!
-//! On other systems, under Miri, and without the feature, both kinds are full fences.
+//! On other systems, under Miri, and without the feature, both sides are full fences.
 
 #[cfg(not(all(feature = "demand", target_os = "linux", not(miri))))]
 mod fences {
@@ -75,8 +76,8 @@ mod fences {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that threads execute seldom: interrupts every CPU on which a thread of
-    /// this process runs. Returns `false` if the kernel refuses, as it does without
+    /// The side of a pair that threads execute seldom: interrupts every other CPU on which a thread
+    /// of this process runs. Returns `false` if the kernel refuses, as it does without
     /// [`prepare_heavy_fences`]. If the kernel refuses, only the calling thread has fenced.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with every other SeqCst fence.

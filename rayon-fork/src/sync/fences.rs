@@ -8,12 +8,12 @@ static PROCESS: Registration = Registration::new();
 
 static ROUNDS: Rounds = Rounds::new();
 
-/// Whether the kernel makes heavy fences. If not, a heavy fence is an instruction, and cheaper than
-/// waiting for another thread's fence.
+/// Whether the kernel executes the heavy side. If not, the heavy side is an instruction, and
+/// cheaper than waiting for another thread's fence.
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
-/// A pair of fences. Both sides are full fences until the kernel has registered the process, and
-/// where the kernel refuses to register it.
+/// A pair of fences. Except in [`alone`](Self::alone), both sides are full fences until the kernel
+/// has registered the process, and where the kernel refuses to register it.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     registration: &'static Registration,
@@ -42,8 +42,9 @@ impl Fences {
         fences
     }
 
-    /// Returns the pair for the deque of a pool's only worker. Its light side is free and orders
-    /// nothing, because no other thread takes that worker's jobs, or executes the heavy side.
+    /// Returns the pair for the deque of a pool's only worker. On Linux its light side is free. The
+    /// light side need not order anything, because no other thread takes that worker's jobs, or
+    /// executes the heavy side.
     pub(crate) fn alone() -> Self {
         static ALONE: Registration = Registration::unneeded();
         Self {
@@ -66,8 +67,8 @@ impl Fences {
         }
     }
 
-    /// Returns whether no thread has called [`register`](Self::register) yet. Until then both sides
-    /// are full fences.
+    /// Returns whether no call of [`register`](Self::register) has ended yet. Until then the light
+    /// side is a full fence.
     pub(crate) fn is_register_called_for(self) -> bool {
         self.registration.is_open()
     }

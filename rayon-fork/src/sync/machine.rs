@@ -1,4 +1,4 @@
-//! The parts of the standard library and of the kernel that the crate uses.
+//! The parts of the standard library and of the kernel that the crate uses, except locks.
 
 #[cfg(not(fork_loom))]
 #[allow(unused_imports)]

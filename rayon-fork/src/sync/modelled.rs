@@ -1,5 +1,5 @@
-//! The atomics, locks and fences of the sleep protocol. Models use `modelled_loom.rs` instead of
-//! this file.
+//! The atomics, locks and fences of the modelled files: the sleep protocol, latches and the split
+//! deque. Models use `modelled_loom.rs` instead of this file.
 
 #[allow(unused_imports)]
 pub(crate) use super::fences::Fences;

@@ -1,4 +1,4 @@
-//! The primitives of the sleep protocol in a model: those of loom, with the names in `modelled.rs`.
+//! The primitives of the modelled files: those of loom, with the names in `modelled.rs`.
 
 #[cfg(test)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
@@ -48,8 +48,8 @@ pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
     Ok(())
 }
 
-/// One side of an ordered pair: a step on a word that only such pairs use. Unlike a real light
-/// fence, this light fence also orders other light fences.
+/// The light side: a step on a word that only the two sides use. Unlike a real light side, this one
+/// is also ordered with other light sides.
 pub(crate) fn light_fence() {
     // ORDERING: AcqRel. One of two steps is first, and the thread of the second step sees what came
     // before the first, as `sync/asymmetric.rs` promises.
@@ -132,8 +132,8 @@ impl Fences {
 
 /// Stands in for a `SeqCst` access, which loom treats as acquire and release.
 pub(crate) fn fence_for_loom() {
-    // ORDERING: SeqCst fence. On a real machine the first access is a locked instruction, or both
-    // accesses are loads. So on a real machine this fence would add no order.
+    // ORDERING: SeqCst fence. On a real machine the accesses before and after this fence are
+    // `SeqCst`, and their total order suffices.
     fence(Ordering::SeqCst);
 }
 

@@ -1,5 +1,5 @@
-//! Registers a process for heavy fences while its threads work, because the kernel may take
-//! milliseconds to register it.
+//! Registers a process for `membarrier` while its threads work, because the kernel may take
+//! milliseconds. `asymmetric.rs` describes the light and the heavy side of a pair of fences.
 //!
 //! Until the process is registered, both sides of a pair are full fences. The change from full
 //! fences to asymmetric ones is safe at any moment, and no other thread waits for it:
@@ -14,13 +14,13 @@
 //! A heavy side first fences for itself, then reads the state. If the heavy side reads that the
 //! process is not registered, its fence precedes that of step 3, and a free light side comes after
 //! step 3. So the light side sees what the caller of the heavy side did before. If the heavy side
-//! reads another state, the kernel fences for every thread.
+//! reads the state of step 2 or step 4, the kernel fences for every thread.
 //!
-//! Several threads may take all steps at once. There is no lock, because a child of `fork` would
-//! wait for ever if a thread of its parent held the lock. A thread that finds the state between
-//! steps 2 and 4 (also a state copied from a parent process) makes its own fence, and takes step 4.
-//! The fence of this thread is enough, because a heavy side that reads an earlier state has fenced
-//! before.
+//! Several threads may register, and so take all steps, at once. There is no lock, because a child
+//! of `fork` would wait for ever if a thread of its parent held the lock. A registering thread that
+//! finds the state between steps 2 and 4 (also a state copied from a parent process) makes its own
+//! fence, and takes step 4. Its fence is enough, because a heavy side that reads an earlier state
+//! has fenced before.
 //!
 //! A child of `fork` inherits the state and the kernel's registration. If the child was copied
 //! while another thread registered, it may read that light sides are free, although the kernel has
@@ -35,10 +35,10 @@
 //! 3. [`Registration`] says that the grace period is over. After this step a heavy side only
 //!    fences.
 //!
-//! Each refused thread, and each thread that finds the state between steps 1 and 3, waits for its
-//! own grace period. This argument is about time, not about the memory model. The argument rests on
-//! the same property as `membarrier` does for threads that do not run: a thread that loses its CPU
-//! has fenced.
+//! Each refused thread waits for its own grace period. So does each thread whose heavy side finds
+//! the state between steps 1 and 3. This argument is about time, not about the memory model. The
+//! argument rests on the same property as `membarrier` does for threads that do not run: a thread
+//! that loses its CPU has fenced.
 
 use super::modelled::{
     AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
@@ -91,14 +91,14 @@ impl Registration {
         }
     }
 
-    /// Returns whether a thread must still ask the kernel to register the process. Relaxed: a
+    /// Returns whether no thread has finished asking the kernel to register the process. Relaxed: a
     /// thread that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }
 
     pub(crate) fn decline(&self) {
-        // Relaxed: no light side is free before this exchange, and none is free after it. If the
+        // Relaxed: if this exchange succeeds, no light side is free before or after it. If the
         // kernel has registered the process for another thread, the state stays.
         let _ = self
             .state
@@ -107,8 +107,8 @@ impl Registration {
 
     /// Call this when the kernel has registered the process. Several threads may call this.
     pub(crate) fn complete(&self) {
-        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that calls the kernel for
-        // a heavy fence does so after the kernel registered the process.
+        // ORDERING: Release, pairs with the load in `heavy_by`: a heavy side calls the kernel after
+        // the kernel registered the process.
         let begun =
             self.state
                 .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed);
@@ -116,7 +116,8 @@ impl Registration {
             // ORDERING: SeqCst fence, pairs with that in `heavy_by`: see the head of this file.
             fence(Ordering::SeqCst);
             // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes
-            // before a free light side. The exchange fails if the kernel has refused meanwhile.
+            // before a free light side. The exchange fails if the kernel has refused meanwhile, or
+            // another thread has taken this step.
             let _ =
                 self.state
                     .compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
@@ -125,7 +126,7 @@ impl Registration {
 
     #[inline]
     pub(crate) fn are_light_ones_free(&self) -> bool {
-        // ORDERING: Acquire, pairs with the last store in `complete`.
+        // ORDERING: Acquire, pairs with the last exchange in `complete`.
         self.state.load(Ordering::Acquire) == FREE
     }
 

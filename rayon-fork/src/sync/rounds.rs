@@ -1,9 +1,9 @@
-//! Heavy fences in rounds, which many threads may share.
+//! Rounds: many threads may share one call of the kernel as the heavy side of their fences.
 //!
-//! The kernel serves one heavy fence at a time for the whole system, and each such fence interrupts
-//! every CPU of the process. When a wide pool falls asleep, all of its workers fence, and the last
-//! worker would wait for all other fences. But one fence is enough for all threads that came before
-//! the fence began.
+//! The kernel serves one such call at a time for the whole system. Each call interrupts every other
+//! CPU that runs the process. When a wide pool falls asleep, many workers fence, and the last
+//! worker would wait for all other calls. But one call is enough for all threads that came before
+//! the call began.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_micros(50);
 const LOOKS: u32 = 2;
 
 pub(crate) struct Rounds {
-    /// Twice the number of rounds that have ended; odd while a round runs.
+    /// Twice the number of rounds that have ended, plus one while a round runs.
     pub(super) number: AtomicUsize,
 }
 
@@ -37,8 +37,8 @@ impl Rounds {
         }
     }
 
-    /// Returns after a heavy fence that began after the call, by `fence` or by another thread.
-    /// Returns `false` if `fence` was called and was refused.
+    /// Returns after a fence that began after this call, by `fence` or by another thread. Returns
+    /// `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
         // ORDERING: AcqRel, and a read-modify-write, although the number does not change. The
         // thread that begins a later round acquires this step, and so fences for what the caller
@@ -48,7 +48,8 @@ impl Rounds {
         self.wait_for(after(number), fence)
     }
 
-    /// Returns when round `wanted` has ended, or after a `fence` of the caller.
+    /// Returns when `number` has reached `wanted`, or after a `fence` of the caller. Returns
+    /// `false` if that `fence` was refused.
     pub(super) fn wait_for(&self, wanted: usize, fence: impl FnOnce() -> bool) -> bool {
         let (mut begun, mut looks) = (None, 0);
         loop {

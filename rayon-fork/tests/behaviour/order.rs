@@ -1,4 +1,4 @@
-//! The order of jobs of one kind on one worker, where no theft can disturb it.
+//! The order in which one worker runs jobs of one kind, and in which a thief takes them.
 
 use std::sync::Barrier;
 use std::thread;

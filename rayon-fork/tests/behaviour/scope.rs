@@ -1,4 +1,4 @@
-//! `scope` and `scope_fifo`: on which threads closures and jobs run, and from where jobs come.
+//! `scope`: which worker runs the jobs while the scope's closure works.
 
 use std::thread;
 use std::time::Duration;

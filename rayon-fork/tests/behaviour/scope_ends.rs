@@ -1,6 +1,6 @@
-//! A scope ends with its last job, even if the workers that ran its jobs go on with other jobs.
-//! In these tests each worker continues with other jobs until the scope has ended. A worker that
-//! kept the scope open would wait for itself.
+//! A scope ends with its last job, even if the workers that ran its jobs go on with other jobs. In
+//! all tests but the last, a worker continues with another job until the scope has ended. A worker
+//! that kept the scope open would wait for itself.
 
 use std::sync::mpsc;
 use std::thread;

@@ -1,4 +1,5 @@
-//! `use_current_thread`: the caller becomes worker 0 for good, so every test starts its own thread.
+//! `use_current_thread`: the caller becomes worker 0 for good, so a test that builds such a pool
+//! starts its own thread.
 
 use std::thread;
 

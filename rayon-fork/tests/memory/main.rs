@@ -18,7 +18,7 @@ const SLACK: usize = JOBS;
 
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// After this time, the test wakes the workers once more.
+/// After this time, the test wakes the workers every millisecond.
 const A_WHILE: Duration = Duration::from_secs(2);
 
 struct Counting;
@@ -113,7 +113,8 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
-                // A thief without a CPU may keep an old ring until the ring's owner comes again.
+                // If a thief lost its CPU while reading a ring, the ring's owner frees the ring
+                // only when it next becomes idle.
                 if begun.elapsed() > A_WHILE {
                     pool.broadcast(|_| ());
                 }

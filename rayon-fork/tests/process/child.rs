@@ -1,5 +1,5 @@
-//! Tests whose subject is a whole process. Each of these tests starts this binary again, and the
-//! new process runs only that test and its action.
+//! Tests whose subject is a whole process. A test that calls `alone` or `ending` starts this binary
+//! again, and the new process runs only that test and its action.
 
 use std::env;
 use std::fs::{self, File};

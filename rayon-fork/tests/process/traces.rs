@@ -1,4 +1,5 @@
-//! A pool starts no thread but its workers, and keeps no lock that a child of `fork` would wait for.
+//! A pool starts no thread but its workers, a scoped pool joins them, and a child of `fork` may
+//! build pools.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -162,7 +163,8 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // The first fork mostly comes while a worker registers.
+            // These pools are younger than a second when the forks come, so no worker of them has
+            // registered the process.
             let pools = [(); 3].map(|()| {
                 let pool = pool_of_two();
                 sleep(Duration::from_millis(2));

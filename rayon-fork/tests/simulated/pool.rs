@@ -1,5 +1,5 @@
-//! Properties of the pool that only simulated machines can show. `behaviour/` also runs on
-//! simulated machines, and tests everything else.
+//! Properties of the pool that only simulated machines can show. `behaviour/`, which also runs on
+//! simulated machines, tests other properties.
 
 use std::process::Command;
 use std::time::Duration;

@@ -80,8 +80,8 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
 /// half.
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
-/// Returns whether this variant wakes a sleeper for every job on a busy worker's deque. In rare
-/// cases, other variants wake no sleeper (`src/sleep/README.md`, section 9).
+/// Returns whether sleepers of this variant never miss a job that a worker pushes. In rare cases,
+/// sleepers of other variants miss such a job (`src/sleep/README.md`, section 9).
 fn covers_internal_jobs() -> bool {
     let is_fenced = |part: &str| ["no-jec", "demand"].contains(&part) || part.ends_with("-fence");
     rayon_core::rayon_fork_variant().split('+').any(is_fenced)

@@ -11,7 +11,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 use crate::common::{Count, TIME_LIMIT, Tally, rounds, within_or};
 use crate::{SHORT, grow, idle_gap, in_time, number_from, seed};
 
-/// One period of the random test: some pools, and the counts of the jobs in them.
+/// One period of the random test: some pools, and the counts of the detached jobs in them.
 struct Epoch {
     pools: Vec<ThreadPool>,
     submitted: AtomicUsize,

@@ -13,8 +13,8 @@ use rayon_core::ThreadPool;
 use crate::common::{TIME_LIMIT, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
-/// The number of cache lines to which the delaying stores write: more than a cache holds, so that
-/// each of these stores misses.
+/// The number of cache lines to which the delaying stores write: 64 MiB, more than most caches
+/// hold, so that most of these stores miss.
 const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
 /// The number of stores to cold lines that delay the next store in the store buffer.
 const COLD_STORES: usize = 60;

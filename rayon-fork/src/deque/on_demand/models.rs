@@ -1,5 +1,5 @@
-//! Loom models of the deque. In each mutant a job comes out twice, or never, or a thief reads a
-//! freed ring.
+//! Loom models of the deque. Each mutant loses a job, returns a job twice, mixes the words of two
+//! jobs, shares a job that the owner has taken, or reads a freed ring.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
 };
-/// One thief, and a mutant that needs one more preemption.
+/// One thief, and one more preemption than in `PAIR`.
 const LONG_PAIR: Bounds = Bounds {
     fast: Some(3),
     deep: Some(4),
@@ -136,7 +136,7 @@ impl Steps for ShowsMoreAboveTheLimit {
     }
 }
 
-/// Planted mistake: a thief that exposes jobs executes only a local fence, not a heavy one.
+/// Planted mistake: a thief that exposes jobs executes only a fence of its own, not the heavy side.
 enum NoHeavyFence {}
 
 impl Steps for NoHeavyFence {
@@ -487,7 +487,7 @@ impl Steps for FindsTheRingOnce {
     }
 }
 
-/// Planted mistake: the owner takes back the last shared job, too, by lowering the count.
+/// Planted mistake: the owner takes back the last shared job, too, by only lowering the count.
 enum TakesTheLastBackByTheCount {}
 
 impl Steps for TakesTheLastBackByTheCount {
@@ -600,7 +600,8 @@ fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     steal::<S>(stealer)
 }
 
-/// The owner exposes the jobs that it pushes beside shared ones, and pops all; a thief steals.
+/// The owner exposes a job, pushes a third job, exposes more beside the shared job, and pops. A
+/// thief exposes and steals.
 fn owner_shows_more<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
         answer();
@@ -697,7 +698,8 @@ fn claims_follow_each_other<S: Steps>() {
     });
 }
 
-/// The owner takes all shared jobs back and makes a new one shared while a thief steals.
+/// The owner exposes one of two jobs, takes both back, and makes a new one shared while a thief
+/// steals.
 fn reuse<S: Steps>() {
     play::<S>(3, 2, &[steal::<S>], |push, pop, answer| {
         answer();
@@ -794,7 +796,7 @@ fn owner_gives_back<S: Steps>() {
     });
 }
 
-/// Two thieves steal all jobs. The owner finds no job, and frees the larger ring.
+/// Two thieves may steal both jobs before the owner frees the larger ring.
 fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
         deque.shows_all.set(1);

@@ -37,7 +37,7 @@ impl Public {
         self.tail(near).wrapping_add(self.count())
     }
 
-    /// Returns the value after a thief took the oldest shared job, which must exist.
+    /// Returns the value after a thread took the oldest shared job, which must exist.
     pub(super) fn without_oldest(self) -> Self {
         Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
     }
@@ -52,7 +52,7 @@ impl Public {
     }
 }
 
-/// The words of one job, or of an earlier job that a thread has taken.
+/// The words of one job, or of an earlier job that a thread has taken; null before the first job.
 pub(super) struct Slot([AtomicPtr<()>; 2]);
 
 pub(super) struct Ring {
@@ -113,7 +113,7 @@ impl Ring {
     }
 }
 
-/// Creates empty slots in zeroed memory from the system. No code writes a slot before its first
+/// Creates empty slots in zeroed memory from the allocator. No code writes a slot before its first
 /// job, so only slots that have held jobs take pages.
 #[cfg(not(fork_loom))]
 fn empty(capacity: usize) -> Box<[Slot]> {

@@ -2,9 +2,9 @@
 //! blocked thread would run again. If the thread still spins, the setter of the latch need not call
 //! the kernel either.
 //!
-//! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. It
-//! spins twice as long if the pool leaves a CPU free. It spins less often if jobs are long, or if
-//! CPUs are scarce.
+//! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. The
+//! thread spins twice as long if the pool leaves a CPU free. After spins that failed, threads skip
+//! spins, for example because jobs are long or CPUs are scarce.
 
 #[cfg(all(test, fork_loom))]
 mod models;

@@ -32,9 +32,10 @@ pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 /// `try_begin_sleep` and `end_sleep`; then `end_search`. Only `end_sleep` may come from another
 /// thread, which then holds the lock of that worker's slot.
 ///
-/// Every access by which workers and producers find each other is `SeqCst`, because each variant's
-/// argument is about the order of accesses to different words. On x86-64 that costs no more than
-/// the read-modify-write itself.
+/// Except the loads of [`sleeping`](Self::sleeping) and [`inactive`](Self::inactive), every access
+/// by which workers and producers find each other is `SeqCst`, because each variant's argument is
+/// about the order of accesses to different words. On x86-64 that costs no more than the
+/// read-modify-write itself.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     const NAME: &'static str;
     type Dimensions: Dimensions;
@@ -53,8 +54,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// returns `false`.
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool;
 
-    /// Counts `worker` as searching again. The waker calls this, so that the next producer no
-    /// longer counts that worker as a sleeper.
+    /// Counts `worker` as searching again. The worker calls this when it backs out. Otherwise the
+    /// waker calls it, so that the next producer no longer counts that worker as a sleeper.
     fn end_sleep(&self, worker: usize);
 
     /// Returns how many sleepers to wake. Must be cheap, because every push calls it.

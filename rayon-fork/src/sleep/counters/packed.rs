@@ -8,7 +8,7 @@
 //! | 32..64        | 16..32        | J     | events; even: none since a worker became sleepy      |
 //!
 //! J is on top, so that its overflow leaves the word. In variants without an events counter, the
-//! bits of J stay 0. With `sleepers-only` nothing reads I, but workers still count themselves
+//! bits of J stay 0. With `sleepers-only` no push reads I, but workers still count themselves
 //! there, so that only the wake rule differs from `packed`.
 
 use super::dimensions::{Dimensions, Events, Line, Propagation, WakeRule};

@@ -1,4 +1,5 @@
-//! One word per counter: workers that only search do not disturb workers that only push.
+//! One word per counter. With `cache-padded`, workers that only search do not disturb workers that
+//! only push while no worker sleeps.
 //!
 //! | word       | field | counts                                     | written by                |
 //! |------------|-------|--------------------------------------------|---------------------------|

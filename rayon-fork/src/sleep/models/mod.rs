@@ -1,6 +1,6 @@
-//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of every row
-//! of `branches.toml`. Loom runs all schedules, with all stale values that the memory model allows,
-//! within a bound on preemptions.
+//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of the rows
+//! of `branches.toml` except `reads-both`, which only adds a load. Loom runs all schedules, with
+//! all stale values that the memory model allows, within a bound on preemptions.
 //!
 //! | file           | content                                                          |
 //! |----------------|------------------------------------------------------------------|
@@ -75,7 +75,7 @@ pub(crate) const TRIO: Bounds = Bounds {
     fast: Some(2),
     deep: Some(3),
 };
-/// Three threads whose pushes have one more step, the light fence.
+/// Three threads whose pushes have one more step, the light side of a fence.
 const TRIO_WITH_STEPS: Bounds = Bounds {
     fast: Some(1),
     deep: Some(2),

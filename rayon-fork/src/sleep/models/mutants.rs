@@ -1,5 +1,6 @@
-//! Mutants: the code under test, each with one planted mistake. Mutants exist only in the models,
-//! as wrappers of real counters and of a real slot.
+//! Mutants of the counters, of their fences and of slots. Each mutant wraps the real type, and
+//! replaces one step by a planted mistake. `OneBitOfEvents` is no mutant: the models must pass with
+//! it.
 
 use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};

@@ -83,7 +83,8 @@ impl OnDemand {
         }
     }
 
-    /// Planted mistake: a sleeper leaves out the heavy fence, because it assumes every worker idle.
+    /// Planted mistake: a sleeper leaves out the heavy side of the fence, because it assumes every
+    /// worker idle.
     fn that_fences_locally() -> Self {
         Self {
             before_scan: Some(|request| {

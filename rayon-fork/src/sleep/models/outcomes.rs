@@ -16,7 +16,8 @@ macro_rules! for_each {
     };
 }
 
-/// Variants without fences may lose an internal job. For these variants a row expects the loss.
+/// Variants whose pushes do not fence may lose an internal job. For these variants a row expects
+/// the loss.
 macro_rules! every_scenario {
     ($layout:ident $events:ident NoFence $wake_rule:ident) => {
         holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
@@ -58,8 +59,8 @@ macro_rules! holds_for_all {
         }
     };
 }
-// The counters of the rows of `branches.toml`. Each other variant combines choices that occur in
-// these rows.
+// The counters of the rows of `branches.toml`, except `reads-both`, which only adds a load. Each
+// other variant combines choices that occur in these rows.
 for_each! { every_scenario:
     packed: Packed Jec NoFence IdleFirst,
     packed_push_fence: Packed Jec PushFence IdleFirst,

@@ -11,7 +11,8 @@ use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The jobs of a model. When the last job ends, all workers of the model end.
+/// The jobs of a model. When the last job ends, all workers of the pool end, unless the pool
+/// `is_owned` or was called by another pool.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
     Tick,
@@ -31,8 +32,9 @@ pub(super) enum Unseen {
 
 pub(super) struct Setup {
     pub(super) workers: usize,
-    /// Jobs that the last worker pushes. That worker never searches, because its thread is in user
-    /// code.
+    /// Jobs that a busy worker pushes. That worker is the last one, and never searches, because its
+    /// thread is in user code. If the pool `is_owned`, worker 0 pushes; `PushAndAwait` is a job
+    /// that pushes.
     pub(super) pushed: Vec<Job>,
     pub(super) injected: Vec<Job>,
     /// The number of `injected` jobs that wait from the start.
@@ -46,7 +48,7 @@ pub(super) struct Setup {
     /// Planted mistake: a worker that stops searching scans the queues before it leaves the count.
     pub(super) scans_before_leaving: bool,
     /// Worker 0 pushes. Worker 0 searches only while it waits for the jobs. The end of the last job
-    /// ends no worker.
+    /// ends only worker 0.
     pub(super) is_owned: bool,
     /// Makes the pushed jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,

@@ -1,4 +1,5 @@
-//! The scenarios of the models. If no thread takes a job, every thread blocks, which loom reports.
+//! The scenarios of the models. If a job is left that no thread takes, every thread blocks, which
+//! loom reports.
 
 use super::pool::{Caller, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::SleepCounters;
@@ -231,8 +232,8 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
 }
 
 /// Worker 0 built the pool and has no main loop. Worker 0 pushes a job and waits for it as a scope
-/// does. An external thread injects a second job, for which the first job waits. The other worker
-/// must take the second job, even if that worker is asleep.
+/// does. An external thread injects a second job, for which the first job waits. If one worker runs
+/// the first job, the other worker must take the second job, even if that worker is asleep.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],

@@ -1,5 +1,5 @@
-//! Loom models of shared heavy fences. In each mutant, a heavy side that relies on another thread's
-//! fence and the light side miss what the other side did.
+//! Loom models of shared rounds. In each mutant, a heavy side that relies on another thread's fence
+//! and the light side miss what the other side did.
 
 use std::sync::Arc;
 
