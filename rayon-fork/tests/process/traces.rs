@@ -163,18 +163,19 @@ fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
         alone(&[], || {
             bystander();
-            // These pools are younger than a second when the forks come, so no worker of them has
-            // registered the process.
-            let pools = [(); 3].map(|()| {
-                let pool = pool_of_two();
+            // In pools that are a second old, a worker registers when it becomes idle. That takes
+            // the kernel some milliseconds.
+            let pools = [(); 3].map(|()| pool_of_two());
+            sleep(Duration::from_secs(1));
+            for pool in &pools {
+                pool.spawn(|| ());
                 sleep(Duration::from_millis(2));
                 fork_and_wait(|| {
                     let pool = pool_of_two();
                     settle(&pool);
                     meet(&pool);
                 });
-                pool
-            });
+            }
             in_time(|| {
                 pools.iter().for_each(settle);
                 pools.iter().for_each(meet);
