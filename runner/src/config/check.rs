@@ -227,8 +227,8 @@ fn check_fork(features: &[String]) -> Result<BTreeSet<String>, String> {
             let known = || fork.names.iter().map(String::as_str);
             return Err(format!(
                 "unknown feature `{name}`; {}{}",
-                listed("feature", known()),
-                hint(name, known())
+                hint(name, known()),
+                listed("feature", known())
             ));
         }
         if !checked.insert(name.clone()) {

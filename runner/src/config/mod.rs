@@ -320,7 +320,7 @@ impl ConfigError {
             Some(unknown) if said.starts_with("unknown key") => hint(unknown, words),
             _ => String::new(),
         };
-        FileText { file, text }.at(offset, format!("{said}{hint}"))
+        FileText { file, text }.at(offset, said.replacen("; ", &format!("; {hint}"), 1))
     }
 }
 

@@ -38,7 +38,7 @@ fn a_row_may_be_in_a_group_that_all_leaves_out_and_that_is_picked_by_its_name() 
     let error = config.pick("--branches", "group:mien").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "--branches: mien: no such group; known: mine; did you mean `mine`?"
+        "--branches: mien: no such group; did you mean `mine`? known: mine"
     );
 }
 
@@ -137,7 +137,7 @@ fn a_fault_of_the_form_is_reported_with_its_own_line() {
     for (rows, told) in [
         (
             "[[branch]]\nname = \"x\"\nforkk = []\n",
-            "branches.toml:8: unknown key `forkk`; known: `name`, ",
+            "branches.toml:8: unknown key `forkk`; did you mean `fork`? known: `name`, ",
         ),
         ("[[branch]]\nforkk = []\n", "; did you mean `fork`?"),
         ("[[branch]]\nname = \"x\"\nfork = [\n", "branches.toml:"),

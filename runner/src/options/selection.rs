@@ -10,7 +10,7 @@ use protocol::{Description, Refusal, Size};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
-use crate::config::pick::{listed, nearest, no_such, pick_grouped};
+use crate::config::pick::{hint, listed, no_such, pick_grouped};
 use crate::config::{Branch, Config, ConfigError, FileText, catalogue};
 use crate::plan::{Definition, Input, Load, Scalar};
 use crate::stop::Stop;
@@ -323,11 +323,9 @@ fn assign(
                 .iter()
                 .filter_map(|it| it.split_once('.'))
                 .map(|(_, own)| own);
-            let hint = nearest(name, own)
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
             bail!(Stop::BadInput(format!(
-                "--parameter {text}: no picked workload has `{key}`; {hint}{}",
+                "--parameter {text}: no picked workload has `{key}`; {}{}",
+                hint(name, own),
                 listed("parameter", known.iter().map(String::as_str))
             )));
         }
