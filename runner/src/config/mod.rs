@@ -149,8 +149,6 @@ pub enum Source {
         url: String,
         /// Commit.
         rev: String,
-        /// Folder of the crate in the repository, checked after the build.
-        subdirectory: Option<String>,
         /// Features to switch on.
         features: BTreeSet<String>,
     },

@@ -1,7 +1,7 @@
 //! Breaks each rule of `branches.toml` once: the message must name line, branch, value and remedy.
 
 use super::parse;
-use crate::config::{Claim, Config, Expectation, Features, Quantity, Source};
+use crate::config::{Claim, Config, Expectation, Features, Quantity};
 
 const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n";
 
@@ -47,10 +47,7 @@ fn every_source_kind_is_understood() {
     for (lines, source) in [
         ("fork = [\"split\"]", "rayon-fork with split"),
         ("path = \"../x\"\nfeatures = [\"y\"]", "../x with y"),
-        (
-            "git = \"u\"\nrev = \"0123abc\"\nsubdirectory = \"rayon-core\"",
-            "u at 0123abc",
-        ),
+        ("git = \"u\"\nrev = \"0123abc\"", "u at 0123abc"),
         (
             "published = \"1.13.0\"\nedits = \"mine/edits.toml\"",
             "rayon-core 1.13.0 with mine/edits.toml",
@@ -58,8 +55,6 @@ fn every_source_kind_is_understood() {
     ] {
         assert_eq!(row(lines).unwrap().source.to_string(), source);
     }
-    let git = row("git = \"u\"\nrev = \"0123abc\"\nsubdirectory = \"a\"").unwrap();
-    assert!(matches!(git.source, Source::Git { subdirectory: Some(it), .. } if it == "a"));
 }
 
 #[test]
