@@ -209,7 +209,7 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
     ))
 }
 
-/// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
+/// Reads a list of thread counts: numbers, ranges `A..=B`, `cores`, `cpus`.
 pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
     /// More threads would measure the kernel's scheduler. Rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
@@ -235,8 +235,6 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
             _ => {
                 if let Some((first, last)) = part.split_once("..=") {
                     counts.extend(number(first)?..=number(last)?);
-                } else if let Some((first, end)) = part.split_once("..") {
-                    counts.extend(number(first)?..number(end)?);
                 } else {
                     counts.insert(number(part)?);
                 }
