@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::io::{self, BufRead, Read as _, Write};
 
-use crate::{Description, Failure, Outcome, Refusal, Request};
+use crate::{Failure, Outcome, Refusal, Request};
 
 /// The longest request that a program reads, in bytes. The runner's requests have a few hundred
 /// bytes.
@@ -43,15 +43,6 @@ pub fn answer(result: &Result<Outcome, Failure>, output: &mut dyn Write) -> io::
     writeln!(output, "{line}")?;
     output.flush()?;
     Ok(code)
-}
-
-/// Returns the descriptions of workloads in the form that tools read: JSON on several lines.
-///
-/// # Panics
-/// Never: descriptions are plain data.
-#[must_use]
-pub fn list(descriptions: &[&Description]) -> String {
-    serde_json::to_string_pretty(descriptions).expect("descriptions are plain data") + "\n"
 }
 
 #[cfg(test)]

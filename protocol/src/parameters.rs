@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use crate::Refusal;
 
 /// One parameter that a workload accepts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Parameter {
     /// The parameter's name in requests and records.
@@ -26,19 +26,14 @@ pub struct Parameter {
     #[serde(default)]
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool, if other values leave the pool idle.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_pool_if: Option<String>,
     /// The one value with which no clock sets how long an iteration takes.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "some_value"
-    )]
+    #[serde(default, deserialize_with = "some_value")]
     pub unpaced_if: Option<String>,
 }
 
 /// The values that a parameter accepts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Accepts {
     /// A whole number from `min` to `max`, both included.
@@ -172,7 +167,7 @@ impl Values {
 
 /// The size of an input. [`Description::sizes`](crate::Description::sizes) has the parameters of
 /// each size of a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
     /// For tests: an iteration takes a few milliseconds, even in a debug build.

@@ -76,13 +76,3 @@ pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload
             ))
         })
 }
-
-/// The descriptions of all workloads, as JSON for tools.
-#[must_use]
-pub fn as_json(catalogue: &Catalogue) -> String {
-    let descriptions: Vec<&Description> = catalogue
-        .iter()
-        .map(|workload| workload.description())
-        .collect();
-    protocol::lines::list(&descriptions)
-}

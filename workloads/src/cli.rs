@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, Size};
+use protocol::{Failure, Iteration, Outcome, Program, Request, Size};
 
 use crate::catalogue::Catalogue;
 use crate::measure;
@@ -23,9 +23,6 @@ pub struct Run {
     /// Threads of the pool
     #[arg(long, short, default_value_t = 1)]
     threads: usize,
-    /// Pin worker i of the pool to the i-th CPU; without this, the kernel places the workers
-    #[arg(long, conflicts_with = "sequential")]
-    pinned: bool,
     /// tiny, small, medium or large
     #[arg(long, short, default_value = "small")]
     size: String,
@@ -44,9 +41,6 @@ pub struct Run {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Report a hang and end when an iteration takes longer than this many milliseconds
-    #[arg(long, value_name = "MILLISECONDS")]
-    hang_after_ms: Option<u64>,
     /// Run the sequential program, without any pool
     #[arg(long)]
     sequential: bool,
@@ -96,15 +90,9 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
             Program::Parallel
         },
         threads: run.threads,
-        placement: if run.pinned {
-            Placement::Pinned
-        } else {
-            Placement::Free
-        },
         seed: run.seed,
         warmup_iterations: run.warmup,
         iterations: run.iterations,
-        hang_after_ms: run.hang_after_ms,
         ..Request::tiny(&run.workload)
     };
     let result = measure::run(variant, catalogue, &request);

@@ -1,6 +1,6 @@
 //! The main function of a program for trials, which reads one request and prints one result.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 use crate::catalogue::{self, Catalogue};
@@ -15,8 +15,6 @@ pub const HOST_FAILED: u8 = 4;
 /// Reads one [`protocol::Request`] line from standard input, and prints one line on standard
 /// output. That line is an outcome (exit code 0) or a failure (1 for a wrong answer or a hang, 2
 /// for a refusal). The exit code is 4 if the line cannot be written.
-///
-/// With the arguments `list --json`, the program prints descriptions of the workloads instead.
 ///
 /// # Panics
 /// If a workload panics: the process then ends with code 101 and the message on standard error.
@@ -44,24 +42,14 @@ fn respond(
     catalogue: &'static Catalogue,
     observer: Option<&'static dyn Observer>,
 ) -> ExitCode {
-    let mut output = io::stdout();
     let serve = |request| {
         machine::run(request, move |request| {
             let workload = catalogue::find(catalogue, &request.workload)?;
             measure::trial(variant, workload, request, observer)
         })
     };
-    let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
-        output
-            .write_all(catalogue::as_json(catalogue).as_bytes())
-            .map(|()| 0)
-    } else {
-        answer(
-            &read_request(&mut io::stdin().lock()).and_then(serve),
-            &mut output,
-        )
-    };
-    match written {
+    let result = read_request(&mut io::stdin().lock()).and_then(serve);
+    match answer(&result, &mut io::stdout()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("error: standard output: {error}; the answer is lost");

@@ -71,7 +71,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
             let hint = hint(name, known.iter().map(String::as_str));
             let known = known.join(", ");
             return Err(Stop::BadInput(format!(
-                "`{name}` has no findings/{name}/edits.toml; known: {known}{hint}"
+                "`{name}` has no findings/{name}/edits.toml; {hint}known: {known}"
             ))
             .into());
         }

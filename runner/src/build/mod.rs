@@ -523,29 +523,14 @@ impl<'a> Builder<'a> {
                 let asked = self.recipe.folder(&branch.source).unwrap_or_default();
                 source.is_none() && asked.canonicalize().ok() == folder.canonicalize().ok()
             }
-            Source::Git { subdirectory, .. } => {
-                source.is_some_and(|it| it.repr.starts_with("git+"))
-                    && subdirectory.iter().all(|inner| folder.ends_with(inner))
-            }
+            Source::Git { .. } => source.is_some_and(|it| it.repr.starts_with("git+")),
         };
         if is_as_asked {
             return Ok(());
         }
-        let remedy = match &branch.source {
-            Source::Git {
-                subdirectory: Some(inner),
-                ..
-            } if source.is_some() => {
-                format!(
-                    "the crate lies in {}, `subdirectory` says `{inner}`",
-                    folder.display()
-                )
-            }
-            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
-                .to_owned(),
-        };
         bail!(Stop::BuildFailed(format!(
-            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; {remedy}",
+            "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; \
+             a patch is ignored when its version is outside what rayon accepts (^1.13.0)",
             branch.name,
             branch.source,
             package.version,

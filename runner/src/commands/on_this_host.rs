@@ -261,7 +261,6 @@ impl Work<'_> {
             Step::Calibrate => self.calibrate(),
             Step::Predict => {
                 let validation = ValidateArgs {
-                    predict_only: true,
                     keep_prices: true,
                     new: false,
                     sweep: self.validation()?,

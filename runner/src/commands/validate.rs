@@ -42,9 +42,6 @@ pub(crate) const REFUSED: [(&str, IsGiven); 7] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Stop when everything is predicted; the same command without this option continues
-    #[arg(long)]
-    pub(super) predict_only: bool,
     /// Use the cost parameters that `cargo runner calibrate` measured on this host earlier
     #[arg(long)]
     pub(super) keep_prices: bool,
@@ -63,7 +60,6 @@ the prediction is finished before the first trial is measured. The same command 
 Examples:
   cargo runner validate
   cargo runner validate --workloads fib-join,ticks --trials 3 --keep-prices
-  cargo runner validate --predict-only
 
 Needs Python 3.11 or newer.";
 
@@ -71,7 +67,7 @@ pub(crate) fn run(project: &Project, arguments: &ValidateArgs) -> Result<Exit> {
     let (predicted, exit) = predict(project, arguments)?;
     // The comparison leaves out configurations whose trials failed.
     let failed = exit == Exit::TrialsFailed;
-    if arguments.predict_only || !(failed || exit == Exit::Good) {
+    if !(failed || exit == Exit::Good) {
         return Ok(exit);
     }
     let (measured, exit) = measure(project, &arguments.sweep, &predicted)?;

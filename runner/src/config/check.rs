@@ -43,7 +43,6 @@ pub(super) struct Row {
     pub(super) path: Option<PathBuf>,
     pub(super) git: Option<String>,
     pub(super) rev: Option<String>,
-    pub(super) subdirectory: Option<String>,
     pub(super) features: Option<Vec<String>>,
     #[serde(default)]
     baseline: bool,
@@ -144,7 +143,6 @@ impl Row {
             ("edits", self.edits.is_some(), &["published"][..]),
             ("features", self.features.is_some(), &["path", "git"]),
             ("rev", self.rev.is_some(), &["git"]),
-            ("subdirectory", self.subdirectory.is_some(), &["git"]),
         ] {
             if is_given && !owners.contains(&kind) {
                 return Err(format!(
@@ -179,7 +177,6 @@ impl Row {
         Ok(Source::Git {
             url: self.git.clone().unwrap_or_default(),
             rev,
-            subdirectory: self.subdirectory.clone(),
             features,
         })
     }
@@ -227,8 +224,8 @@ fn check_fork(features: &[String]) -> Result<BTreeSet<String>, String> {
             let known = || fork.names.iter().map(String::as_str);
             return Err(format!(
                 "unknown feature `{name}`; {}{}",
-                listed("feature", known()),
-                hint(name, known())
+                hint(name, known()),
+                listed("feature", known())
             ));
         }
         if !checked.insert(name.clone()) {

@@ -149,8 +149,6 @@ pub enum Source {
         url: String,
         /// Commit.
         rev: String,
-        /// Folder of the crate in the repository, checked before the build.
-        subdirectory: Option<String>,
         /// Features to switch on.
         features: BTreeSet<String>,
     },
@@ -321,7 +319,7 @@ impl ConfigError {
             Some(unknown) if said.starts_with("unknown key") => hint(unknown, words),
             _ => String::new(),
         };
-        FileText { file, text }.at(offset, format!("{said}{hint}"))
+        FileText { file, text }.at(offset, said.replacen("; ", &format!("; {hint}"), 1))
     }
 }
 

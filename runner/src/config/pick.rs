@@ -87,12 +87,9 @@ pub(crate) fn pick_grouped<'a>(
             bail!(no_such(&format!("{field}:"), "group", group, groups));
         }
         if matched.is_empty() {
-            let hint = nearest(pattern, names())
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
-            // The hint comes first, because the list is long.
             bail!(Stop::BadInput(format!(
-                "{field}: no {kind} matches `{pattern}`; {hint}{}",
+                "{field}: no {kind} matches `{pattern}`; {}{}",
+                hint(pattern, names()),
                 all_names()
             )));
         }
@@ -127,7 +124,7 @@ pub(crate) fn no_such<'a>(
     let known: Vec<&str> = known.into_iter().collect();
     let hint = hint(name, known.iter().copied());
     Stop::BadInput(format!(
-        "{option} {name}: no such {kind}; {}{hint}",
+        "{option} {name}: no such {kind}; {hint}{}",
         listed(kind, known)
     ))
 }
@@ -188,21 +185,16 @@ pub(crate) fn plain(said: &str) -> String {
     }
 }
 
-/// Returns the end of an error about a misspelt word: the word that was probably meant.
+/// Asks whether a misspelt word means the candidate that is closest to it; empty if no candidate is
+/// close. A message has the question before the list of candidates, because the list may be long.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    let near = nearest(word, candidates);
-    near.map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default()
-}
-
-/// Returns the candidate that is closest to a misspelt word; `None` if no candidate is close.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 4)
         .min()
-        .map(|(_, candidate)| candidate)
+        .map(|(_, near)| format!("did you mean `{near}`? "))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -123,13 +123,10 @@ impl Reader<'_> {
         let found = branches.iter().find(|branch| branch.name == name);
         found.cloned().ok_or_else(|| {
             let known = branches.iter().map(|branch| branch.name.as_str());
-            let hint = hint(name, known);
-            let or = if hint.is_empty() {
-                "; write"
-            } else {
-                " Or write"
-            };
-            format!("no branch has this name{hint}{or} {SPECS}")
+            format!(
+                "no branch has this name; {}write {SPECS}",
+                hint(name, known)
+            )
         })
     }
 }

@@ -10,7 +10,7 @@ use protocol::{Description, Refusal, Size};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
-use crate::config::pick::{listed, nearest, no_such, pick_grouped};
+use crate::config::pick::{hint, listed, no_such, pick_grouped};
 use crate::config::{Branch, Config, ConfigError, FileText, catalogue};
 use crate::plan::{Definition, Input, Load, Scalar};
 use crate::stop::Stop;
@@ -210,7 +210,7 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
     ))
 }
 
-/// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
+/// Reads a list of thread counts: numbers, ranges `A..=B`, `cores`, `cpus`.
 pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize>> {
     /// More threads would measure the kernel's scheduler. Rayon's own limit is 2^16 - 1.
     const MAX: usize = 4096;
@@ -236,8 +236,6 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
             _ => {
                 if let Some((first, last)) = part.split_once("..=") {
                     counts.extend(number(first)?..=number(last)?);
-                } else if let Some((first, end)) = part.split_once("..") {
-                    counts.extend(number(first)?..number(end)?);
                 } else {
                     counts.insert(number(part)?);
                 }
@@ -324,11 +322,9 @@ fn assign(
                 .iter()
                 .filter_map(|it| it.split_once('.'))
                 .map(|(_, own)| own);
-            let hint = nearest(name, own)
-                .map(|near| format!("did you mean `{near}`? "))
-                .unwrap_or_default();
             bail!(Stop::BadInput(format!(
-                "--parameter {text}: no picked workload has `{key}`; {hint}{}",
+                "--parameter {text}: no picked workload has `{key}`; {}{}",
+                hint(name, own),
                 listed("parameter", known.iter().map(String::as_str))
             )));
         }

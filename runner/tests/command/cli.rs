@@ -127,7 +127,7 @@ fn words_that_cannot_be_meant_are_refused_as_they_were_typed_before_anything_is_
         (
             "plan --branches group:rivls",
             2,
-            "--branches: rivls: no such group; known: designs, ",
+            "--branches: rivls: no such group; did you mean `rivals`? known: designs, ",
         ),
         ("sweep --timeout=-1", 2, "positive number of seconds"),
         ("sweep --resume latest --trials 3", 2, "--resume"),

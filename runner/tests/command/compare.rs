@@ -39,7 +39,7 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     for (word, message) in [
         (
             "pakced",
-            "`pakced`: no branch has this name; did you mean `packed`? Or write ",
+            "`pakced`: no branch has this name; did you mean `packed`? write ",
         ),
         (
             "path:/nowhere/at/all",

@@ -28,7 +28,7 @@ fn what_a_machine_cannot_do_is_refused_in_the_words_that_were_typed() {
     for (words, told) in [
         (
             "--machine zen4-46",
-            "--machine zen4-46: no such machine; known: ",
+            "--machine zen4-46: no such machine; did you mean `zen4-64`? known: ",
         ),
         (
             "--workloads pcap-verify",

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, Theme
-from sweep_analysis.draw.plots import QUANTITIES, ROW, finished, interval_layers
+from sweep_analysis.draw.plots import QUANTITIES, ROW, SIGNED, finished, interval_layers
 from sweep_analysis.read.labels import without_size
 from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
@@ -25,8 +25,6 @@ LEAST_END = 0.05
 """Minimum distance of an end of the axis from zero, as a relative change."""
 SPARE = 1.15
 """Ratio of an axis's length to the length that the changes need. An interval that leaves the axis ends in an arrow."""
-SIGNED = "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f')"
-"""Label of an axis of changes in per cent. The axis title has the unit: labels with it would leave out zero."""
 
 
 @dataclass(frozen=True)

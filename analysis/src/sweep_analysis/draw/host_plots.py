@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.draw.palette import Theme
 from sweep_analysis.draw.plots import (
-    SIGNED_PERCENT,
+    SIGNED,
     ChartStyle,
     beyond_cpus,
     finished,
@@ -83,8 +83,8 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
         title="block, in order of measurement",
         axis=alt.Axis(tickCount=6, grid=False),
     )
-    signed = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
-    y = alt.Y("change:Q", scale=scale, title="change of the block's time", axis=signed)
+    signed = alt.Axis(labelExpr=SIGNED, tickCount=5)
+    y = alt.Y("change:Q", scale=scale, title="change of the block's time, %", axis=signed)
     layers = [
         alt.Chart(frame)
         .mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)

@@ -40,10 +40,8 @@ WRITTEN_COLUMNS = 12
 """Maximum number of thread counts of a heat map whose cells have numbers; with more counts, cells have only colours."""
 COLOUR_STEPS = (0.03, 0.06)
 """Changes of time at which a cell of a heat map gets a stronger colour."""
-SIGNED_PERCENT = (
-    "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f') + '\N{NO-BREAK SPACE}%'"
-)
-"""Label of an axis of changes, in the form of `labels.percent`."""
+SIGNED = "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f')"
+"""Label of an axis of changes in per cent. The axis has the unit in its title: with units, labels leave out zero."""
 PERCENT = "format(datum.value * 100, '.0f') + '\N{NO-BREAK SPACE}%'"
 """Label of an axis of shares."""
 

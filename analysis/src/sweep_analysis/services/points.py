@@ -234,9 +234,9 @@ def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
         place = pl.format("{} the {}", verb, parameter("reaches"))
         tasks = "{} tasks, {} transfers each"
         panel = pl.format(tasks, parameter("tasks"), parameter("operations"))
-        is_plain = (parameter("io") != "asynchronous") | (parameter("backend") == "auto")
-        with_backend = pl.format("{}, {}", parameter("io"), parameter("backend"))
-        way = pl.when(is_plain).then(parameter("io")).otherwise(with_backend)
+        # Older sweeps name the backend of asynchronous transfers: helper threads, else `io_uring`.
+        helpers = pl.when(parameter("backend") == "threads").then(pl.lit(", threads"))
+        way = parameter("io") + helpers.otherwise(pl.lit(""))
         x = parameter("bytes" if figure == "wall-by-bytes" else "compute-steps")
     return (
         pl.DataFrame(rows)

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 
 /// The most rounds in which files that differ are written. Four rounds are enough: a governor
 /// resets boost, boost resets the limits, and the kernel refuses a lower limit above the upper one.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 4;
 
 /// A fixed frequency. Dropping this value restores the old settings, also while a panic unwinds.
 pub struct Hold {

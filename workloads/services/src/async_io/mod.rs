@@ -34,7 +34,7 @@ struct Transfers {
     area: Arc<Area>,
     /// The quantum of user-level threads; `None` if tasks are jobs.
     quantum: Option<Duration>,
-    /// The backend of user-level threads with asynchronous transfers.
+    /// The transfers of user-level threads, if they are asynchronous.
     files: Option<Files>,
     known_sum: u64,
     /// The sum of the run's computations, or the first error.
@@ -48,7 +48,7 @@ impl Transfers {
         Ok(Self {
             quantum: (values.word("io") != "pool").then_some(quantum),
             files: match values.word("io") {
-                "asynchronous" => Some(Files::new(values.word("backend"), area.tasks())?),
+                "asynchronous" => Some(Files::start(area.tasks())),
                 _ => None,
             },
             known_sum: area.known_sum(),
@@ -149,11 +149,7 @@ impl Instance for Transfers {
         let Some(files) = &self.files else {
             return BTreeMap::new();
         };
-        let is_uring = f64::from(u8::from(files.is_uring()));
         let most = files.most_under_way() as f64;
-        BTreeMap::from([
-            metric("io_uring", is_uring, "1 if used"),
-            metric("most_under_way", most, "transfers at a time"),
-        ])
+        BTreeMap::from([metric("most_under_way", most, "transfers at a time")])
     }
 }

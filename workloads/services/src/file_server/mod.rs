@@ -67,7 +67,7 @@ impl FileServer {
         Ok(Self {
             listener,
             root: folder,
-            files: Files::new("auto", TRANSFERS)?,
+            files: Files::start(TRANSFERS),
         })
     }
 

@@ -70,7 +70,7 @@ pub(crate) struct Report {
 }
 
 impl UserThreads {
-    /// Each thread gets `quantum` at a time, and transfers files with the backend `files`.
+    /// Each thread gets `quantum` at a time, and `files` carries out its transfers.
     pub(crate) fn new(quantum: Duration, files: Option<Files>) -> Self {
         let shared = Shared {
             ready: RefCell::default(),

@@ -35,7 +35,7 @@ impl Current<'_> {
             .files
             .borrow_mut()
             .as_mut()
-            .expect("these user threads have a backend for files")
+            .expect("these user threads have helpers for files")
             .submit(transfer)?;
         self.block();
         let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);

@@ -1,59 +1,75 @@
 //! Reads and writes files while other user threads run.
 //!
-//! A thread hands its file and buffer to the backend and blocks; the backend returns the buffer
-//! with the result. The stack holds no buffer during a transfer, so the kernel never writes to a
-//! freed stack.
+//! A user thread hands its file and buffer to helper threads and blocks; a helper returns the
+//! buffer with the result. Helpers are OS threads, which block while the user threads run.
 
-mod helpers;
 #[cfg(test)]
 mod tests;
-mod transfer;
-mod uring;
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
-use protocol::Refusal;
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use transfer::Backend;
-pub(crate) use transfer::Direction;
-pub(super) use transfer::{Outcome, Transfer};
+/// More helpers than this do not make a disk faster. A guess.
+const MOST_HELPERS: usize = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub(crate) fn carry_out(self, file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::Read => file.read_exact_at(buffer, offset),
+            Self::Write => file.write_all_at(buffer, offset),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) thread: usize,
+    pub(super) direction: Direction,
+    pub(super) file: Arc<File>,
+    pub(super) buffer: Vec<u8>,
+    pub(super) offset: u64,
+}
+
+pub(super) type Outcome = io::Result<Vec<u8>>;
 
 pub(crate) struct Files {
-    backend: Box<dyn Backend>,
-    is_uring: bool,
+    /// `None` only while this value is being dropped: the closed channel ends the helpers.
+    to_do: Option<Sender<Transfer>>,
+    done: Receiver<(usize, Outcome)>,
+    helpers: Vec<JoinHandle<()>>,
     under_way: usize,
     most_under_way: usize,
 }
 
 impl Files {
-    /// Creates the backend `name` (`auto`, `io-uring` or `threads`), for at most `transfers`
-    /// simultaneous transfers. `auto` is `io_uring` if the kernel allows this process to use it,
-    /// and helper threads otherwise.
-    pub(crate) fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
-        let ring = match name {
-            "threads" => None,
-            _ => Some(uring::Ring::new(transfers)),
-        };
-        let (backend, is_uring): (Box<dyn Backend>, bool) = match ring {
-            Some(Ok(ring)) => (Box::new(ring), true),
-            Some(Err(error)) if name != "auto" => {
-                return Err(Refusal::new(format!(
-                    "parameter `backend` = `{name}`: this kernel gives the process no io_uring: \
-                     {error}; ask for `threads`, or look at /proc/sys/kernel/io_uring_disabled"
-                )));
-            }
-            _ => (Box::new(helpers::Helpers::start(transfers)), false),
-        };
-        Ok(Self {
-            backend,
-            is_uring,
+    /// Starts the helpers for at most `transfers` simultaneous transfers.
+    pub(crate) fn start(transfers: usize) -> Self {
+        let (to_do, inbox) = unbounded();
+        let (outbox, done) = unbounded();
+        let helpers = (0..transfers.clamp(1, MOST_HELPERS))
+            .map(|_| {
+                let (inbox, outbox) = (inbox.clone(), outbox.clone());
+                thread::spawn(move || help(&inbox, &outbox))
+            })
+            .collect();
+        Self {
+            to_do: Some(to_do),
+            done,
+            helpers,
             under_way: 0,
             most_under_way: 0,
-        })
-    }
-
-    pub(crate) fn is_uring(&self) -> bool {
-        self.is_uring
+        }
     }
 
     pub(crate) fn most_under_way(&self) -> usize {
@@ -61,18 +77,53 @@ impl Files {
     }
 
     pub(super) fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
-        self.backend.submit(transfer)?;
+        let to_do = self
+            .to_do
+            .as_ref()
+            .expect("the channel exists until the helpers are dropped");
+        to_do.send(transfer).map_err(io::Error::other)?;
         self.under_way += 1;
         self.most_under_way = self.most_under_way.max(self.under_way);
         Ok(())
     }
 
+    /// Returns the result of one transfer that has ended, and its thread. If no transfer has ended
+    /// yet, one is in flight and `may_wait`, waits until it ends.
     pub(super) fn next_done(&mut self, may_wait: bool) -> io::Result<Option<(usize, Outcome)>> {
         if self.under_way == 0 {
             return Ok(None);
         }
-        let done = self.backend.next_done(may_wait)?;
+        let done = if may_wait {
+            Some(self.done.recv().map_err(io::Error::other)?)
+        } else {
+            self.done.try_recv().ok()
+        };
         self.under_way -= usize::from(done.is_some());
         Ok(done)
+    }
+}
+
+fn help(inbox: &Receiver<Transfer>, outbox: &Sender<(usize, Outcome)>) {
+    for transfer in inbox {
+        let Transfer {
+            thread,
+            direction,
+            file,
+            mut buffer,
+            offset,
+        } = transfer;
+        let result = direction.carry_out(&file, &mut buffer, offset);
+        // Sending fails if no thread waits for the transfer any more.
+        let _ = outbox.send((thread, result.map(|()| buffer)));
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.to_do = None;
+        for helper in self.helpers.drain(..) {
+            // A helper that panicked has already printed its panic.
+            let _ = helper.join();
+        }
     }
 }

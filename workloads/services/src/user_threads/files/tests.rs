@@ -8,30 +8,24 @@ use super::*;
 use crate::user_threads::tests::FOREVER;
 use crate::user_threads::{Current, UserThreads};
 
-fn on_each_backend(transfers: usize, body: impl Fn(&Current<'_>) + Copy + 'static) {
-    for name in ["threads", "io-uring"] {
-        let files = match Files::new(name, transfers) {
-            Ok(files) => files,
-            Err(refusal) => return eprintln!("SKIPPED io-uring: {refusal}"),
-        };
-        let is_ended = Rc::new(Cell::new(false));
-        let ended = Rc::clone(&is_ended);
-        let mut threads = UserThreads::new(FOREVER, Some(files));
-        let body = move |me: &Current<'_>| {
-            body(me);
-            ended.set(true);
-        };
-        threads.spawn(body).unwrap();
-        threads.run();
-        assert!(is_ended.get(), "{name}");
-        assert_eq!(threads.take_files().unwrap().under_way, 0, "{name}");
-    }
+fn on_user_threads(transfers: usize, body: impl Fn(&Current<'_>) + 'static) {
+    let is_ended = Rc::new(Cell::new(false));
+    let ended = Rc::clone(&is_ended);
+    let mut threads = UserThreads::new(FOREVER, Some(Files::start(transfers)));
+    let body = move |me: &Current<'_>| {
+        body(me);
+        ended.set(true);
+    };
+    threads.spawn(body).unwrap();
+    threads.run();
+    assert!(is_ended.get());
+    assert_eq!(threads.take_files().unwrap().under_way, 0);
 }
 
 #[test]
 fn what_threads_write_at_once_each_reads_back() {
     const LENGTH: usize = 70_001;
-    on_each_backend(5, |me| {
+    on_user_threads(5, |me| {
         let file = Arc::new(tempfile::tempfile().unwrap());
         for number in 0..5_u8 {
             let file = Arc::clone(&file);
@@ -49,7 +43,7 @@ fn what_threads_write_at_once_each_reads_back() {
 
 #[test]
 fn the_end_of_a_file_is_an_error_and_an_empty_buffer_is_none() {
-    on_each_backend(1, |me| {
+    on_user_threads(1, |me| {
         let file = Arc::new(tempfile::tempfile().unwrap());
         let read = |length| me.transfer(Direction::Read, &file, vec![0; length], 0);
         assert_eq!(read(1).unwrap_err().kind(), ErrorKind::UnexpectedEof);
@@ -62,7 +56,7 @@ fn the_end_of_a_file_is_an_error_and_an_empty_buffer_is_none() {
 
 #[test]
 fn a_file_that_may_not_be_written_is_an_error_of_the_kernel() {
-    on_each_backend(1, |me| {
+    on_user_threads(1, |me| {
         let file = tempfile::NamedTempFile::new().unwrap();
         let file = Arc::new(File::open(file.path()).unwrap());
         let outcome = me.transfer(Direction::Write, &file, vec![1], 0);
@@ -73,29 +67,20 @@ fn a_file_that_may_not_be_written_is_an_error_of_the_kernel() {
 
 #[test]
 fn transfers_that_nobody_waits_for_any_more_end_before_their_buffers_go() {
-    for name in ["threads", "auto"] {
-        let file = Arc::new(tempfile::tempfile().unwrap());
-        let mut files = Files::new(name, 3).unwrap();
-        for thread in 0..3 {
-            let transfer = Transfer {
-                thread,
-                direction: Direction::Write,
-                file: Arc::clone(&file),
-                buffer: vec![1; 1 << 16],
-                offset: (thread << 16) as u64,
-            };
-            files.submit(transfer).unwrap();
-        }
-        assert_eq!(files.most_under_way(), 3);
-        drop(files);
-        assert_eq!(Arc::strong_count(&file), 1, "{name}");
-        assert_eq!(file.metadata().unwrap().len(), 3 << 16, "{name}");
+    let file = Arc::new(tempfile::tempfile().unwrap());
+    let mut files = Files::start(3);
+    for thread in 0..3 {
+        let transfer = Transfer {
+            thread,
+            direction: Direction::Write,
+            file: Arc::clone(&file),
+            buffer: vec![1; 1 << 16],
+            offset: (thread << 16) as u64,
+        };
+        files.submit(transfer).unwrap();
     }
-}
-
-#[test]
-fn auto_is_io_uring_where_the_kernel_allows_it() {
-    let is_uring = |name| Files::new(name, 1).is_ok_and(|files| files.is_uring());
-    assert!(!is_uring("threads"));
-    assert_eq!(is_uring("auto"), is_uring("io-uring"));
+    assert_eq!(files.most_under_way(), 3);
+    drop(files);
+    assert_eq!(Arc::strong_count(&file), 1);
+    assert_eq!(file.metadata().unwrap().len(), 3 << 16);
 }
