@@ -47,8 +47,8 @@ pub(crate) struct PoolPlan {
 /// # }
 /// ```
 ///
-/// `S` determines how the pool starts its threads. `S` stands for [`std::thread::Builder`] unless
-/// [`spawn_handler`](Self::spawn_handler) changes it.
+/// `S` determines how the pool starts its threads. By default, the pool starts its threads with
+/// [`std::thread::Builder`]; [`spawn_handler`](Self::spawn_handler) changes this.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     use_current_thread: bool,

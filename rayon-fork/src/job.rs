@@ -132,7 +132,8 @@ where
             .expect("a job taken back was not run")(migrated)
     }
 
-    /// Does the same as [`Self::run_inline`], but runs the work in its slot, without moving it out.
+    /// Does the same as [`Self::run_inline`], but does not move the whole job: takes the work out
+    /// of its slot only for the call.
     ///
     /// # Safety
     ///

@@ -7,8 +7,9 @@ use xshell::{Cmd, Shell, cmd};
 use crate::shell::step;
 use crate::variants::Variant;
 
-/// The compiler that has Miri and `-Z` flags. All other tasks use the compiler that
-/// `rust-toolchain.toml` names.
+/// The compiler that has Miri and `-Z` flags. Other tasks use the compiler that
+/// `rust-toolchain.toml` names. The part `dependency` also runs the oldest compiler that the fork
+/// supports.
 const TOOLCHAIN: &str = "nightly";
 
 /// Miri interprets the source of the standard library, and the sanitizer compiles that source

@@ -284,7 +284,7 @@ def test_losses_that_are_not_ruled_out_are_listed_for_a_branch_without_significa
     analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
     told = stated("balance", [analysis], "packed", "master")
     assert (
-        "significantly faster by 0.5\N{NO-BREAK SPACE}% or more in no place, slower in no place."
+        "significant gains of 0.5\N{NO-BREAK SPACE}% or more in no place, losses in no place. A place may gain time and lose CPU time."
         in told
     )
     assert re.search(
@@ -331,7 +331,7 @@ def test_gains_and_losses_are_the_significant_changes_and_no_others(tmp_path: Pa
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
     assert (
-        ": significantly faster by 0.5\N{NO-BREAK SPACE}% or more in 2 places, slower in no place. Non-inferior (margin 2\N{NO-BREAK SPACE}% on a workload, "
+        ": significant gains of 0.5\N{NO-BREAK SPACE}% or more in 2 places, losses in no place. A place may gain time and lose CPU time. Non-inferior (margin 2\N{NO-BREAK SPACE}% on a workload, "
         in told
     )
     assert " in 4 of 4 comparisons." in told
@@ -366,7 +366,7 @@ def test_a_configuration_has_its_own_row_unless_the_row_of_its_workload_pools_it
     two = analysed(tmp_path / "two", threads=[1, 2, 4], **more)
     told = stated("balance", [two], "packed", "master")
     assert (
-        ": significantly faster by 0.5\N{NO-BREAK SPACE}% or more in 3 places, slower in no place."
+        ": significant gains of 0.5\N{NO-BREAK SPACE}% or more in 3 places, losses in no place. A place may gain time and lose CPU time."
         in told
     )
     for threads in ("1", "2", "4"):
@@ -374,7 +374,7 @@ def test_a_configuration_has_its_own_row_unless_the_row_of_its_workload_pools_it
     four = analysed(tmp_path / "four", threads=[1, 2, 4], cpus=4, **more)
     told = stated("balance", [four], "packed", "master")
     assert (
-        ": significantly faster by 0.5\N{NO-BREAK SPACE}% or more in 2 places, slower in no place."
+        ": significant gains of 0.5\N{NO-BREAK SPACE}% or more in 2 places, losses in no place. A place may gain time and lose CPU time."
         in told
     )
     assert "| tsp on 2, 4: −" in told

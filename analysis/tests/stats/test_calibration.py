@@ -1,4 +1,4 @@
-"""The calibration on synthetic sweeps: a true difference is significant, and mere noise is not."""
+"""Calibration on synthetic sweeps: a slower branch is different, an equal branch is equivalent, and a noisy sweep is inconclusive."""
 
 from __future__ import annotations
 

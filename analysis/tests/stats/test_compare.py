@@ -52,7 +52,7 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_configurations_of_several_worke
 
 
 def test_a_row_of_one_configuration_has_its_result_at_every_level() -> None:
-    """On two CPUs a workload's row is its configuration of two workers; once the two were corrected differently."""
+    """On two CPUs a workload's row pools only the configuration with two workers. An earlier version corrected row and configuration differently."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01

@@ -368,7 +368,8 @@ pub fn current_core() -> Option<usize> {
     on_engine(|engine| engine.core)
 }
 
-/// Number of the machine's cores, as the operating system counts them; `None` outside a simulation.
+/// Number of the simulated machine's CPUs: each hardware thread counts. `None` outside a
+/// simulation.
 #[must_use]
 pub fn cores() -> Option<usize> {
     on_engine(|engine| engine.cores.len())

@@ -75,7 +75,8 @@ costs! {
     /// How many operations of one core, or how many cores of one cluster, may follow each other on
     /// a line while other cores wait for it. The value 1 means first come, first served.
     run: usize = "run", count, 1;
-    /// The time that each sharer of a line, except the farthest, adds to a write of that line.
+    /// The time that each other core with a copy of a line, except the farthest, adds to a write of
+    /// that line.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;

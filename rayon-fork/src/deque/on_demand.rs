@@ -185,8 +185,9 @@ pub(crate) struct Deque<T> {
     fences: Fences,
 }
 
-// SAFETY: the pointer leads into the ring in use. The ring in use lives until the owner replaces
-// it, or as long as `shared`, which moves with the deque.
+// SAFETY: `slots` is null before the first push, and later points to the slots of the ring in use.
+// The ring in use lives until the owner replaces it, or as long as `shared`, which moves with the
+// deque.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 pub(crate) struct Stealer<T> {
@@ -480,8 +481,9 @@ impl<T: TwoWords> Deque<T> {
         is_unread
     }
 
-    /// Call this when the owner is about to block. Frees the rings that are out of use. If no job
-    /// is left, also puts the first ring back into use, and frees the ring that was in use.
+    /// Call this when the owner is about to block. Frees the rings that are out of use, unless a
+    /// job is left in a ring larger than the first. If no job is left, also puts the first ring
+    /// back into use, and frees the ring that was in use.
     ///
     /// Returns `false` if a thief still reads a ring that was put out of use: the caller should
     /// soon call this again. This returns `false` at most `TRIES_TO_FREE` times in a row, because

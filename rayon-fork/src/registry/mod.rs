@@ -50,8 +50,9 @@ assert_size!(Registry: size_of::<Injector<JobRef>>()
     + (size_of::<Sleep>() + size_of::<SpinHistory>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
-    /// Builds the shared state, and starts a thread for each worker through `spawn`. If `spawn`
-    /// fails, or a closure panics, workers that were started already terminate.
+    /// Builds the shared state, and starts the workers' threads through `spawn`. If the plan adopts
+    /// the current thread, this thread becomes worker 0. If `spawn` fails, or a closure panics,
+    /// workers that were started already terminate.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,

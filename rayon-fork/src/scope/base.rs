@@ -18,8 +18,8 @@ pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
-    /// The jobs that have not ended, plus one for the scope's closure. Not padded, because the
-    /// scope lies in a frame, and scopes nest (README, "Stack").
+    /// The jobs that have not ended, plus one for the scope's closure. This latch is not padded. A
+    /// scope lies in a stack frame, and scopes nest, so padding would take stack on each level.
     unfinished: CountLatch,
     /// Jobs borrow for `'scope`. If this lifetime could shrink or grow, jobs could outlive what
     /// they borrow.

@@ -253,11 +253,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// sleeper. Wakes a sleeper, if there is one. If `is_news` and a worker searches, the wake rule
     /// may leave the job to that worker.
     fn job_offered(&self, is_news: bool) {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the fences that
-        // the README names for split counters. The job is stored before the fence, and the
-        // searching workers are read after it. If that count still shows the last searching worker,
-        // that worker stops later, fences, scans, and sees the job. Without this fence, the job
-        // might be left to a worker that took another shared job.
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a
+        // sleeper's scan. The job is stored before the fence, and the searching workers are read
+        // after it. If that count still shows the last searching worker, that worker stops later,
+        // fences, scans, and sees the job. Without this fence, the job might be left to a worker
+        // that took another shared job.
         fence(Ordering::SeqCst);
         // `is_news` stands for an empty queue even if jobs were shared before, because thieves may
         // have taken those jobs.

@@ -206,9 +206,9 @@ struct Cell<'a> {
 ///
 /// Replicates are rounds: each round runs all of its blocks before the next round begins. So an
 /// interrupted sweep has whole replicates and at most one incomplete, and slow drift affects all
-/// configurations alike. Within a round, all blocks of one mode come before the blocks of the other
-/// mode, because setting a frequency is slow. The blocks of a mode are shuffled, and so are the
-/// branches within a block, by the sweep's seed.
+/// configurations alike. Within a round, the runner finishes all blocks of one frequency mode
+/// (dynamic or fixed) before the other, because setting a frequency is slow. The blocks of a mode
+/// are shuffled, and so are the branches within a block, by the sweep's seed.
 ///
 /// # Panics
 /// If `identities` lacks a build, if the baseline is not among the branches, or if there are 2^32

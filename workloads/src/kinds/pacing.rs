@@ -83,7 +83,7 @@ impl Gaps {
         }
     }
 
-    /// The gaps of a run.
+    /// Returns the gap before each request of a run. Each run gets the same sequence.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
         let mut random = Random::new(self.seed);
         let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);

@@ -17,7 +17,7 @@ from sweep_analysis.stats.latency import KINDS, QUANTILES
 CHART = (205, 150)
 CHARTS_A_ROW = 3
 LEAST_US = 0.1
-"""Minimum latency on an axis in µs."""
+"""Lower limit, in µs, of the latency from which an axis is computed. The axis begins 20 % below that latency."""
 MOST_LABELS = 8
 IN_WORDS = (
     "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "

@@ -109,8 +109,8 @@ def _gains_and_losses(asked: Statement) -> str:
     most = max(len(gains), len(loses))
     rest = "; the table has the largest of each" if most > MAX_ROWS else ""
     told = (
-        f"`{branch}` against `{against}` {asked.source()}: significantly faster by {_LEAST} or more in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}. {_non_inferior(own)}"
+        f"`{branch}` against `{against}` {asked.source()}: significant gains of {_LEAST} or more in {_places(gains)}, "
+        f"losses in {_places(loses)}{rest}. A place may gain time and lose CPU time. {_non_inferior(own)}"
     )
     if not most:
         return told
@@ -276,7 +276,7 @@ def _lines(asked: Statement) -> str:
 def lines_of(edits: Path) -> str:
     """Count the lines that edits of `RELEASE` add and remove, separately for code and tests: `+14 −1 lines, tests +46`.
 
-    The numbers equal those of `git diff --numstat`; `cargo xtask test --only findings` checks that.
+    `cargo xtask test --only findings` compares the numbers of each `edits.toml` with a line diff of the edited files.
     """
     of_code, of_tests = [0, 0], [0, 0]
     for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:

@@ -174,7 +174,7 @@ impl Fence for PushFence {
 }
 
 impl Fence for ScanFence {
-    // `no-jec` selects this fence.
+    // The feature `no-jec` selects this fence, and `NoJec` adds its part of the name.
     const NAME_PART: &'static str = "";
     const SCANS_BEFORE_SLEEP: bool = true;
 
@@ -190,7 +190,8 @@ impl Fence for ScanFence {
 pub(crate) trait WakeRule: Send + Sync + 'static {
     const NAME_PART: &'static str;
     const COUNTS_SEARCHERS: bool;
-    /// Whether every push reads how many workers search, as the branch of the 2022 study did.
+    /// Whether, with split counters, every push also reads how many workers are inactive, even if
+    /// no worker sleeps. The split branch of the 2022 study did this.
     const READS_BOTH: bool = false;
 
     /// Returns the number of sleepers to wake for one job. `sleeping` is not 0. Calls `searching`
@@ -279,8 +280,8 @@ impl Propagation for WakeTwo {
 impl Propagation for WakeWhereWorkIs {
     const NAME_PART: &'static str = "+wake-where-work-is";
     const SCANS_FIRST: bool = true;
-    // Workers do not spin in a model, where one more round changes nothing, nor in a browser, where
-    // `Instant` panics.
+    // Workers do not spin under loom, where one more search of the queues adds no behaviour. They
+    // do not spin on WebAssembly, because `Instant` panics in a browser.
     const SPINS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]

@@ -55,7 +55,8 @@ struct Firewall {
     threads: usize,
     /// The known answer, if the answer does not depend on the run.
     known: Option<Tally>,
-    /// The strategy's state, built before the run, so that the run does not allocate the queues.
+    /// The queues and locks by which the dispatcher passes packets to the workers. `reset` builds
+    /// them, so that the timed run does not allocate them.
     ready: Option<Box<dyn HandOn>>,
     report: Option<Report>,
 }
