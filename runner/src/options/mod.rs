@@ -159,7 +159,8 @@ pub(crate) struct FrequencyOptions {
     /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     frequency_journal: Option<PathBuf>,
-    /// Folder to use instead of /, for tests; the measured clock is then not compared
+    /// Folder to use instead of /, for tests; the runner then does not compare the measured clock
+    /// with the set frequency
     #[arg(long, value_name = "DIR", hide = true, value_parser = host_root)]
     host: Option<PathBuf>,
 }

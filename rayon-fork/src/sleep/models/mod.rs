@@ -152,7 +152,7 @@ pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + '
     let executions = explore(bounds, play);
     assert!(
         executions > 2,
-        "a model with one execution explores no interleaving"
+        "a model with at most two executions explores no interleaving"
     );
     report(bounds, executions, "holds");
 }

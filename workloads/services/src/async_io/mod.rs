@@ -1,5 +1,5 @@
-//! `async-io`: threads read or write files and then compute. A student project on user-level
-//! threads is the model.
+//! `async-io`: user-level threads, or jobs of the pool, read or write files and then compute. A
+//! student project on user-level threads is the model.
 //!
 //! User-level threads share one OS thread. A synchronous transfer blocks all of these threads;
 //! during an asynchronous transfer, other user-level threads run. A job on the pool blocks its
