@@ -30,7 +30,8 @@ pub(crate) fn settle(pool: &ThreadPool) {
     }
 }
 
-/// Runs jobs that wait for each other, after gaps in which workers fall asleep.
+/// Repeatedly runs a job that spins until another worker has run its spawned job. Before each round
+/// the caller pauses, so that workers may fall asleep.
 pub(crate) fn meet(pool: &ThreadPool) {
     for round in 0..100 {
         sleep(Duration::from_micros(round * 7));

@@ -46,8 +46,9 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
 /// Environment variable with which tests name another file for the host's lock.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// The host's lock. While this value lives, no second sweep runs on this host. Simulated sweeps
-/// share the lock, because other programs do not change the virtual time of simulated sweeps.
+/// The host's lock. While a measured sweep holds this lock, no other sweep runs on this host.
+/// Simulated sweeps share the lock, because other programs do not change the virtual time of
+/// simulated sweeps.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,

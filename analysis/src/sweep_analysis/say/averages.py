@@ -18,7 +18,7 @@ LARGEST = 4
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
     """Describe the workloads that a row over all workloads averages: one clause for each fact; empty for other rows.
 
-    In: all rows of the decisions, and the row to describe.
+    In: `Decisions.comparisons`, and the row to describe.
     """
     parts = with_panel(same_branch(comparisons, row).filter(level="workload"))
     largest = _largest(parts) if row["level"] == "overall" else []

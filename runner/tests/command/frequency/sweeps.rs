@@ -48,7 +48,8 @@ impl Case {
         command
     }
 
-    /// Makes a sweep of only the baseline and its A/A control, so that all tests share one build.
+    /// Returns the command of a sweep of `master`, its A/A control and the sequential program.
+    /// `master` is the only branch, so all tests share its build.
     fn new_sweep(&self, mode: &str, trials: &str) -> Command {
         let what = "--preset smoke --branches master --workloads quicksort --threads 1 --mode";
         let mut words: Vec<&str> = what.split(' ').collect();

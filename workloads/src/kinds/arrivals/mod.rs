@@ -76,7 +76,8 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             let series = series("bursts", gaps, Pace::Sleeps);
             Box::new(Requests::new(series, Burst::new(batch)))
         }
-        // Unless the period is 0, a tick that ends late does not delay the next tick.
+        // Unless the period is 0, a tick is due one period after the previous tick was due, even if
+        // that tick ends late.
         _ => {
             let period = microseconds("period-us");
             let pace = if period.is_zero() {
