@@ -113,8 +113,8 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// The worker becomes sleepy again after one more search, not after all rounds. Call this when
-    /// a producer has notified, or when the deque has memory left to free.
+    /// The worker spins or becomes sleepy after one more unsuccessful search, not after all rounds.
+    /// Call this when a producer has notified, or when the deque has memory left to free.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
