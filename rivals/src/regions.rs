@@ -11,8 +11,8 @@ use crate::missing::missing;
 pub(crate) use crate::threads::NAME;
 use crate::threads::Threads;
 
-/// fork_union names no limit, and OpenMP has one only if the user sets `OMP_THREAD_LIMIT`. A guess:
-/// no program requests more threads than this.
+/// `fork_union` names no limit, and OpenMP has one only if the user sets `OMP_THREAD_LIMIT`. A
+/// guess: no program requests more threads than this.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
 thread_local! {
