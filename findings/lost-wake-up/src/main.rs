@@ -135,7 +135,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
-        eprintln!("This program needs two CPUs. One CPU sees its own stores in order, so a worker cannot miss a job.");
+        eprintln!(
+            "This program needs two CPUs. One CPU sees its own stores in order, so a worker cannot miss a job."
+        );
         return ExitCode::from(4);
     }
     let pool = rayon_core::ThreadPoolBuilder::new()
