@@ -128,12 +128,23 @@ impl CountLatch {
     /// Waits until the count is zero.
     pub(crate) fn wait(&self, owner: Option<&Worker>, spin_history: Option<&SpinHistory>) {
         match &self.waiter {
-            Waiter::Worker { core, .. } => {
+            Waiter::Worker {
+                core,
+                registry,
+                index,
+            } => {
                 let owner = owner.expect("the latch was made for a worker");
+                debug_assert!(owner.index() == *index && owner.is_in(registry));
                 owner.wait_until(core);
             }
             Waiter::OtherThread(latch) => latch.wait(spin_history),
         }
+        debug_assert_eq!(
+            // Relaxed: the wait ended by a set that came after the last subtraction.
+            self.count.load(Ordering::Relaxed),
+            0,
+            "a latch is set before its count is zero"
+        );
     }
 }
 
