@@ -559,10 +559,12 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    // If `is_news` is false, a job was shared already, or there is no job.
-                    let is_news = more > 0 && count == 0;
-                    return if is_news {
-                        Answer::Exposed
+                    // Otherwise a job was shared already, or there is no job.
+                    let is_exposed = more > 0 && count == 0;
+                    return if is_exposed {
+                        Answer::Exposed {
+                            is_only_job: private == 1,
+                        }
                     } else {
                         Answer::HasPublic
                     };

@@ -18,7 +18,10 @@ pub(crate) trait TwoWords {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// There was no shared job, and now there is one.
-    Exposed,
+    Exposed {
+        /// Whether the deque has no other job.
+        is_only_job: bool,
+    },
     /// There is a shared job, or a thief has just taken one or is about to expose one.
     HasPublic,
     /// There is a shared job, and no thief has come for one in a while.

@@ -18,8 +18,7 @@ use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
 /// The number of workers whose private jobs an unsuccessful search scans. The scan reads a cache
 /// line that the victim writes with every push and pop. If jobs are long, victims seldom write, and
-/// from the fourth search of an idle period on, the number doubles with each search. If each CPU
-/// has several workers, a search scans all workers, because another search would cost time slices.
+/// from the fourth search of an idle period on, the number doubles with each search.
 const SCANNED: usize = 1;
 
 /// A thief takes one further job for each time that its victim has this many shared jobs. A guess:
@@ -293,20 +292,17 @@ impl Worker {
             return None;
         }
         let unsuccessful = idle.unsuccessful_searches();
-        let is_costly = self.history.shares_cpus();
-        let doublings = if is_costly {
-            MOST_DOUBLINGS
-        } else if self.history.finds_long_jobs() {
+        let doublings = if self.history.finds_long_jobs() {
             unsuccessful.saturating_sub(2).min(MOST_DOUBLINGS)
         } else {
             0
         };
         // A victim first gets a moment in which it may expose jobs by itself. The victim gets a
-        // second moment, unless the wait costs a time slice or the victim has not pushed or popped.
+        // second moment, unless it has not pushed or popped.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
-                1 => is_costly || !victim.has_stirred(),
+                1 => !victim.has_stirred(),
                 _ => true,
             };
             if !is_due {

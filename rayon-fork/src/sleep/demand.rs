@@ -206,18 +206,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Call this when the calling worker has pushed a job, and a request is set. `answer` is the
     /// response of the worker's deque.
     pub(crate) fn answer(&self, answer: Answer) {
-        let is_unwanted = answer == Answer::Unwanted;
-        if answer == Answer::Exposed || self.somebody_sleeps() {
-            // If the job is unwanted, no thief has taken a shared job for a while. Searching
-            // workers may have no CPU, so this call wakes a sleeper even if a worker searches.
-            self.job_offered(!is_unwanted);
+        let is_exposed = matches!(answer, Answer::Exposed { .. });
+        if is_exposed || self.somebody_sleeps() {
+            let is_only_job = answer == Answer::Exposed { is_only_job: true };
+            self.job_offered(is_only_job);
         }
-        if is_unwanted && !self.somebody_is_idle() {
+        // The request of a worker that searches is cleared, too: that worker may have no CPU. When
+        // it searches again, it sets the request again.
+        if answer == Answer::Unwanted && !self.somebody_sleeps() {
             self.clear_request();
         }
     }
 
-    /// Clears the request, and sets it again if a worker is idle by then.
+    /// Clears the request, and sets it again if a worker sleeps by then.
     pub(super) fn clear_request(&self) {
         let request = &*self.request;
         request.word.swap(0, Ordering::Relaxed);
@@ -225,15 +226,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // before the fence, and the sleepers are read after it. A sleeper that this read misses
         // sets the request later.
         fence(Ordering::SeqCst);
-        if self.somebody_is_idle() {
+        if self.somebody_sleeps() {
             // Relaxed: the lock of a woken worker's slot orders this store before its search.
             // Threads that are not woken do not rely on this store.
             request.word.swap(1, Ordering::Relaxed);
             // Another worker may have pushed a job without a request, and so without a check for
             // sleepers.
-            if self.somebody_sleeps() {
-                self.wake_any(1);
-            }
+            self.wake_any(1);
         }
     }
 
@@ -250,18 +249,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Call this after a push that found the steal request set, and that exposed a job or saw a
-    /// sleeper. Wakes a sleeper, if there is one. If `is_news` and a worker searches, the wake rule
-    /// may leave the job to that worker.
-    fn job_offered(&self, is_news: bool) {
+    /// sleeper. Wakes a sleeper, if there is one. If `is_only_job` and a worker searches, the wake
+    /// rule may leave the job to that worker.
+    fn job_offered(&self, is_only_job: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a
         // sleeper's scan. The job is stored before the fence, and the searching workers are read
         // after it. If that count still shows the last searching worker, that worker stops later,
         // fences, scans, and sees the job. Without this fence, the job might be left to a worker
         // that took another shared job.
         fence(Ordering::SeqCst);
-        // `is_news` stands for an empty queue even if jobs were shared before, because thieves may
-        // have taken those jobs.
-        self.notify_job(is_news);
+        self.notify_job(is_only_job);
     }
 
     fn everybody_is_idle(&self) -> bool {

@@ -35,10 +35,10 @@ const A_TURN: Duration = Duration::from_millis(1);
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
-/// Workers spin while at most this many search. The number is from simulations: if only one worker
-/// may spin, the other workers sleep between short fork-join regions. If all workers may spin, tiny
-/// jobs on many cores take up to twice as long.
-const SPINNERS: usize = 3;
+/// Workers spin while at most this many search, and fewer search than there are CPUs. The number is
+/// from simulations: if only one worker may spin, the other workers sleep between short fork-join
+/// regions. If all workers may spin, tiny jobs on many cores take up to twice as long.
+const MOST_SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at
 /// random cost more CPU time and start no sooner. If this number were 0, each failure would skip an
@@ -226,9 +226,10 @@ pub(crate) struct SearchHistory {
     yielding: Yielding,
     /// In an idle period without yields, the number of searches that remain; otherwise `None`.
     without_yields: Cell<Option<u32>>,
-    /// Whether each CPU has several workers of the pool.
-    shares_cpus: bool,
     wake_up: WakeUpCost,
+    /// The worker spins while at most this many workers search. One CPU is left for the thread that
+    /// makes the next job.
+    spinners: usize,
     /// A worker with credit spins for this many times the cost of a wake-up.
     spins_for: u32,
 }
@@ -247,7 +248,7 @@ impl SearchHistory {
         Self {
             spinning,
             yielding,
-            shares_cpus: workers >= 2 * cpus,
+            spinners: cpus.saturating_sub(1).clamp(1, MOST_SPINNERS),
             spins_for: if is_wide { WIDE_POOLS_SPIN } else { 1 },
             ..Self::default()
         }
@@ -320,17 +321,13 @@ impl SearchHistory {
         is_cheap
     }
 
-    pub(crate) fn shares_cpus(&self) -> bool {
-        self.shares_cpus
-    }
-
     pub(super) fn yields_are_expensive(&self) -> bool {
         self.without_yields.get().is_some()
     }
 
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
-            searching <= SPINNERS && !self.yields_are_expensive() && self.spinning.try_begin();
+            searching <= self.spinners && !self.yields_are_expensive() && self.spinning.try_begin();
         if begins {
             self.since.set(Some(Instant::now()));
         }
@@ -339,7 +336,7 @@ impl SearchHistory {
 
     /// If the worker has spun for its full time, records a failure and returns `false`.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
-        if searching > SPINNERS {
+        if searching > self.spinners {
             // Enough other workers search. This is neither a success nor a failure of spinning.
             return false;
         }
@@ -486,6 +483,14 @@ mod tests {
                 })
                 .count();
         assert_eq!(forgotten_after, CHEAP_AGAIN);
+    }
+
+    #[test]
+    fn fewer_workers_spin_than_there_are_cpus_but_at_least_one_and_at_most_three() {
+        for (cpus, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (64, 3)] {
+            let begins = |searching| SearchHistory::new(64, cpus).try_begin(searching);
+            assert!(begins(most) && !begins(most + 1), "{cpus} CPUs");
+        }
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -
 #[test]
 fn with_scans_first_the_last_three_searchers_spin() {
     let sleep = Sleep::<ScansFirst>::with_workers(4);
-    let history = SearchHistory::default();
+    let history = SearchHistory::new(4, 4);
     let queues = Scripted::default();
     let mut others: Vec<_> = (1..3)
         .map(|worker| sleep.begin_search(worker, None))

@@ -73,7 +73,7 @@ fn a_job_is_taken_back_by_its_index_if_it_is_the_newest_and_private() {
     let [first, second] = [0, 1].map(|job| deque.push(Numbered(job)));
     assert!(!deque.try_take_back(first), "another job is newer");
     assert!(deque.try_take_back(second));
-    assert_eq!(deque.answer(), Answer::Exposed);
+    assert_eq!(deque.answer(), Answer::Exposed { is_only_job: true });
     assert!(!deque.try_take_back(first), "the job is shared");
     assert_eq!(steal(&deque.stealer()), Some(0));
     assert!(!deque.try_take_back(first), "a thief took the job");
@@ -89,19 +89,19 @@ fn after_many_pushes_without_a_thief_jobs_are_unwanted() {
         deque.push(Numbered(0));
         deque.answer()
     };
-    assert_eq!(push(), Answer::Exposed);
+    assert_eq!(push(), Answer::Exposed { is_only_job: true });
     let answers_until_unwanted = || {
         (1..1000).find(|_| match push() {
             Answer::HasPublic => false,
             Answer::Unwanted => true,
-            Answer::Exposed => panic!("a job was shared already"),
+            Answer::Exposed { .. } => panic!("a job was shared already"),
         })
     };
     assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
     assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED));
     assert_eq!(push(), Answer::HasPublic);
     assert!(steal(&stealer).is_some());
-    assert_eq!(deque.answer(), Answer::Exposed);
+    assert_eq!(deque.answer(), Answer::Exposed { is_only_job: false });
     assert_eq!(
         answers_until_unwanted(),
         Some(PUSHES_UNTIL_UNWANTED),
@@ -142,7 +142,12 @@ fn random_steps_do_what_a_sequential_deque_does() {
                         jobs.len().div_ceil(2)
                     };
                     let is_new = public == 0 && exposed > 0;
-                    assert_eq!(deque.answer() == Answer::Exposed, is_new, "{context}");
+                    let only = is_new.then_some(jobs.len() == 1);
+                    let told = match deque.answer() {
+                        Answer::Exposed { is_only_job } => Some(is_only_job),
+                        Answer::HasPublic | Answer::Unwanted => None,
+                    };
+                    assert_eq!(told, only, "{context}");
                     public = if is_new || shows_all { exposed } else { public };
                 }
                 4 => {
@@ -218,7 +223,7 @@ fn an_owner_about_to_block_gives_all_rings_back_but_the_first() {
         (0..1000).for_each(|job| {
             deque.push(Numbered(job));
         });
-        assert_eq!(deque.answer(), Answer::Exposed);
+        assert!(matches!(deque.answer(), Answer::Exposed { .. }));
         assert!((0..10).all(|job| steal(&stealer) == Some(job)));
         deque.give_back();
         assert!(slots(&deque) > 1000, "jobs are left in round {round}");

@@ -132,7 +132,7 @@ impl OnDemand {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
-            let is_new = self.deque.0.answer() == Answer::Exposed;
+            let is_new = matches!(self.deque.0.answer(), Answer::Exposed { .. });
             if is_new || self.offers_without_fence {
                 sleep.notify_job(true);
             }
@@ -216,7 +216,7 @@ fn clear_and_forget_the_others<C: SleepCounters>(sleep: &Sleep<C, Slot>) {
     request.word.swap(0, modelled::Ordering::Relaxed);
     // ORDERING: SeqCst fence, as in the real `clear_request`.
     modelled::fence(modelled::Ordering::SeqCst);
-    if sleep.somebody_is_idle() {
+    if sleep.somebody_sleeps() {
         request.word.swap(1, modelled::Ordering::Relaxed);
     }
 }
