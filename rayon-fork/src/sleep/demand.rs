@@ -11,6 +11,7 @@ use crate::deque::Answer;
 use crate::sleep::counters::SleepCounters;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
+use crate::thread_count;
 
 /// How old a pool is before one of its workers [registers](Sleep::register) the process. A program
 /// that ends sooner never loses a worker to this call, which may take the kernel some 10 ms. A
@@ -34,6 +35,8 @@ pub(crate) struct StealRequest {
     pub(super) word: AtomicUsize,
     pub(super) fences: Fences,
     jobs: Jobs,
+    /// Whether the pool has more workers than there are CPUs.
+    is_oversubscribed: bool,
     /// 1 when a worker has gone to register the process. This flag belongs to a pool, not to the
     /// process, because a child of `fork` has none of its parent's workers, and builds its own
     /// pools.
@@ -50,7 +53,10 @@ impl StealRequest {
         match workers {
             0..=1 => Self::new(Jobs::Notified, Fences::alone()),
             _ if is_fifo => Self::new(Jobs::Public, Fences::full()),
-            _ => Self::new(Jobs::Private, Fences::cheapest_in_time()),
+            _ => Self {
+                is_oversubscribed: workers > thread_count::cpus_at_first(),
+                ..Self::new(Jobs::Private, Fences::cheapest_in_time())
+            },
         }
     }
 
@@ -64,6 +70,7 @@ impl StealRequest {
             word: AtomicUsize::new(0),
             fences,
             jobs,
+            is_oversubscribed: false,
             registrar: UnmodelledUsize::new(0),
             // In a browser `Instant` panics. There registering is immediate, so a browser never
             // makes this call.
@@ -208,13 +215,23 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn answer(&self, answer: Answer) {
         let is_exposed = matches!(answer, Answer::Exposed { .. });
         if is_exposed || self.somebody_sleeps() {
-            let is_only_job = answer == Answer::Exposed { is_only_job: true };
-            self.job_offered(is_only_job);
+            self.job_offered(self.is_left_to_searchers(answer));
         }
         // The request of a worker that searches is cleared, too: that worker may have no CPU. When
         // it searches again, it sets the request again.
         if answer == Answer::Unwanted && !self.somebody_sleeps() {
             self.clear_request();
+        }
+    }
+
+    /// Returns whether a job need not wake a sleeper if a worker searches.
+    fn is_left_to_searchers(&self, answer: Answer) -> bool {
+        match answer {
+            Answer::Exposed { is_only_job: true } => true,
+            // In an oversubscribed pool, the workers that search may have no CPU. Elsewhere they
+            // come for the other jobs sooner than a woken worker would.
+            Answer::Exposed { .. } | Answer::HasPublic => !self.request.is_oversubscribed,
+            Answer::Unwanted => false,
         }
     }
 
@@ -249,16 +266,17 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Call this after a push that found the steal request set, and that exposed a job or saw a
-    /// sleeper. Wakes a sleeper, if there is one. If `is_only_job` and a worker searches, the wake
-    /// rule may leave the job to that worker.
-    fn job_offered(&self, is_only_job: bool) {
+    /// sleeper. Wakes a sleeper, if there is one. If `is_left_to_searchers` and a worker searches,
+    /// the wake rule may leave the job to that worker.
+    fn job_offered(&self, is_left_to_searchers: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a
         // sleeper's scan. The job is stored before the fence, and the searching workers are read
         // after it. If that count still shows the last searching worker, that worker stops later,
         // fences, scans, and sees the job. Without this fence, the job might be left to a worker
         // that took another shared job.
         fence(Ordering::SeqCst);
-        self.notify_job(is_only_job);
+        // To the wake rule, such a job finds its queue empty.
+        self.notify_job(is_left_to_searchers);
     }
 
     fn everybody_is_idle(&self) -> bool {
