@@ -51,6 +51,8 @@ pub(crate) enum Step {
     Predict,
     Study,
     Classics,
+    /// A sweep of the experiment `predictions`, on hosts with enough cores.
+    Predictions,
     /// A sweep of the experiment `validation` on the host.
     Validate,
     /// Pages that runners before 2026-12 drew.

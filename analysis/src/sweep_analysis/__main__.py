@@ -71,6 +71,11 @@ REMEDIES = {
         "the sweep is not over a box of machines",
         "sweep with `--box`",
     ),
+    "predictions": (
+        "manifest.json",
+        "the sweep did not run the experiment `predictions`",
+        "sweep with `--experiment predictions`",
+    ),
     "placements": (
         "",
         "no workload ran free and pinned on one branch",
@@ -85,6 +90,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis report latest --output results/reports/mine
   python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
   python -m sweep_analysis table latest claims --format md        # pre-registered hypotheses: held or falsified
+  python -m sweep_analysis table latest predictions --format md   # registered predictions: hit or miss
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
 

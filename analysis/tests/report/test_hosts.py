@@ -10,6 +10,7 @@ import pytest
 import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.predictions import read_predictions
 from sweep_analysis.report import hosts
 from sweep_analysis.stats.analysis import Analysis, analyse
 
@@ -57,20 +58,26 @@ def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
             effects={("packed", "tsp"): slow}, **synthetic.QUIET,
         )  # fmt: skip
         synthetic.write_sweep(tmp_path / "sweeps" / name, alike)
-    steps = {"classics": "c", "predict": "p", "validate": "v"}
+    steps = {"classics": "c", "predict": "p", "predictions": "r", "validate": "v"}
+    registered = synthetic.write_sweep(tmp_path / "sweeps" / "r", truth) / "manifest.json"
+    manifest = json.loads(registered.read_text())
+    manifest["asked"]["experiment"] = {"name": "predictions", "shows": ""}
+    registered.write_text(json.dumps(manifest))
     host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", **steps)
     host(tmp_path, "earlier", "2026-02-01T11:00:00Z")
     host(tmp_path, "tried", "2026-01-01T11:00:00Z", is_quick=True)
     earlier, later = told(tmp_path)
-    assert earlier == ["`earlier`, UNFIT", "Made-up CPU; 2 cores, 4 CPUs", "", "load", "", ""]
-    name, machine, sweeps, doctor, champion, near = later
+    assert earlier == ["`earlier`, UNFIT", "Made-up CPU; 2 cores, 4 CPUs", "", "load", "", "", ""]
+    name, machine, sweeps, doctor, champion, predictions, near = later
     assert (name, doctor, sweeps) == (
         "`1a2b3c`, UNFIT",
         "load",
-        "[predict](p), [classics](c), [validate](v)",
+        "[predict](p), [classics](c), [predictions](r), [validate](v)",
     )
     assert machine == "Made-up CPU; 2 cores, 4 CPUs"
     assert champion.count(", faster") == 2
+    count = len(read_predictions())
+    assert predictions == f"0 hit, 0 miss, 0 undecided, {count} not tested"
     assert near == "4 of 6 configurations; simulated AFTER it was measured"
 
 

@@ -14,6 +14,7 @@ import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.read.request import newest_of
 from sweep_analysis.report import statement_gains
 from sweep_analysis.report.statement import LONGEST, Statement
 from sweep_analysis.report.statement_kinds import KINDS
@@ -127,7 +128,9 @@ def test_a_result_whose_words_are_too_few_is_refused_with_the_words_that_it_need
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "page.md"
-    named = max((CHECKOUT / "results" / "sweeps").iterdir()).name[:18]
+    newest = newest_of("host-classics")
+    assert newest is not None
+    named = newest.path.name[:18]
     file.write_text(f"<!-- analysis: effect {named} tree-sum --><!-- /analysis -->")
     with pytest.raises(InputError, match=r"effect .* tree-sum`: the words do not fit"):
         made(file)

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use crate::bundle::{self, Done, ENDING, Record, Step};
+use crate::commands::analysis;
 use crate::commands::calibrate::{self, Precision};
 use crate::commands::doctor;
 use crate::commands::sweep::{self, SweepArgs, SweepCommand};
@@ -30,7 +31,8 @@ use crate::text::words::{count, human, moment};
 
 pub(crate) const HELP: &str = "\
 Runs the doctor, measures the cost parameters of this host, predicts its times by simulation, sweeps the experiments \
-`host-study` and `host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into \
+`host-study` and `host-classics`, and measures what was predicted. With 16 cores or more it also tests the registered \
+predictions (results/predictions). Then it packs results/hosts/HOST and these sweeps into \
 results/hosts/HOST.tar.zst. First it prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot, \
 the same command continues.
 
@@ -86,11 +88,21 @@ const STEPS: &[(Step, &str, &str)] = &[
         "small programs with different demands on a pool; `champion` is among the branches",
     ),
     (
+        Step::Predictions,
+        PREDICTIONS,
+        "registered predictions (results/predictions): hit or miss, in half an hour",
+    ),
+    (
         Step::Validate,
         "validate",
         "measured times of `validation`, and the prediction accuracy",
     ),
 ];
+
+const PREDICTIONS: &str = "predictions";
+
+/// No registered prediction is about fewer cores.
+const FEWEST_CORES: usize = 16;
 
 /// The most threads of a pool that this command simulates. With more threads, simulating one
 /// iteration takes seconds.
@@ -155,6 +167,22 @@ fn begun(project: &Project, is_quick: bool) -> Record {
     }
 }
 
+/// Returns the steps that a host with so many cores can do.
+fn steps(cores: usize) -> impl Iterator<Item = &'static (Step, &'static str, &'static str)> {
+    let is_possible = move |it: &&(Step, _, _)| cores >= FEWEST_CORES || it.0 != Step::Predictions;
+    STEPS.iter().filter(is_possible)
+}
+
+fn is_good(analysed: Exit) -> Result<()> {
+    if analysed == Exit::Good {
+        return Ok(());
+    }
+    bail!(Stop::HostNotFit(format!(
+        "the analysis ended with {}; see above. The measurements are kept",
+        analysed.code()
+    )))
+}
+
 impl Work<'_> {
     /// Refuses to continue a call that differs in `--quick`, in the commit or in the number of
     /// CPUs, unless all steps are done.
@@ -182,7 +210,7 @@ impl Work<'_> {
 
     fn left(&self) -> impl Iterator<Item = &'static (Step, &'static str, &'static str)> {
         let is_left = |it: &&(Step, _, _)| self.record.made(it.0).is_none();
-        STEPS.iter().filter(is_left)
+        steps(self.record.cores).filter(is_left)
     }
 
     fn text(&self) -> String {
@@ -203,12 +231,27 @@ impl Work<'_> {
         }
         text.extend(
             self.left()
-                .map(|(_, name, says)| format!("{name:<11}{says}\n")),
+                .map(|(_, name, says)| format!("{name:<12}{says}\n")),
         );
+        let has_cores = self.record.cores >= FEWEST_CORES;
+        if !has_cores {
+            let has = self.record.cores;
+            let why = format!("left out: needs {FEWEST_CORES} cores; this host has {has}");
+            text.extend([format!("{PREDICTIONS:<12}{why}\n")]);
+        }
         if self.record.is_quick {
             text += "--quick: takes some minutes; the times mean nothing\n";
         } else if steps.is_empty() {
-            text += "about an hour in all, including builds, if nothing else runs\n";
+            let hours = if has_cores {
+                "an hour and a half"
+            } else {
+                "an hour"
+            };
+            text.extend([
+                "about ",
+                hours,
+                " in all, including builds, if nothing else runs\n",
+            ]);
         }
         text
     }
@@ -219,7 +262,9 @@ impl Work<'_> {
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for &(step, name, says) in self.left().collect::<Vec<_>>() {
-            let (number, of) = (1 + step as usize, STEPS.len());
+            let possible = || steps(self.record.cores);
+            let number = 1 + possible().take_while(|it| it.0 != step).count();
+            let of = possible().count();
             tell!("\n[{number} of {of}] {name}: {says}");
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
@@ -268,8 +313,9 @@ impl Work<'_> {
                 let (sweep, exit) = validate::predict(self.project, &validation)?;
                 Ok((sweep.name(), exit))
             }
-            Step::Study => self.sweep("host-study"),
-            Step::Classics => self.sweep("host-classics"),
+            Step::Study => self.sweep("host-study", 2 * self.record.cpus),
+            Step::Classics => self.sweep("host-classics", 2 * self.record.cpus),
+            Step::Predictions => self.predictions(),
             Step::Validate => self.validate(),
             Step::Report => bail!("no step of this runner draws pages"),
         }
@@ -337,8 +383,8 @@ impl Work<'_> {
         self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
     }
 
-    fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
-        let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
+    fn sweep(&self, experiment: &str, most_threads: usize) -> Result<(String, Exit)> {
+        let mut arguments = self.options(experiment, most_threads)?;
         let (wanted, _) = asked(self.project, None, &arguments.selection)?;
         let is_it = |manifest: &Manifest| {
             manifest.asked == wanted
@@ -354,6 +400,18 @@ impl Work<'_> {
         Ok((sweep.name(), exit))
     }
 
+    fn predictions(&self) -> Result<(String, Exit)> {
+        let (sweep, exit) = self.sweep(PREDICTIONS, self.record.cpus)?;
+        if matches!(exit, Exit::Good | Exit::TrialsFailed) {
+            let python = Python::set_up(self.project.checkout.root())?;
+            let mut command = python.module("sweep_analysis");
+            let path = self.results.join("sweeps").join(&sweep);
+            command.arg("table").arg(path).arg(PREDICTIONS);
+            is_good(analysis::wait(command.args(["--format", "md"]))?)?;
+        }
+        Ok((sweep, exit))
+    }
+
     fn validate(&self) -> Result<(String, Exit)> {
         let predicted = self.record.made(Step::Predict);
         let predicted = predicted.context("the step `predict` left no sweep")?;
@@ -362,13 +420,7 @@ impl Work<'_> {
         let (sweep, exit) = validate::measure(self.project, &self.validation()?, &predicted)?;
         // The comparison leaves out configurations whose trials failed.
         if matches!(exit, Exit::Good | Exit::TrialsFailed) {
-            let compared = validate::compare(self.project, &predicted, &sweep)?;
-            if compared != Exit::Good {
-                bail!(Stop::HostNotFit(format!(
-                    "the analysis ended with {}; see above. The measurements are kept",
-                    compared.code()
-                )));
-            }
+            is_good(validate::compare(self.project, &predicted, &sweep)?)?;
         }
         Ok((sweep.name(), exit))
     }
@@ -387,5 +439,26 @@ impl Work<'_> {
                      In this checkout, `cargo runner analysis statements --write` adds this host to the findings.\n";
         }
         print(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registered_predictions_are_a_step_of_hosts_with_enough_cores_only() {
+        let names = |cores| steps(cores).map(|it| it.1).collect::<Vec<_>>();
+        let few = names(FEWEST_CORES - 1);
+        assert_eq!(few.len(), 6);
+        assert!(!few.contains(&PREDICTIONS));
+        let many = names(FEWEST_CORES);
+        let without: Vec<_> = many
+            .iter()
+            .filter(|it| **it != PREDICTIONS)
+            .copied()
+            .collect();
+        assert_eq!(many.len(), 7);
+        assert_eq!(without, few);
     }
 }

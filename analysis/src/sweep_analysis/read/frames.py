@@ -301,6 +301,28 @@ CLAIM_DETAILS = pl.Schema(
 )
 """One row per hypothesis and workload (for `claims.OF_EACH` also per thread count); `p_holm` covers the rows of one hypothesis."""
 
+PREDICTIONS = pl.Schema(
+    {
+        "prediction": pl.String,  # the name of its file
+        "branch": pl.String,
+        "against": pl.String,
+        "workload": pl.String,
+        "threads": pl.Int64,
+        "quantity": pl.String,  # a key of `compare.QUANTITIES`
+        "direction": pl.String,  # faster, slower or no-gain
+        "margin": pl.Float64,  # smallest ratio that counts as a gain or a loss
+        "verdict": pl.String,  # the result: one of `predictions.RESULTS`
+        "reason": pl.String,  # why the prediction is not tested
+        "time_ratio": pl.Float64,  # as in `COMPARISONS`
+        "ratio_low": pl.Float64,
+        "ratio_high": pl.Float64,
+        "band": pl.Float64,
+        "p_value": pl.Float64,
+        "p_holm": pl.Float64,  # `p_value` with Holm's correction over all tested predictions of the sweep
+    }
+)
+"""One row per registered prediction."""
+
 LEDGER = pl.Schema(
     {
         "what": pl.String,  # kind of the excluded data: records, trials, pairs, blocks, configurations, iterations

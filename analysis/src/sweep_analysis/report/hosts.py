@@ -16,6 +16,7 @@ from sweep_analysis.say import tables
 from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.predictions import RESULTS
 from sweep_analysis.stats.validation import MARGIN, validation
 
 HOSTS = CHECKOUT / "results" / "hosts"
@@ -25,7 +26,7 @@ NOBODY = "No host has been measured yet."
 COMPARED = "champion"
 """The branch whose change over all programs the table shows."""
 
-STEPS = ("predict", "study", "classics", "validate")
+STEPS = ("predict", "study", "classics", "predictions", "validate")
 
 
 def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Path], str]) -> str:
@@ -74,6 +75,9 @@ def _row(
         "sweeps": ", ".join(f"[{step}]({link(sweep)})" for step, sweep in sweeps.items()),
         "the doctor found": ", ".join(it["id"] for it in found) or "nothing",
         f"`{COMPARED}` over the published crate": _change(classics) if classics else "",
+        "registered predictions": _counts(analysis(sweeps["predictions"]))
+        if "predictions" in sweeps
+        else "",
         f"simulated beforehand, within {MARGIN:.0%}": _near(
             *(analysis(sweeps[step]) for step in ("predict", "validate"))
         )
@@ -87,6 +91,11 @@ def _near(predicted: Analysis, measured: Analysis) -> str:
     near = found.cells.height - found.missed.height
     when = "" if found.is_prediction else "; simulated AFTER it was measured"
     return f"{near} of {found.cells.height} configurations{when}"
+
+
+def _counts(analysis: Analysis) -> str:
+    found = analysis.frame("predictions")["verdict"]
+    return ", ".join(f"{(found == result).sum()} {result}" for result in RESULTS)
 
 
 def _change(analysis: Analysis) -> str:

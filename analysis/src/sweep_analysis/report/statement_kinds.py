@@ -22,6 +22,7 @@ from sweep_analysis.report.statement_box import BOXES
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_gains import GAINS
+from sweep_analysis.report.statement_predictions import PREDICTIONS
 from sweep_analysis.report.statement_tables import TABLES
 from sweep_analysis.report.statement_users import forest_of, host_cost
 from sweep_analysis.report.statement_validation import VALIDATIONS
@@ -127,6 +128,7 @@ _TEXTS: dict[str, Callable[[Statement], str]] = {
     **CHANGES,
     **COUNTS,
     **GAINS,
+    **PREDICTIONS,
     **TABLES,
     **VALIDATIONS,
 }
@@ -148,5 +150,5 @@ WITHOUT_BOX = {"evidence", "validated", "published"}
 TABLES_WITHOUT_BOX = {"line-waits", "spent"}
 """Tables that may be about one simulated machine: source lines that wait, and activities of cores."""
 
-WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses"}
+WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses", "predictions"}
 """Kinds that find their sweeps by themselves."""

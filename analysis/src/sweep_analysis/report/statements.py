@@ -28,6 +28,7 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 FILES = [
     *(CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", CHECKOUT / "results/METHOD.md"),
     *(CHECKOUT / "results/EVIDENCE.md", CHECKOUT / "results/PUBLISHED.md"),
+    CHECKOUT / "results/predictions/README.md",
     *(CHECKOUT / "rivals/README.md", CHECKOUT / "workloads/services/README.md"),
     CHECKOUT / "rayon-fork/README.md",
     *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),

@@ -11,6 +11,7 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, percent, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, WORDS
 from sweep_analysis.say.boxes import box_table
 from sweep_analysis.say.comparison import builds_column, detectable_column
+from sweep_analysis.say.predictions import predictions_table
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 from sweep_analysis.stats.simulated import SPENT_ON
@@ -279,6 +280,7 @@ WIDE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "comparisons": comparison_table,
     "placements": placement_table,
     "box": box_table,
+    "predictions": predictions_table,
     "spent": _spent,
     "latencies": _latencies,
     "writes-per-push": _writes_per_push,

@@ -11,7 +11,9 @@ from functools import cached_property
 
 import polars as pl
 
+from sweep_analysis.read.frames import PREDICTIONS
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.predictions import EXPERIMENT, costs_of, read_predictions
 from sweep_analysis.read.request import experiment_of
 from sweep_analysis.read.written import Experiment
 from sweep_analysis.stats.boxes import box_signs
@@ -24,6 +26,7 @@ from sweep_analysis.stats.events import event_rates, headline_rates, line_rates,
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
 from sweep_analysis.stats.placements import placements
+from sweep_analysis.stats.predictions import judged
 from sweep_analysis.stats.simulated import line_wait_rates, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
 
@@ -146,6 +149,17 @@ class Analysis:
     def claim_details(self) -> pl.DataFrame:
         """Pre-registered hypotheses by workload: rows of `frames.CLAIM_DETAILS`."""
         return self._checked.details
+
+    @_frame("predictions")
+    def predicted(self) -> pl.DataFrame:
+        """Registered predictions and their results: rows of `frames.PREDICTIONS`.
+
+        Empty if the sweep did not run their experiment.
+        """
+        if self.experiment is None or self.experiment.name != EXPERIMENT:
+            return pl.DataFrame(schema=PREDICTIONS)
+        times = with_time_outs(self.sweep, self.times)
+        return judged(read_predictions(), self.sweep, times, costs_of(self.sweep))
 
     @_frame("costs")
     def costs(self) -> pl.DataFrame:

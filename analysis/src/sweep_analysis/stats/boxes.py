@@ -79,6 +79,18 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
     return found.sort([*PLACE, "branch"])
 
 
+def log_ratios_of(
+    sweep: Sweep, times: pl.DataFrame, branch: str, baseline: str, place: dict[str, Any]
+) -> pl.DataFrame:
+    """Compute a branch's `log` of its ratio to the baseline on each `point` of a box; null if a trial of either failed.
+
+    `place` has columns of `schema.PLACE` with the values of the configuration.
+    """
+    return (
+        _ratios(_logs(sweep, times), baseline).filter(branch=branch, **place).select("point", "log")
+    )
+
+
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     """Compute the signs of a branch in one configuration.
 

@@ -28,17 +28,16 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, PLACE, TWIN_SUFFIX
+from sweep_analysis.read.schema import PARALLEL, PLACE
 from sweep_analysis.read.written import wrong_field
 from sweep_analysis.stats.compare import (
     ALPHA,
     WAITS,
-    Comparison,
+    Comparisons,
     detectable_ratio,
     differs,
     drifts,
     holm,
-    twin_of,
 )
 from sweep_analysis.stats.location import FEWEST_UNITS
 
@@ -132,20 +131,12 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     """
     frame = times.collect()
     simulated = sweep.machine is not None
-    twin = twin_of(times, sweep.baseline)
-    compared: dict[tuple[str, str], Comparison] = {}
+    compared = Comparisons(times, sweep.baseline, simulated=simulated)
 
     def comparisons(
         claim: Claim, branch: str, against: str, quantity: str, level: str
     ) -> list[_Row]:
-        # The noise floor comes from the branch that ran twice, which may be another branch than `against`.
-        twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
-        for base in (twinned, against):
-            if (base, quantity) not in compared:
-                noise = compared.get((twinned, quantity))
-                made = Comparison(times, base, quantity, noise, simulated=simulated)
-                compared[base, quantity] = made
-        own = compared[against, quantity]
+        own = compared.against(against, quantity)
         named = own.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
         found = own.rows(level, own.groups(level, named))
         return found.filter(branch=branch).rows(named=True)
@@ -248,11 +239,10 @@ def _decided(rows: list[_Row], claims: int, *, simulated: bool) -> pl.DataFrame:
 
 def _result(*, simulated: bool) -> pl.Expr:
     """The result of a tested hypothesis, or of a part, from its corrected comparison."""
-    ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
+    ratio = pl.col("time_ratio")
     difference = differs("p_holm", simulated=simulated)
     margin = pl.when(pl.col("at_threads").is_null()).then(MARGIN).otherwise(CELL_MARGIN)
-    not_above, not_below = high < margin, low > 1 / margin
-    above, below = difference & (low > margin), difference & (high < 1 / margin)
+    not_above, not_below, above, below = beside_margin(margin, simulated=simulated)
     outcomes = {
         "faster": (difference & (ratio < 1), difference & (ratio > 1)),
         "slower": (difference & (ratio > 1), difference & (ratio < 1)),
@@ -273,19 +263,38 @@ def _result(*, simulated: bool) -> pl.Expr:
     return pl.when(drifts(simulated=simulated)).then(pl.lit(UNTESTED)).otherwise(found)
 
 
+def beside_margin(margin: pl.Expr, *, simulated: bool) -> tuple[pl.Expr, pl.Expr, pl.Expr, pl.Expr]:
+    """Where the interval of a row lies: not above the margin, not below 1/margin, above the margin, below 1/margin.
+
+    The last two also require a significant difference (`p_holm`).
+    """
+    low, high = pl.col("ratio_low"), pl.col("ratio_high")
+    difference = differs("p_holm", simulated=simulated)
+    return (
+        high < margin,
+        low > 1 / margin,
+        difference & (low > margin),
+        difference & (high < 1 / margin),
+    )
+
+
 def _measured(sweep: Sweep, found: _Row) -> _Row:
     """The columns of a hypothesis from its comparison, and its result if it cannot be tested."""
     row = {name: found[name] for name in _COLUMNS if name in found}
     row = {name: value for name, value in row.items() if name not in ("branch", "threads")}
     row["at_threads"] = found["threads"]
+    why = reason_untested(sweep, found)
+    return row if why is None else row | {"verdict": UNTESTED, "reason": why}
+
+
+def reason_untested(sweep: Sweep, found: _Row) -> str | None:
+    """The reason why a row of `Comparison.rows` cannot be tested; None if it can."""
     if found["p_value"] is None:
         units = count(found["units"], sweep.replicates.unit)
-        why = f"{units} of each branch are too few, {FEWEST_UNITS} are needed"
-    elif found["band"] is None:
-        why = "no A/A control ran, so the noise is unknown"
-    else:
-        return row
-    return row | {"verdict": UNTESTED, "reason": why}
+        return f"{units} of each branch are too few, {FEWEST_UNITS} are needed"
+    if found["band"] is None:
+        return "no A/A control ran, so the noise is unknown"
+    return None
 
 
 def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:

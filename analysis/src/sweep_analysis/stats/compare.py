@@ -426,6 +426,29 @@ class Comparison:
         return np.where(enough, whole, np.nan), np.where(enough, p_values, np.nan)
 
 
+class Comparisons:
+    """Comparisons with several baselines in several quantities, each computed once.
+
+    The noise floor of all comes from the branch that ran twice, which may be another branch than the baseline.
+    """
+
+    def __init__(self, times: pl.LazyFrame, baseline: str | None, *, simulated: bool) -> None:
+        """Remember the rows of `frames.TIMES`, and the sweep's own baseline."""
+        self._times, self._simulated = times, simulated
+        self._twin = twin_of(times, baseline)
+        self._made: dict[tuple[str, str], Comparison] = {}
+
+    def against(self, baseline: str, quantity: str) -> Comparison:
+        """The comparison of all branches with `baseline` in one of `QUANTITIES`."""
+        twinned = self._twin.removesuffix(TWIN_SUFFIX) if self._twin else baseline
+        for base in (twinned, baseline):
+            if (base, quantity) not in self._made:
+                noise = self._made.get((twinned, quantity))
+                made = Comparison(self._times, base, quantity, noise, simulated=self._simulated)
+                self._made[base, quantity] = made
+        return self._made[baseline, quantity]
+
+
 _ROWS = pl.Schema(
     {
         name: kind
