@@ -16,6 +16,11 @@ const TOOLCHAIN: &str = "nightly";
 /// again.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
+/// The date of the oldest Miri that we know to be good. The Miri of May 2026 may return a value from
+/// a `SeqCst` load that C++20 forbids, and then reports a race in the fork's deque:
+/// <https://github.com/rust-lang/miri/issues/5104>.
+const OLDEST_MIRI: &str = "2026-10-28";
+
 /// The only platform on which we tried the thread sanitizer. `-Zbuild-std` needs an explicit
 /// `--target`.
 const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -62,6 +67,7 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
 /// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
+    refuse_old_miri(&cmd!(sh, "rustup run {TOOLCHAIN} rustc --version").read()?)?;
     let flags = format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "));
     let _flags = sh.push_env("MIRIFLAGS", flags);
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/miri"));
@@ -165,6 +171,19 @@ fn refuse_without_components(installed: &str) -> Result<()> {
     Ok(())
 }
 
+/// A version of rustc ends with its date, as in `rustc 1.97.0-nightly (e50aa6fba 2026-05-19)`.
+fn refuse_old_miri(version: &str) -> Result<()> {
+    let date = version.rsplit(' ').next().unwrap_or(version);
+    let date = date.trim_end_matches(')');
+    if date < OLDEST_MIRI {
+        bail!(Stop::HostNotFit(format!(
+            "the toolchain `{TOOLCHAIN}` is of {date}, and a Miri older than {OLDEST_MIRI} may \
+             report races that cannot happen; to update it: rustup update {TOOLCHAIN}"
+        )));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +194,15 @@ mod tests {
         let error = refuse_without_components("mirilike-x\nrust-src\n").unwrap_err();
         assert!(error.is::<Stop>(), "{error}");
         let told = "lacks miri; to install it: rustup toolchain";
+        assert!(error.to_string().contains(told), "{error}");
+    }
+
+    #[test]
+    fn a_miri_that_reports_false_races_is_refused() {
+        refuse_old_miri("rustc 1.101.0-nightly (92ffebece 2026-10-28)").unwrap();
+        let error = refuse_old_miri("rustc 1.97.0-nightly (e50aa6fba 2026-05-19)").unwrap_err();
+        assert!(error.is::<Stop>(), "{error}");
+        let told = "is of 2026-05-19, and a Miri older than 2026-10-28";
         assert!(error.to_string().contains(told), "{error}");
     }
 }
