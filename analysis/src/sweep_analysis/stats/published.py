@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -34,13 +34,25 @@ class Threshold(msgspec.Struct, forbid_unknown_fields=True):
     share: float
 
 
+class RuleOut(msgspec.Struct, forbid_unknown_fields=True):
+    """The pre-registered rule by which figures of `machine` rule out points of a box: see `ruled_out`."""
+
+    machine: str
+    factor: float
+    share: float
+
+
 class Figure(msgspec.Struct, forbid_unknown_fields=True):
-    """One value: its name (`told`), the configuration that simulates it, and the `published` number."""
+    """One value: its name (`told`), the configuration that simulates it, and the `published` number.
+
+    Figures of the machine of `RuleOut` have a `half`: 1 rules points out, 2 checks the rest.
+    """
 
     told: str
     threads: int
     parameters: str
     published: float
+    half: Literal[1, 2] | None = None
 
 
 class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -104,6 +116,7 @@ class Published(msgspec.Struct, forbid_unknown_fields=True):
     threshold: Threshold = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
     sign: list[Sign] = msgspec.field()
+    rule_out: RuleOut | None = msgspec.field(default=None, name="rule-out")
 
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
