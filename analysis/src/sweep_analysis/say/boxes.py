@@ -67,14 +67,14 @@ def left_sentence(rows: pl.DataFrame, points: list[int], rule: RuleOut) -> str:
     every = rows["point"].n_unique()
     ruling = rows.filter(half=FIRST)
     first = ruling.height // every
-    near = ruling.group_by("point").agg(pl.col("agrees").sum())["agrees"]
+    near = ruling.group_by("point").agg(pl.col("agrees").sum())["agrees"].to_list()
     told = (
         f"The first half of the published figures leaves {len(points)} of {count(every, 'point')} of the box: a point "
         f"is ruled out if more than {rule.share:.0%} of the {first} figures are off by more than a factor of {rule.factor:g}"
     )
     said = [
         told,
-        f"Per point, {near.min()} to {near.max()} of the {first} figures are within this factor",
+        f"Per point, {min(near)} to {max(near)} of the {first} figures are within this factor",
     ]
     checks = rows.filter(half=SECOND)
     is_left = pl.col("point").is_in(points)
