@@ -44,7 +44,18 @@ def boxed(
     control: Truth | None = None,
     baseline: str = "master",
 ) -> pl.DataFrame:
-    """`frames.BOX` of a synthetic sweep: `noise` is the standard deviation of a trial's log-time."""
+    """`frames.BOX` of a synthetic sweep: see `swept`."""
+    return box_signs(*swept(truth, seed, noise, failed, control), baseline)
+
+
+def swept(
+    truth: Truth,
+    seed: int,
+    noise: float = 0.06,
+    failed: frozenset[int] = frozenset(),
+    control: Truth | None = None,
+) -> tuple[Sweep, pl.DataFrame]:
+    """A synthetic sweep over a box, and its times: `noise` is the standard deviation of a trial's log-time."""
     rng = np.random.default_rng(seed)
     prices = prices_of(rng)
     logs = {
@@ -84,7 +95,7 @@ def boxed(
     )
     trials = synthetic.with_schema(frame, TRIALS).lazy()
     sweep = Sweep(Path("box"), manifest, {}, trials, pl.LazyFrame(), ["master", BRANCH], "master")
-    return box_signs(sweep, times, baseline)
+    return sweep, times
 
 
 def same(log: float) -> Truth:
@@ -202,6 +213,20 @@ def test_another_baseline_is_compared_with_and_the_control_stays_that_of_the_swe
     assert other["verdict"].item() == SLOWER
     columns = ["control", "control_low", "control_high"]
     assert other.select(columns).row(0) == own.select(columns).row(0)
+
+
+def test_only_the_given_points_count_and_no_point_makes_no_row() -> None:
+    def truth(prices: dict[str, Floats]) -> Floats:
+        return np.where(np.arange(prices["work"].size) < 30, -0.5, 0.5)
+
+    every, some, none = (
+        box_signs(*swept(truth, 1), "master", points)
+        for points in (None, list(range(1, 31)), list[int]())
+    )
+    assert [every[name].item() for name in ("machines", "faster", "verdict")] == [60, 30, UNDECIDED]
+    assert [some[name].item() for name in ("machines", "faster", "verdict")] == [30, 30, FASTER]
+    assert some["control"].item() == 30
+    assert none.is_empty()
 
 
 def test_a_sweep_over_no_box_has_no_row() -> None:

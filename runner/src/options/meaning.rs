@@ -148,20 +148,20 @@ fn machine(
     branches: &[Branch],
 ) -> Result<Option<MachineSpec>> {
     let root = project.checkout.root();
-    if let Some(name) = &selection.machine {
-        return machines::find(root, name, loads, branches).map(Some);
-    }
+    let on = selection.machine.as_deref();
     let Some(count) = selection.points else {
-        return Ok(None);
+        return on
+            .map(|name| machines::find(root, name, loads, branches))
+            .transpose();
     };
     let list = meant.threads.as_deref().context(CHECKED)?;
     if let Some(word) = ["cores", "cpus"].iter().find(|word| list.contains(*word)) {
         bail!(Stop::BadInput(format!(
-            "--threads {list}: the machines of a box have different numbers of {word}; write numbers"
+            "--threads {list}: a box takes no {word}, because its machines may differ in them; write numbers"
         )));
     }
     let most = selection::threads(list, 1, 1)?.into_iter().max();
-    let mut machine = machine_box::find(root, count as usize, most.unwrap_or(1))?;
+    let mut machine = machine_box::find(root, count as usize, most.unwrap_or(1), on)?;
     machine.charges_ns = machines::charges_of(root, loads, false)?;
     machine.own_cycles = machines::own_cycles(root, false, branches)?;
     Ok(Some(machine))

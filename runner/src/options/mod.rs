@@ -100,10 +100,9 @@ pub(crate) struct Selection {
     pub(crate) machine: Option<String>,
     /// Simulate MACHINES machines, whose cost parameters are drawn from the ranges in
     /// machines/box.toml. Shows whether a branch is faster, or slower, on at least 90 % of such
-    /// machines [without a number: 60]
+    /// machines. With --machine, all have its topology and frequencies [without a number: 60]
     #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
-          default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
-          conflicts_with = "machine")]
+          default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) points: Option<u32>,
     /// Seed of the order of trials and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -134,8 +133,8 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub(crate) fn machine(&self) -> Option<&str> {
-        let one = self.machine.as_deref();
-        one.or_else(|| self.points.map(|_| machine_box::NAME))
+        let points = self.points.map(|_| machine_box::NAME);
+        points.or(self.machine.as_deref())
     }
 }
 

@@ -10,11 +10,12 @@ use anyhow::{Context as _, Result};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use manycore::Machine;
+use manycore::machine::Frequency;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::definition::{BOX, Point};
-use super::{Load, MachineSpec, shuffle};
+use super::{Load, MachineSpec, machines, shuffle};
 use crate::config::pick::plain;
 use crate::config::{ConfigError, FileText};
 use crate::stop::Stop;
@@ -27,6 +28,9 @@ const FILE: &str = "machines/box.toml";
 /// The key of a factor of the costs of the workloads' units of work. A machine's file has no such
 /// key.
 const WORK: &str = "work";
+
+/// Guess: two hardware threads do 1.2 times the work of one.
+const SHARED_SPEED: f64 = 0.6;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,9 +69,13 @@ impl Range {
         if self.whole {
             value.round()
         } else {
-            format!("{value:.2e}").parse().unwrap_or(value)
+            three_digits(value)
         }
     }
+}
+
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 #[derive(Clone, Deserialize)]
@@ -105,15 +113,49 @@ struct Ranges {
     seed: u64,
     prices: BTreeMap<String, Range>,
     shapes: Vec<Shape>,
-    /// MHz at which the cost parameters of `like` hold, and at which all points run.
-    mhz: u32,
+    /// The reference is that of `like`.
+    frequency: Frequency,
+    shared_speed: f64,
+    /// The value of [`WORK`] of all points, if it is not drawn from a range.
+    work: Option<f64>,
     text: String,
     base: String,
 }
 
 impl Ranges {
-    fn read(root: &Path) -> Result<Self> {
-        Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)
+    fn read(root: &Path, on: Option<&str>) -> Result<Self> {
+        let ranges = Self::parse(root, &whole_file::text_of_checkout(root, FILE)?)?;
+        match on {
+            Some(name) => ranges.on(root, name),
+            None => Ok(ranges),
+        }
+    }
+
+    /// Gives all points the topology, the frequencies and the cost of work of the machine `name`:
+    /// of a host these are known, while its cost parameters are not. Costs of a core scale with
+    /// the frequency, as on every machine.
+    fn on(mut self, root: &Path, name: &str) -> Result<Self> {
+        let machine = machines::named(root, name)?;
+        let file = machines::file(root, name);
+        self.text += &machines::sha256(&file).context("a machine's file cannot be read")?;
+        self.shapes = vec![Shape {
+            name: name.to_owned(),
+            sockets: machine.topology.sockets,
+            clusters_per_socket: machine.topology.clusters_per_socket,
+            cores_per_cluster: machine.topology.cores_per_cluster,
+            threads_per_core: machine.topology.hardware_threads,
+        }];
+        let reference = self.frequency.reference_mhz;
+        self.work = Some(three_digits(
+            f64::from(machine.frequency.reference_mhz) / f64::from(reference),
+        ));
+        self.frequency = Frequency {
+            reference_mhz: reference,
+            ..machine.frequency
+        };
+        self.shared_speed = machine.costs.shared_speed;
+        self.title = format!("on {name}");
+        Ok(self)
     }
 
     /// Reads the file of the box, and checks `like` and the ranges. Other faults, such as an
@@ -149,13 +191,20 @@ impl Ranges {
             }
         }
         let prices = written.price.into_iter();
+        let mhz = machine.frequency.reference_mhz;
         Ok(Self {
             title: written.title,
             like,
             seed: written.seed,
             prices: prices.map(|(key, it)| (key, it.into_inner())).collect(),
             shapes: written.topology,
-            mhz: machine.frequency.reference_mhz,
+            frequency: Frequency {
+                reference_mhz: mhz,
+                fixed_mhz: mhz,
+                dynamic_mhz: vec![(1, mhz)],
+            },
+            shared_speed: SHARED_SPEED,
+            work: None,
             text: text.to_owned(),
             base,
         })
@@ -193,8 +242,8 @@ impl Ranges {
             let all = self.shapes.iter().map(|it| (it.cpus(), &it.name));
             let (cpus, name) = all.max().context("machines/box.toml has no [[topology]]")?;
             return Err(Stop::BadInput(format!(
-                "--threads {threads}: no topology of {FILE} has so many CPUs (the largest, `{name}`, has {cpus}); request \
-                 fewer, or add a [[topology]] there"
+                "--threads {threads}: no topology of the box has so many CPUs (the largest, `{name}`, has {cpus}); request \
+                 fewer, or without --machine add a [[topology]] to {FILE}"
             ))
             .into());
         }
@@ -209,6 +258,7 @@ impl Ranges {
         let prices = self.prices.iter();
         let columns = prices.map(|(key, range)| (key, range, self.places(key, count)));
         let columns: Vec<_> = columns.collect();
+        let work = || self.work.map(|work| (WORK.to_owned(), work));
         let point = |index: usize| {
             let shape = fit[part_of(topologies[index], fit.len())];
             let price = |(key, range, places): &(&String, &Range, Vec<f64>)| {
@@ -217,7 +267,7 @@ impl Ranges {
             Point {
                 topology: shape.name.clone(),
                 cpus: shape.cpus(),
-                prices: self.ordered(columns.iter().map(price).collect()),
+                prices: self.ordered(columns.iter().map(price).chain(work()).collect()),
             }
         };
         Ok((0..count).map(point).collect())
@@ -256,21 +306,27 @@ impl Ranges {
     fn file_of(&self, number: usize, point: &Point) -> Result<String> {
         let shape = self.shapes.iter().find(|it| it.name == point.topology);
         let shape = shape.with_context(|| format!("{FILE} has no topology {}", point.topology))?;
+        let rows = self.frequency.dynamic_mhz.iter();
+        let dynamic: Vec<_> = rows
+            .map(|(running, mhz)| [*running, *mhz as usize])
+            .collect();
         let mut text = format!(
             "title = \"point {number} of {FILE}\"\nlike = \"{}\"\n\n[topology]\nsockets = {}\nclusters-per-socket = {}\n\
-             cores-per-cluster = {}\nsource = \"{FILE}\"\n\n[frequency]\nreference = {mhz}\nfixed = {mhz}\n\
-             dynamic = [[1, {mhz}]]\nsource = \"{FILE}\"\n",
+             cores-per-cluster = {}\nsource = \"{FILE}\"\n\n[frequency]\nreference = {}\nfixed = {}\n\
+             dynamic = {:?}\nsource = \"{FILE}\"\n",
             self.like,
             shape.sockets,
             shape.clusters_per_socket,
             shape.cores_per_cluster,
-            mhz = self.mhz
+            self.frequency.reference_mhz,
+            self.frequency.fixed_mhz,
+            dynamic,
         );
         if shape.threads_per_core > 1 {
             _ = write!(
                 text,
-                "\n[hardware-threads]\nper-core = {}\nshared-speed = 0.6\nsource = \"guess: two hardware threads do 1.2 times the work of one\"\n",
-                shape.threads_per_core
+                "\n[hardware-threads]\nper-core = {}\nshared-speed = {}\nsource = \"{FILE}\"\n",
+                shape.threads_per_core, self.shared_speed
             );
         }
         text += "\n[price]\n";
@@ -290,8 +346,15 @@ fn part_of(place: f64, parts: usize) -> usize {
     (place * parts as f64) as usize % parts
 }
 
-pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineSpec> {
-    let ranges = Ranges::read(root)?;
+/// Returns a box of `count` machines. With `on`, the name of a machine, every point has the topology
+/// and the frequencies of that machine.
+pub(crate) fn find(
+    root: &Path,
+    count: usize,
+    threads: usize,
+    on: Option<&str>,
+) -> Result<MachineSpec> {
+    let ranges = Ranges::read(root, on)?;
     let points = ranges.points(count, threads)?;
     let spec = MachineSpec {
         name: NAME.to_owned(),
@@ -312,7 +375,15 @@ pub(crate) fn find(root: &Path, count: usize, threads: usize) -> Result<MachineS
 /// Writes the points of a sweep that was begun earlier, unless the box has changed since then.
 /// Returns whether the box is unchanged.
 pub(crate) fn try_restore(root: &Path, spec: &MachineSpec) -> Result<bool> {
-    let ranges = Ranges::read(root)?;
+    let ranges = Ranges::read(root, None)?;
+    // A topology that the box does not have is that of a machine.
+    let of = spec.points.first().map(|it| it.topology.as_str());
+    let on = of.filter(|of| !ranges.shapes.iter().any(|it| it.name == **of));
+    let ranges = match on.map(|on| Ranges::read(root, Some(on))) {
+        None => ranges,
+        Some(Ok(ranges)) => ranges,
+        Some(Err(_)) => return Ok(false),
+    };
     let is_same = ranges.sha256(&spec.points)? == spec.sha256;
     if is_same {
         ranges.write_points(root, spec)?;
@@ -430,6 +501,47 @@ mod tests {
         let said = ranges.points(5, 113).unwrap_err().to_string();
         let largest = "(the largest, `2x28-smt`, has 112)";
         assert!(said.starts_with("--threads 113: no topology of ") && said.contains(largest));
+    }
+
+    #[test]
+    fn on_a_machine_each_point_keeps_its_costs_and_gets_the_topology_clock_and_work_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for entry in ["box", "zen4-64", "zen2-64", "zen2-8", "zen2-8-smt"] {
+            let path = format!("machines/{entry}.toml");
+            std::fs::create_dir_all(folder.path().join("machines")).unwrap();
+            std::fs::copy(root().join(&path), folder.path().join(&path)).unwrap();
+        }
+        let free = find(folder.path(), 7, 8, None).unwrap();
+        for (name, of_core) in [("zen2-64", 3.7 / 2.0), ("zen2-8-smt", 3.7 / 3.9)] {
+            let spec = find(folder.path(), 7, 8, Some(name)).unwrap();
+            let machine = machines::named(folder.path(), name).unwrap();
+            for (number, (own, point)) in (1..).zip(free.points.iter().zip(&spec.points)) {
+                let path = folder.path().join("target/boxes").join(&spec.sha256[..12]);
+                let made = Machine::read(&path.join(format!("{number}.toml"))).unwrap();
+                assert_eq!(made.topology, machine.topology);
+                assert_eq!(made.costs.shared_speed, machine.costs.shared_speed);
+                let running = 8;
+                let dynamic = manycore::FrequencyMode::Dynamic;
+                let mhz = |it: &Machine| f64::from(it.frequency.mhz(dynamic, running));
+                assert_eq!(mhz(&made), mhz(&machine));
+                let slower = f64::from(made.frequency.reference_mhz) / mhz(&made);
+                assert!((slower - of_core).abs() < 0.01, "{name}: {slower}");
+                // A unit of work takes as long as on the machine itself, within the rounding.
+                let itself = f64::from(machine.frequency.reference_mhz) / mhz(&machine);
+                assert!((slower * work(point) / itself - 1.0).abs() < 0.005);
+                let without = |it: &Point| {
+                    let mut prices = it.prices.clone();
+                    prices.remove(WORK);
+                    prices
+                };
+                assert_eq!(without(point), without(own));
+            }
+            assert!(try_restore(folder.path(), &spec).unwrap());
+            let file = folder.path().join(format!("machines/{name}.toml"));
+            let text = std::fs::read_to_string(&file).unwrap();
+            std::fs::write(&file, text + "# changed\n").unwrap();
+            assert!(!try_restore(folder.path(), &spec).unwrap());
+        }
     }
 
     #[test]

@@ -109,12 +109,8 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-pub(crate) fn find(
-    root: &Path,
-    name: &str,
-    loads: &[Load],
-    branches: &[Branch],
-) -> Result<MachineSpec> {
+/// Returns the machine that the user named.
+pub(super) fn named(root: &Path, name: &str) -> Result<Machine> {
     let known = names(root)?;
     let is_here = name == here::NAME;
     if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
@@ -131,7 +127,17 @@ pub(crate) fn find(
             known.iter().map(String::as_str)
         ));
     }
-    let machine = read(root, name)?;
+    read(root, name)
+}
+
+pub(crate) fn find(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    branches: &[Branch],
+) -> Result<MachineSpec> {
+    let machine = named(root, name)?;
+    let is_here = name == here::NAME;
     Ok(MachineSpec {
         name: name.to_owned(),
         title: machine.title.clone(),
@@ -233,7 +239,7 @@ fn measured_cycles(
     Ok(branches)
 }
 
-fn sha256(path: &Path) -> std::io::Result<String> {
+pub(super) fn sha256(path: &Path) -> std::io::Result<String> {
     let costs_file = Machine::costs_file(path);
     let own = digest::of_file(path)?;
     if costs_file == path {
@@ -404,7 +410,10 @@ mod tests {
         let root = root.path();
         for (file, read) in [
             ("machines", all(root).map(drop)),
-            ("machines/box.toml", machine_box::find(root, 5, 1).map(drop)),
+            (
+                "machines/box.toml",
+                machine_box::find(root, 5, 1, None).map(drop),
+            ),
             (
                 "workloads/charges.toml",
                 charges_of(root, &[], false).map(drop),

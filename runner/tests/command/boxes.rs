@@ -16,14 +16,31 @@ fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
     for (words, told) in [
         (
             "--box --threads cores",
-            "--threads cores: the machines of a box have different numbers of cores; write numbers",
+            "--threads cores: a box takes no cores, because its machines may differ in them; write numbers",
         ),
         ("--machine box", "--machine box: no such machine"),
+        (
+            "--box --machine zen3-64",
+            "--machine zen3-64: no such machine",
+        ),
+        (
+            "--box --machine zen2-8 --threads 9",
+            "(the largest, `zen2-8`, has 8); request fewer",
+        ),
     ] {
         common::line(folder.path(), &format!("plan {words}"))
             .code(2)
             .stderr(contains(told));
     }
+}
+
+#[test]
+fn a_box_on_a_machine_is_planned_with_the_experiment_of_that_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "plan --box=4 --machine zen2-64 --experiment published-threadteam --branches master --trials 1";
+    common::line(folder.path(), words).success().stdout(
+        contains("box: 4 points of machines/box.toml, on zen2-64").and(contains(" 176 trials")),
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Writes generated results on signs over a box of simulated machines."""
+"""Writes generated results on signs over a box of simulated machines, and on what published figures leave of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import polars as pl
 
 from sweep_analysis.read.labels import listed
 from sweep_analysis.report.statement import Statement
-from sweep_analysis.say.boxes import box_sentence, box_table
+from sweep_analysis.say import tables
+from sweep_analysis.say.boxes import box_sentence, box_table, left_sentence, left_table
+from sweep_analysis.stats import published, ruled_out
 from sweep_analysis.stats.analysis import analyse
+from sweep_analysis.stats.boxes import box_signs
 
 
 def _box(asked: Statement) -> str:
@@ -49,4 +52,32 @@ def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
     return pl.concat([analyse(analysis.sweep, baseline).box for analysis in asked.sweeps])
 
 
-BOXES: dict[str, Callable[[Statement], str]] = {"box": _box, "box-signs": _box_signs}
+def _ruled_out(asked: Statement) -> str:
+    """Write how many points of the box the published figures leave, and how they predict the other half of the figures.
+
+    The comment names first the sweep over the box on the machine of the figures. Then it may name sweeps over
+    the box, whose signs are written again, over the points that are left. The word `brief` leaves out all tables.
+    """
+    told = published.read()
+    ruling, *others = asked.sweeps
+    rows = ruled_out.against(told, ruling)
+    points = ruled_out.left(rows, told)
+    for other in others:
+        ruled_out.check_same_points(ruling.sweep, other.sweep)
+    sentence = left_sentence(rows, points, ruled_out.rule_of(told))
+    if "brief" in asked.words:
+        return f"{sentence} {asked.source()}."
+    parts = [f"{sentence}.", tables.markdown(left_table(rows, points))]
+    if points and others:
+        signs = pl.concat(
+            [box_signs(it.sweep, it.times, it.sweep.baseline, points) for it in others]
+        )
+        parts.append(asked.table(box_table(signs), "signs over the points that are left"))
+    return "\n\n".join(part.rstrip() for part in parts)
+
+
+BOXES: dict[str, Callable[[Statement], str]] = {
+    "box": _box,
+    "box-signs": _box_signs,
+    "ruled-out": _ruled_out,
+}

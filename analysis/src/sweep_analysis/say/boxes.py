@@ -7,8 +7,10 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import count, listed, percent, with_panel
-from sweep_analysis.stats.boxes import UNDECIDED
+from sweep_analysis.stats.boxes import SHARE, UNDECIDED, lower_bound
 from sweep_analysis.stats.compare import FASTER, SLOWER
+from sweep_analysis.stats.published import RuleOut
+from sweep_analysis.stats.ruled_out import FIRST, SECOND
 
 _LESS = {FASTER: "less", SLOWER: "more"}
 _US, _MS = 1e3, 1e6
@@ -55,6 +57,82 @@ def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
     ]
     told = [f"{what} {listed(cells)}" for what, cells in groups.items() if cells]
     return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
+
+
+def left_sentence(rows: pl.DataFrame, points: list[int], rule: RuleOut) -> str:
+    """Sentences on the points that are left, and on their accuracy in the second half; the last has no full stop.
+
+    In: rows of `ruled_out.against`, and `points`, those that are left.
+    """
+    every = rows["point"].n_unique()
+    ruling = rows.filter(half=FIRST)
+    first = ruling.height // every
+    near = ruling.group_by("point").agg(pl.col("agrees").sum())["agrees"].to_list()
+    told = (
+        f"The first half of the published figures leaves {len(points)} of {count(every, 'point')} of the box: a point "
+        f"is ruled out if more than {rule.share:.0%} of the {first} figures are off by more than a factor of {rule.factor:g}"
+    )
+    said = [
+        told,
+        f"Per point, {min(near)} to {max(near)} of the {first} figures are within this factor",
+    ]
+    checks = rows.filter(half=SECOND)
+    is_left = pl.col("point").is_in(points)
+    groups = {
+        "on the points that are left": checks.filter(is_left),
+        "on those ruled out": checks.filter(~is_left),
+        "on all points": checks,
+    }
+    within = [f"{_near(part)} {where}" for where, part in groups.items() if part.height]
+    said.append(f"Of the second half, within this factor are {listed(within)}")
+    bound = lower_bound(len(points), len(points))
+    if not points:
+        said.append(
+            "The rest is empty: no costs in these ranges agree with the figures, so they falsify the simulator"
+        )
+    elif bound < SHARE:
+        said.append(
+            f"{count(len(points), 'point')} can show at most {int(100 * bound)} % of the rest of the box, "
+            f"less than the {SHARE:.0%} that a sign needs, so no sign can be stated over the rest"
+        )
+    return ". ".join(said)
+
+
+def left_table(rows: pl.DataFrame, points: list[int]) -> pl.DataFrame:
+    """Make a row per series: how many figures, over the points, are within the rule's factor.
+
+    In: as `left_sentence`.
+    """
+    is_left = pl.col("point").is_in(points)
+    columns = {
+        "first half, all points": pl.col("half") == FIRST,
+        "first half, points that are left": (pl.col("half") == FIRST) & is_left,
+        "second half, all points": pl.col("half") == SECOND,
+        "second half, points that are left": (pl.col("half") == SECOND) & is_left,
+    }
+    parts = [
+        (str(part["series"][0]), part) for part in rows.partition_by("series", maintain_order=True)
+    ]
+    return pl.DataFrame(
+        [
+            {"series": name}
+            | {column: _near(part.filter(which)) for column, which in columns.items()}
+            | {
+                "median of simulated over published, all points": _ratio(part),
+                "points that are left": _ratio(part.filter(is_left)),
+            }
+            for name, part in [*parts, ("all", rows)]
+        ]
+    )
+
+
+def _near(rows: pl.DataFrame) -> str:
+    near = int(rows["agrees"].sum())
+    return f"{near} of {rows.height} ({near / rows.height:.0%})" if rows.height else "none"
+
+
+def _ratio(rows: pl.DataFrame) -> str:
+    return f"{rows.select(pl.col('ratio').median()).item():.2f}" if rows.height else "none"
 
 
 def _cell(row: dict[str, Any]) -> str:

@@ -55,14 +55,19 @@ def lower_bound(agreeing: int, machines: int) -> float:
     return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
 
 
-def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
+def box_signs(
+    sweep: Sweep, times: pl.DataFrame, baseline: str | None, points: list[int] | None = None
+) -> pl.DataFrame:
     """Compute the signs of every branch over the box, beside those of the A/A control.
 
-    In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`; none if the sweep is not over a box.
+    In:  the sweep and its rows of `frames.TIMES`; `points`, if only these points of the box count.
+    Out: rows of `frames.BOX`; none if the sweep is not over a box, or no point counts.
     """
     if not sweep.points or baseline is None:
         return pl.DataFrame(schema=BOX)
     logs = _logs(sweep, times)
+    if points is not None:
+        logs = logs.filter(pl.col("point").is_in(points))
     # The A/A control differs from the sweep's own baseline only by its seeds.
     controls = _ratios(
         logs.filter(pl.col("branch").is_in([sweep.baseline, sweep.twin])), sweep.baseline
@@ -188,14 +193,14 @@ def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     by = [*PLACE, "point"]
     words = sweep.trials.with_columns(WORDS).with_columns(pl.col("input").fill_null(""))
     tried = (
-        _with_points(words.filter(program=PARALLEL))
+        with_points(words.filter(program=PARALLEL))
         .group_by([*by, "branch"])
         .agg(is_good=(pl.col("outcome") == "ok").all())
         .collect()
     )
     own = times.lazy().with_columns(WORDS).filter(program=PARALLEL)
     logs = (
-        _with_points(own)
+        with_points(own)
         .group_by([*by, "branch"])
         .agg(pl.col(QUANTITIES["time"]).log().mean().alias("log"))
         .collect()
@@ -205,7 +210,7 @@ def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_points(rows: pl.LazyFrame) -> pl.LazyFrame:
+def with_points(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Rows of a box, with the point in the column `point` instead of `parameters`."""
     words = pl.col("parameters").cast(pl.String)
     return rows.with_columns(

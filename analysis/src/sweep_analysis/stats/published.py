@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -34,13 +34,32 @@ class Threshold(msgspec.Struct, forbid_unknown_fields=True):
     share: float
 
 
+class RuleOut(msgspec.Struct, forbid_unknown_fields=True):
+    """The pre-registered rule by which figures of `machine` rule out points of a box: see `ruled_out`."""
+
+    machine: str
+    factor: float
+    share: float
+
+    def __post_init__(self) -> None:
+        """Refuses a factor or a share with which the rule means nothing."""
+        if not (self.factor > 1 and 0 <= self.share < 1):
+            raise ValueError(
+                f"[rule-out] factor = {self.factor:g}, share = {self.share:g}: write a factor above 1, a share below 1"
+            )
+
+
 class Figure(msgspec.Struct, forbid_unknown_fields=True):
-    """One value: its name (`told`), the configuration that simulates it, and the `published` number."""
+    """One value: its name (`told`), the configuration that simulates it, and the `published` number.
+
+    Figures of the machine of `RuleOut` have a `half`: 1 rules points out, 2 checks the rest.
+    """
 
     told: str
     threads: int
     parameters: str
     published: float
+    half: Literal[1, 2] | None = None
 
 
 class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -104,6 +123,7 @@ class Published(msgspec.Struct, forbid_unknown_fields=True):
     threshold: Threshold = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
     sign: list[Sign] = msgspec.field()
+    rule_out: RuleOut | None = msgspec.field(default=None, name="rule-out")
 
 
 NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
@@ -256,26 +276,27 @@ def _searched(one: Series | Sign, sweeps: list[Analysis]) -> list[Analysis]:
 
 def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
     """The simulated values of a figure: one per seed, or a single share or break-even; empty if it was not simulated."""
-    cell = _cell(analysis.times, figure, BRANCH)
+    own_rows = cell(analysis.times, figure, BRANCH)
     quantity, _, named = series.quantity.partition(":")
-    if cell.is_empty():
+    if own_rows.is_empty():
         return []
     if quantity == "cpus":
-        return [100 * value for value in cell["cpus_busy"].to_list()]
+        return [100 * value for value in own_rows["cpus_busy"].to_list()]
     if quantity == "times":
-        own = _median(cell, "elapsed_ns")
+        own = _median(own_rows, "elapsed_ns")
         return [
-            value / own for value in _cell(analysis.times, figure, named)["elapsed_ns"].to_list()
+            value / own for value in cell(analysis.times, figure, named)["elapsed_ns"].to_list()
         ]
     if quantity == "share":
         return [_share(analysis, figure, named.split(","))]
     if quantity == "break-even":
         return [_break_even(analysis, figure) / series.per / NANOSECONDS[series.unit]]
     unit = series.per * NANOSECONDS[series.unit]
-    return [value / unit - series.less for value in cell["elapsed_ns"].to_list()]
+    return [value / unit - series.less for value in own_rows["elapsed_ns"].to_list()]
 
 
-def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
+def cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
+    """Select the rows of the configuration that simulates a figure; over a box, those of all its points."""
     words = sorted(set(figure.parameters.split()))
     own = pl.col("parameters").cast(pl.String).str.split(" ")
     has_words = own.list.set_intersection(words).list.len() == len(words)
@@ -287,10 +308,10 @@ def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
 
 def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
     """Time of waits in functions with these endings, in per cent of the time in which cores neither sleep nor wake up."""
-    spent = _cell(analysis.spent, figure, BRANCH)
+    spent = cell(analysis.spent, figure, BRANCH)
     busy = spent.filter(~pl.col("spent_on").is_in(["asleep", "waking"]))["ns_per_unit"].sum()
     named = pl.any_horizontal(pl.col("at").str.ends_with(f"{function})") for function in functions)
-    waited = _cell(analysis.line_waits, figure, BRANCH).filter(named)["ns_per_unit"].sum()
+    waited = cell(analysis.line_waits, figure, BRANCH).filter(named)["ns_per_unit"].sum()
     return 100 * float(waited) / float(busy)
 
 
@@ -307,7 +328,7 @@ def _break_even(analysis: Analysis, figure: Figure) -> float:
         "parameters", work=pl.col("elapsed_ns") * figure.threads
     )
     gains = (
-        _cell(rows, figure, BRANCH)
+        cell(rows, figure, BRANCH)
         .join(alone, on="parameters")
         .filter(pl.col("elapsed_ns") < pl.col("work"))
     )
