@@ -64,7 +64,8 @@ def _ruled_out(asked: Statement) -> str:
     points = ruled_out.left(rows, told)
     for other in others:
         ruled_out.check_same_points(ruling.sweep, other.sweep)
-    sentence = left_sentence(rows, points, ruled_out.rule_of(told))
+    cause = ruled_out.cause(rows, told, ruling.sweep)
+    sentence = left_sentence(rows, points, ruled_out.rule_of(told), cause)
     if "brief" in asked.words:
         return f"{sentence} {asked.source()}."
     parts = [f"{sentence}.", tables.markdown(left_table(rows, points))]
