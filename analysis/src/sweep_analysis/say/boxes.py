@@ -114,6 +114,23 @@ def left_sentence(
     return ". ".join(said)
 
 
+def rest_sentence(rest: pl.DataFrame, whole: pl.DataFrame) -> str:
+    """A sentence on the signs that hold over the points that are left, without sizes.
+
+    In: rows of `frames.BOX` over these points, and over the whole box.
+    """
+    holds, before = (rows.filter(pl.col("verdict") != UNDECIDED) for rows in (rest, whole))
+    told = [
+        f"`{row['branch']}` takes {_LESS[row['verdict']]} time on {_cell(row)} ({row[row['verdict']]} of {row['machines']})"
+        for row in with_panel(holds).rows(named=True)
+    ]
+    which = f": {listed(told)}" if told else ""
+    return (
+        f"{holds.height} of {count(rest.height, 'sign')} {'holds' if holds.height == 1 else 'hold'} over the rest{which}. "
+        f"Over the whole box {before.height} of {whole.height} {'does' if before.height == 1 else 'do'}"
+    )
+
+
 def left_table(rows: pl.DataFrame, points: list[int]) -> pl.DataFrame:
     """Make a row per series: how many figures, over the points, are within the rule's factor.
 
