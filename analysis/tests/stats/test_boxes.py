@@ -14,7 +14,7 @@ import synthetic
 from sweep_analysis.read.frames import TIMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import TRIALS
-from sweep_analysis.say.boxes import box_sentence, box_table
+from sweep_analysis.say.boxes import box_sentence, box_table, rest_sentence
 from sweep_analysis.stats.boxes import LEVEL, UNDECIDED, box_signs, lower_bound
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
@@ -227,6 +227,20 @@ def test_only_the_given_points_count_and_no_point_makes_no_row() -> None:
     assert [some[name].item() for name in ("machines", "faster", "verdict")] == [30, 30, FASTER]
     assert some["control"].item() == 30
     assert none.is_empty()
+
+
+def test_the_signs_over_some_points_are_told_beside_those_over_the_whole_box() -> None:
+    def truth(prices: dict[str, Floats]) -> Floats:
+        return np.where(np.arange(prices["work"].size) < 32, -0.5, 0.5)
+
+    whole, rest = (
+        box_signs(*swept(truth, 1), "master", points) for points in (None, list(range(1, 33)))
+    )
+    assert rest_sentence(rest, whole) == (
+        "1 of 1 sign holds over the rest: `tried` takes less time on `packets` with 64 threads (32 of 32). "
+        "Over the whole box 0 of 1 do"
+    )
+    assert rest_sentence(whole, whole).startswith("0 of 1 sign hold over the rest. ")
 
 
 def test_a_sweep_over_no_box_has_no_row() -> None:

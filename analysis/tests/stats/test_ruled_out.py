@@ -140,10 +140,37 @@ def test_a_machine_outside_the_box_empties_it_and_the_sentence_says_so() -> None
     rows = ruled_out.against(figures, swept(points))
     left = ruled_out.left(rows, figures)
     assert left == []
-    said = left_sentence(rows, left, RULE)
+    said = left_sentence(rows, left, RULE, {})
     assert "leaves 0 of 60 points of the box" in said
     assert said.endswith("so they falsify the simulator")
     assert left_table(rows, left)["second half, points that are left"].to_list() == ["none"] * 3
+
+
+def test_the_cost_that_rules_points_out_is_named_with_its_value() -> None:
+    points = costs()
+    analysis = swept(points)
+    figures = told(points[0] | {"hit-ns": 0.1, "wake-ns": 0.35})
+    rows = ruled_out.against(figures, analysis)
+    left = ruled_out.left(rows, figures)
+    found = ruled_out.cause(rows, figures, analysis.sweep)
+    assert found["price"] == "hit-ns"
+    assert 0.1 < found["flips_at"] < 1
+    said = left_sentence(rows, left, RULE, found)
+    assert "Most points ruled out are those where hit is above 0." in said
+
+
+def test_a_point_is_close_to_the_limit_if_two_figures_could_move_it() -> None:
+    agreeing = {1: 5, 2: 4, 3: 6, 4: 10, 5: 0}
+    rows = pl.DataFrame(
+        [
+            {"point": point, "half": half, "agrees": at < number, "series": "one", "ratio": 1.0}
+            for point, number in agreeing.items()
+            for half in (1, 2)
+            for at in range(10)
+        ]
+    )
+    said = left_sentence(rows, [1, 3, 4], RULE, {})
+    assert "0 to 10 of the 10 figures are within this factor; 3 points would change sides" in said
 
 
 def test_half_of_the_figures_off_is_not_more_than_half() -> None:
@@ -162,12 +189,12 @@ def test_few_points_that_are_left_cannot_show_a_sign_and_enough_can() -> None:
     points = costs()
     figures = told(points[PLANTED - 1])
     rows = ruled_out.against(figures, swept(points))
-    few, enough = (left_sentence(rows, list(range(1, count + 1)), RULE) for count in (28, 29))
+    few, enough = (left_sentence(rows, list(range(1, count + 1)), RULE, {}) for count in (28, 29))
     assert few.endswith(
         "28 points can show at most 89 % of the rest of the box, less than the 90% that a sign needs, "
         "so no sign can be stated over the rest"
     )
-    assert "no sign" not in enough
+    assert enough.endswith("Over the rest a sign needs 29 of 29 points")
 
 
 def test_bad_input_is_refused_with_its_place_and_a_remedy() -> None:

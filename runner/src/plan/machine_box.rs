@@ -516,18 +516,20 @@ mod tests {
             let spec = find(folder.path(), 7, 8, Some(name)).unwrap();
             let machine = machines::named(folder.path(), name).unwrap();
             for (number, (own, point)) in (1..).zip(free.points.iter().zip(&spec.points)) {
-                let path = folder.path().join("target/boxes").join(&spec.sha256[..12]);
-                let made = Machine::read(&path.join(format!("{number}.toml"))).unwrap();
+                let path = file(folder.path(), &spec, &format!("{number}"));
+                let made = Machine::read(&path).unwrap();
                 assert_eq!(made.topology, machine.topology);
-                assert_eq!(made.costs.shared_speed, machine.costs.shared_speed);
+                let shared = [&made, &machine].map(|it| it.costs.shared_speed.to_bits());
+                assert_eq!(shared[0], shared[1]);
                 let running = 8;
                 let dynamic = manycore::FrequencyMode::Dynamic;
-                let mhz = |it: &Machine| f64::from(it.frequency.mhz(dynamic, running));
-                assert_eq!(mhz(&made), mhz(&machine));
-                let slower = f64::from(made.frequency.reference_mhz) / mhz(&made);
+                let mhz = [&made, &machine].map(|it| it.frequency.mhz(dynamic, running));
+                assert_eq!(mhz[0], mhz[1]);
+                let mhz = f64::from(mhz[0]);
+                let slower = f64::from(made.frequency.reference_mhz) / mhz;
                 assert!((slower - of_core).abs() < 0.01, "{name}: {slower}");
                 // A unit of work takes as long as on the machine itself, within the rounding.
-                let itself = f64::from(machine.frequency.reference_mhz) / mhz(&machine);
+                let itself = f64::from(machine.frequency.reference_mhz) / mhz;
                 assert!((slower * work(point) / itself - 1.0).abs() < 0.005);
                 let without = |it: &Point| {
                     let mut prices = it.prices.clone();
@@ -537,9 +539,9 @@ mod tests {
                 assert_eq!(without(point), without(own));
             }
             assert!(try_restore(folder.path(), &spec).unwrap());
-            let file = folder.path().join(format!("machines/{name}.toml"));
-            let text = std::fs::read_to_string(&file).unwrap();
-            std::fs::write(&file, text + "# changed\n").unwrap();
+            let machine = folder.path().join(format!("machines/{name}.toml"));
+            let text = std::fs::read_to_string(&machine).unwrap();
+            std::fs::write(&machine, text + "# changed\n").unwrap();
             assert!(!try_restore(folder.path(), &spec).unwrap());
         }
     }

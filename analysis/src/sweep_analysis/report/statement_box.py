@@ -9,7 +9,13 @@ import polars as pl
 from sweep_analysis.read.labels import listed
 from sweep_analysis.report.statement import Statement
 from sweep_analysis.say import tables
-from sweep_analysis.say.boxes import box_sentence, box_table, left_sentence, left_table
+from sweep_analysis.say.boxes import (
+    box_sentence,
+    box_table,
+    left_sentence,
+    left_table,
+    rest_sentence,
+)
 from sweep_analysis.stats import published, ruled_out
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.boxes import box_signs
@@ -64,14 +70,18 @@ def _ruled_out(asked: Statement) -> str:
     points = ruled_out.left(rows, told)
     for other in others:
         ruled_out.check_same_points(ruling.sweep, other.sweep)
-    sentence = left_sentence(rows, points, ruled_out.rule_of(told))
-    if "brief" in asked.words:
-        return f"{sentence} {asked.source()}."
-    parts = [f"{sentence}.", tables.markdown(left_table(rows, points))]
+    cause = ruled_out.cause(rows, told, ruling.sweep)
+    sentence = left_sentence(rows, points, ruled_out.rule_of(told), cause)
+    signs = pl.DataFrame()
     if points and others:
         signs = pl.concat(
             [box_signs(it.sweep, it.times, it.sweep.baseline, points) for it in others]
         )
+        sentence += f". {rest_sentence(signs, pl.concat([it.box for it in others]))}"
+    if "brief" in asked.words:
+        return f"{sentence} {asked.source()}."
+    parts = [f"{sentence}.", tables.markdown(left_table(rows, points))]
+    if not signs.is_empty():
         parts.append(asked.table(box_table(signs), "signs over the points that are left"))
     return "\n\n".join(part.rstrip() for part in parts)
 

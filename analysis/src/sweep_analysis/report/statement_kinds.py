@@ -67,6 +67,10 @@ def _command(sweep: Sweep) -> str:
     file, a branch or a program of the command no longer exists, the text adds the sweep's commit.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
+    if "--shard" in words:  # The command is that of one part of the sweep.
+        for option in ("--shard", "--output"):
+            place = words.index(option) if option in words else len(words)
+            del words[place : place + 2]
     words += (
         [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
     )

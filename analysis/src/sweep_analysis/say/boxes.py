@@ -15,6 +15,9 @@ from sweep_analysis.stats.ruled_out import FIRST, SECOND
 _LESS = {FASTER: "less", SLOWER: "more"}
 _US, _MS = 1e3, 1e6
 
+_CLOSE = 2
+"""A point that so few figures could move across the limit of the rule is close to this limit."""
+
 
 def box_table(rows: pl.DataFrame) -> pl.DataFrame:
     """Select the columns of `frames.BOX` that a reader needs; ratios become changes in per cent."""
@@ -59,10 +62,12 @@ def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
     return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
 
 
-def left_sentence(rows: pl.DataFrame, points: list[int], rule: RuleOut) -> str:
+def left_sentence(
+    rows: pl.DataFrame, points: list[int], rule: RuleOut, cause: dict[str, Any]
+) -> str:
     """Sentences on the points that are left, and on their accuracy in the second half; the last has no full stop.
 
-    In: rows of `ruled_out.against`, and `points`, those that are left.
+    In: rows of `ruled_out.against`; `points`, those that are left; the result of `ruled_out.cause`.
     """
     every = rows["point"].n_unique()
     ruling = rows.filter(half=FIRST)
@@ -72,10 +77,17 @@ def left_sentence(rows: pl.DataFrame, points: list[int], rule: RuleOut) -> str:
         f"The first half of the published figures leaves {len(points)} of {count(every, 'point')} of the box: a point "
         f"is ruled out if more than {rule.share:.0%} of the {first} figures are off by more than a factor of {rule.factor:g}"
     )
-    said = [
-        told,
-        f"Per point, {min(near)} to {max(near)} of the {first} figures are within this factor",
-    ]
+    most = rule.share * first
+    beyond = [first - it for it in near]
+    close = sum(it + _CLOSE > most if it <= most else it - _CLOSE <= most for it in beyond)
+    spread = (
+        f"Per point, {min(near)} to {max(near)} of the {first} figures are within this factor; {count(close, 'point')} "
+        f"would change sides if {_CLOSE} figures did"
+    )
+    said = [told, spread]
+    where = _where(cause)
+    if where:
+        said.append(f"Most points ruled out are those where {where}")
     checks = rows.filter(half=SECOND)
     is_left = pl.col("point").is_in(points)
     groups = {
@@ -85,17 +97,38 @@ def left_sentence(rows: pl.DataFrame, points: list[int], rule: RuleOut) -> str:
     }
     within = [f"{_near(part)} {where}" for where, part in groups.items() if part.height]
     said.append(f"Of the second half, within this factor are {listed(within)}")
-    bound = lower_bound(len(points), len(points))
+    left = len(points)
+    enough = [it for it in range(1, left + 1) if lower_bound(it, left) >= SHARE]
     if not points:
         said.append(
             "The rest is empty: no costs in these ranges agree with the figures, so they falsify the simulator"
         )
-    elif bound < SHARE:
+    elif enough:
+        said.append(f"Over the rest a sign needs {enough[0]} of {left} points")
+    else:
+        bound = int(100 * lower_bound(left, left))
         said.append(
-            f"{count(len(points), 'point')} can show at most {int(100 * bound)} % of the rest of the box, "
+            f"{count(left, 'point')} can show at most {bound} % of the rest of the box, "
             f"less than the {SHARE:.0%} that a sign needs, so no sign can be stated over the rest"
         )
     return ". ".join(said)
+
+
+def rest_sentence(rest: pl.DataFrame, whole: pl.DataFrame) -> str:
+    """A sentence on the signs that hold over the points that are left, without sizes.
+
+    In: rows of `frames.BOX` over these points, and over the whole box.
+    """
+    holds, before = (rows.filter(pl.col("verdict") != UNDECIDED) for rows in (rest, whole))
+    told = [
+        f"`{row['branch']}` takes {_LESS[row['verdict']]} time on {_cell(row)} ({row[row['verdict']]} of {row['machines']})"
+        for row in with_panel(holds).rows(named=True)
+    ]
+    which = f": {listed(told)}" if told else ""
+    return (
+        f"{holds.height} of {count(rest.height, 'sign')} {'holds' if holds.height == 1 else 'hold'} over the rest{which}. "
+        f"Over the whole box {before.height} of {whole.height} {'does' if before.height == 1 else 'do'}"
+    )
 
 
 def left_table(rows: pl.DataFrame, points: list[int]) -> pl.DataFrame:
@@ -158,10 +191,16 @@ def _result(row: dict[str, Any]) -> str:
 
 def _flips(row: dict[str, Any]) -> str:
     """The cost parameter and the values at which the branch is slower; empty if no sign flips."""
-    if row["flips_at"] is None:
+    where = _where(row)
+    return f"slower where {where}" if where else ""
+
+
+def _where(row: dict[str, Any]) -> str:
+    """The cost parameter and its values at which the sign is positive; empty if no value flips the sign."""
+    if row.get("flips_at") is None:
         return ""
     side = "above" if row["rho"] > 0 else "below"
-    return f"slower where {row['price'].removesuffix('-ns')} is {side} {_value(row)}"
+    return f"{row['price'].removesuffix('-ns')} is {side} {_value(row)}"
 
 
 def _value(row: dict[str, Any]) -> str:

@@ -124,7 +124,7 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
         "control_faster": int((twin < 0).sum()),
         "control_low": math.exp(twin_low),
         "control_high": math.exp(twin_high),
-        **_flip(sweep, known["point"].to_list(), logs),
+        **flip(sweep, known["point"].to_list(), logs),
         "verdict": sign if holds else UNDECIDED,
     }
 
@@ -136,9 +136,10 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
+def flip(sweep: Sweep, points: list[int], logs: _Floats) -> dict[str, Any]:
     """Find the cost parameter with the strongest rank correlation; empty if no correlation is strong enough.
 
+    In:  numbers of points, and a value of each, whose sign is of interest.
     Out: `price` (the parameter's name), `rho` (the correlation), and `flips_at` (the value that flips the sign).
     """
     from scipy import stats  # noqa: PLC0415 - its import takes longer than other tables

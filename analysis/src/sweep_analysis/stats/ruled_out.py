@@ -9,12 +9,14 @@ shows whether the points that are left predict better than all points.
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.analysis import Analysis
-from sweep_analysis.stats.boxes import with_points
+from sweep_analysis.stats.boxes import flip, with_points
 from sweep_analysis.stats.published import (
     BRANCH,
     FILE,
@@ -70,6 +72,16 @@ def left(rows: pl.DataFrame, published: Published) -> list[int]:
     contradicted = (~pl.col("agrees")).mean()
     of_first = rows.filter(half=FIRST).group_by("point").agg(contradicted.alias("share"))
     return sorted(of_first.filter(pl.col("share") <= rule_of(published).share)["point"])
+
+
+def cause(rows: pl.DataFrame, published: Published, sweep: Sweep) -> dict[str, Any]:
+    """Find the cost parameter that best separates the points ruled out from those left, as `boxes.flip` does.
+
+    In: rows of `against`, and the sweep of these rows. Out: as of `flip`.
+    """
+    share = (~pl.col("agrees")).mean() - rule_of(published).share
+    beyond = rows.filter(half=FIRST).group_by("point").agg(beyond=share).sort("point")
+    return flip(sweep, beyond["point"].to_list(), beyond["beyond"].to_numpy())
 
 
 def check_same_points(ruling: Sweep, other: Sweep) -> None:
