@@ -123,7 +123,9 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
             ])
             // If a process with threads forks, and the child starts threads, the sanitizer ends the
             // child.
-            .args(["--", "--skip", "a_fork_may_build_pools_of_its_own"]);
+            .arg("--")
+            .args(["--skip", "a_fork_may_build_pools_of_its_own"])
+            .args(["--skip", "a_child_that_is_forked"]);
         step(&format!("thread sanitizer, {}", variant.name()), test)?;
     }
     Ok(())
