@@ -126,7 +126,7 @@ _WHERE = dict.fromkeys(
 
 
 def _known() -> dict[str, set[str]]:
-    """What a prediction may name: the lists of its experiment, and the cost parameters of the box."""
+    """The things that a prediction may name: the lists of its experiment, and the cost parameters of the box."""
     experiments = _toml(CHECKOUT / "experiments.toml")["experiment"]
     row = next(it for it in experiments if it["name"] == EXPERIMENT)
     listed = {name: set(row[name].split(",")) for name in ("branches", "workloads", "threads")}
