@@ -283,3 +283,25 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
     }
 }
+
+#[cfg(all(test, not(fork_loom)))]
+mod tests {
+    use super::*;
+    use crate::sleep::counters::Selected;
+
+    #[test]
+    fn only_an_oversubscribed_pool_wakes_a_worker_for_a_further_job_if_another_one_searches() {
+        for is_oversubscribed in [false, true] {
+            let request = StealRequest {
+                is_oversubscribed,
+                ..StealRequest::new(Jobs::Private, Fences::full())
+            };
+            let sleep = Sleep::<Selected>::with_request(2, request);
+            assert!(sleep.is_left_to_searchers(Answer::Exposed { is_only_job: true }));
+            assert!(!sleep.is_left_to_searchers(Answer::Unwanted));
+            for further in [Answer::Exposed { is_only_job: false }, Answer::HasPublic] {
+                assert_eq!(sleep.is_left_to_searchers(further), !is_oversubscribed);
+            }
+        }
+    }
+}

@@ -32,6 +32,7 @@ from sweep_analysis.read.schema import PARALLEL, PLACE
 from sweep_analysis.read.written import wrong_field
 from sweep_analysis.stats.compare import (
     ALPHA,
+    UNTESTED,
     WAITS,
     Comparisons,
     detectable_ratio,
@@ -44,7 +45,6 @@ from sweep_analysis.stats.location import FEWEST_UNITS
 HELD = "held"
 FALSIFIED = "falsified"
 OPEN = "inconclusive"
-UNTESTED = "not tested"
 RESULTS = (HELD, FALSIFIED, OPEN, UNTESTED)
 
 _Expectation = Literal["faster", "slower", "equal", "no-faster", "no-slower"]

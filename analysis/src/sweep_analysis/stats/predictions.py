@@ -29,12 +29,11 @@ from sweep_analysis.read.predictions import Prediction, Range
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.boxes import log_ratios_of
 from sweep_analysis.stats.claims import beside_margin, reason_untested
-from sweep_analysis.stats.compare import Comparisons, holm
+from sweep_analysis.stats.compare import UNTESTED, Comparisons, holm
 
 HIT = "hit"
 MISS = "miss"
 OPEN = "undecided"
-UNTESTED = "not tested"
 RESULTS = (HIT, MISS, OPEN, UNTESTED)
 
 
@@ -55,12 +54,7 @@ def judged(
     for name, prediction in predictions.items():
         row: dict[str, Any] = {
             "prediction": name,
-            **{
-                field: getattr(prediction, field)
-                for field in ("branch", "against", "workload", "threads", "quantity")
-            },
-            "direction": prediction.direction,
-            "margin": prediction.margin,
+            **{field: getattr(prediction, field) for field in _PREDICTED},
         }
         why = _outside(prediction, sweep, costs) or _unmeasured(prediction, times)
         if why is None:
@@ -79,6 +73,7 @@ def judged(
     )
 
 
+_PREDICTED = ("branch", "against", "workload", "threads", "quantity", "direction", "margin")
 _MEASURED = ("time_ratio", "ratio_low", "ratio_high", "band", "p_value")
 
 
