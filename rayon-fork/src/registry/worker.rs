@@ -183,7 +183,11 @@ impl Worker {
         if !self.has_broadcasts() {
             return None;
         }
-        settle(|| self.broadcasts.steal())
+        let share = settle(|| self.broadcasts.steal());
+        if share.is_some() {
+            self.history.share_taken();
+        }
+        share
     }
 
     /// This function is not inlined, because the job runs in the caller's frame, and jobs nest.

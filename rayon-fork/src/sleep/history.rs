@@ -221,6 +221,8 @@ pub(crate) struct SearchHistory {
     /// When the worker found its last job. The worker takes this value out when its next search
     /// finds nothing.
     found: Cell<Option<Instant>>,
+    /// Whether the worker took a broadcast share since its last idle period.
+    took_share: Cell<bool>,
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
     yielding: Yielding,
@@ -297,13 +299,22 @@ impl SearchHistory {
         self.finds_long_jobs.get()
     }
 
+    pub(crate) fn share_taken(&self) {
+        self.took_share.set(true);
+    }
+
     /// Call this after the first search of an idle period found nothing. Pauses, so that a pushing
-    /// worker may expose a job.
-    pub(super) fn begin_rests(&self) {
+    /// worker may expose a job. After a broadcast share, [rests](Self::rest) instead: the worker
+    /// yields, because another one may need the CPU for its own share.
+    pub(super) fn begin_rests(&self) -> bool {
         self.job_ended();
         self.without_yields
             .set((!self.yielding.try_begin()).then_some(SEARCHES));
+        if self.took_share.take() {
+            return self.rest();
+        }
         pause();
+        true
     }
 
     /// Call this after a later search found nothing. Yields or pauses. Returns `false` if the
@@ -468,6 +479,19 @@ mod tests {
         history.begin_rests();
         // The only CPU may have other threads, which make yields expensive.
         assert!((0..100).all(|_| history.rest()) && !history.yields_are_expensive());
+    }
+
+    #[test]
+    fn only_after_a_broadcast_share_the_first_rest_is_a_yield() {
+        let history = SearchHistory::new(2, 1);
+        let yields_first = || {
+            history.begin_rests();
+            history.yielding.cheap_in_a_row.swap(0, Ordering::Relaxed) == 1
+        };
+        assert!(!yields_first());
+        history.share_taken();
+        assert!(yields_first());
+        assert!(!yields_first());
     }
 
     #[test]

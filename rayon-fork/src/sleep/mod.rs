@@ -447,8 +447,7 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
     match history {
         Some(history) if PropagationOf::<C>::SPINS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
-                history.begin_rests();
-                return true;
+                return history.begin_rests();
             }
             history.rest()
         }
