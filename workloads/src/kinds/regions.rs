@@ -3,16 +3,19 @@
 //! The figure of merit is the overhead of a region: the region's latency, less the time of its jobs
 //! on workers that need no notification.
 //!
-//! A region is a parallel loop, a tree of joins, a scope, or a broadcast with a share for each
-//! worker. The shape `barrier` is a control, whose regions do not use the scheduler. In one long
+//! A region is a parallel loop, a tree of joins, a scope, a tree of scopes, or a broadcast with a
+//! share for each worker. With the shape `yields`, the worker that spawns runs a job of its own
+//! after each spawn, as a producer does that bounds its queue. The shape `barrier` is a control, whose regions do not use the scheduler. In one long
 //! broadcast, the workers spin on the number of the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{
     AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
@@ -29,6 +32,8 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let shape = match values.word("shape") {
         "joins" => Shape::Joins,
         "scope" => Shape::Scope,
+        "nested-scopes" => Shape::NestedScopes,
+        "yields" => Shape::Yields,
         "broadcast" => Shape::Broadcast,
         "barrier" => Shape::Barrier,
         _ => Shape::Loop,
@@ -37,8 +42,10 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         0 => setup.threads,
         jobs => jobs,
     };
+    let sleep = Duration::from_micros(values.whole("sleep-us"));
+    let steps = values.whole("job-steps");
     let stream = Stream {
-        region: Region::new(shape, setup.threads, jobs, values.whole("job-steps")),
+        region: Region::new(shape, setup.threads, jobs, steps, sleep),
         is_inside: values.word("from") == "inside",
         times: Times {
             gap_steps: values.whole("gap-steps"),
@@ -60,11 +67,14 @@ enum Shape {
     Loop,
     Joins,
     Scope,
+    NestedScopes,
+    Yields,
     Broadcast,
     Barrier,
 }
 
 struct Job {
+    sleep: Duration,
     steps: u64,
     known: u64,
     /// The job's result in the last region. Relaxed: the end of a region orders the store before
@@ -73,8 +83,11 @@ struct Job {
 }
 
 impl Job {
-    fn new(seed: usize, steps: u64) -> Self {
+    /// Creates a job that works, or sleeps if `sleep` is not 0.
+    fn new(seed: usize, steps: u64, sleep: Duration) -> Self {
+        let steps = if sleep.is_zero() { steps } else { 0 };
         Self {
+            sleep,
             steps,
             known: chain(seed as u64, steps),
             found: AtomicU64::new(0),
@@ -82,6 +95,9 @@ impl Job {
     }
 
     fn run(&self, seed: usize, number: u64) {
+        if !self.sleep.is_zero() {
+            thread::sleep(self.sleep);
+        }
         self.found
             .store(chain(seed as u64, self.steps) ^ number, Relaxed);
     }
@@ -94,11 +110,14 @@ struct Region {
 }
 
 impl Region {
-    fn new(shape: Shape, threads: usize, jobs: usize, steps: u64) -> Self {
+    /// Creates a region in which every second job sleeps, unless `sleep` is 0.
+    fn new(shape: Shape, threads: usize, jobs: usize, steps: u64, sleep: Duration) -> Self {
+        let sleep_of = |job| if job % 2 == 0 { sleep } else { Duration::ZERO };
+        let job = |job| Job::new(job, steps, sleep_of(job));
         Self {
             shape,
             threads,
-            jobs: (0..jobs).map(|job| Job::new(job, steps)).collect(),
+            jobs: (0..jobs).map(job).collect(),
         }
     }
 
@@ -112,7 +131,7 @@ impl Region {
         });
         let (jobs, steps) = (self.jobs.len(), self.jobs[0].steps);
         let rounds = jobs.div_ceil(self.threads.min(cores())) as u64;
-        // Empty jobs take no time.
+        // Empty jobs take no time. Nor do jobs of which some sleep: the first job then has no steps.
         let part = (rounds * steps) as f64 / (jobs as u64 * steps).max(1) as f64;
         alone.min().unwrap_or_default().mul_f64(part)
     }
@@ -124,9 +143,13 @@ impl Region {
             (Shape::Broadcast, Some(pool)) => drop(pool.broadcast(|worker| share(worker.index()))),
             (_, Some(pool)) => pool.install(|| self.run(number, None)),
             (Shape::Joins, None) => self.run_by_joins(0..self.jobs.len(), number),
-            (Shape::Scope, None) => rayon::scope(|scope| {
+            (Shape::NestedScopes, None) => self.run_by_scopes(0..self.jobs.len(), number),
+            (Shape::Scope | Shape::Yields, None) => rayon::scope(|scope| {
                 for (seed, job) in self.jobs.iter().enumerate() {
                     scope.spawn(move |_| job.run(seed, number));
+                    if self.shape == Shape::Yields {
+                        rayon::yield_local();
+                    }
                 }
             }),
             (Shape::Loop | Shape::Barrier, None) => {
@@ -136,7 +159,7 @@ impl Region {
         }
     }
 
-    fn run_by_joins(&self, jobs: std::ops::Range<usize>, number: u64) {
+    fn run_by_joins(&self, jobs: Range<usize>, number: u64) {
         if jobs.len() == 1 {
             return self.jobs[jobs.start].run(jobs.start, number);
         }
@@ -145,6 +168,19 @@ impl Region {
             || self.run_by_joins(jobs.start..middle, number),
             || self.run_by_joins(middle..jobs.end, number),
         );
+    }
+
+    /// Opens a scope for each node of a tree with fan-out three, whose leaves are the jobs.
+    fn run_by_scopes(&self, jobs: Range<usize>, number: u64) {
+        let begin = |part: usize| jobs.start + jobs.len() * part / 3;
+        rayon::scope(|scope| match jobs.len() {
+            0 => {}
+            1 => self.jobs[jobs.start].run(jobs.start, number),
+            _ => (0..3).for_each(|part| {
+                let part = begin(part)..begin(part + 1);
+                scope.spawn(move |_| self.run_by_scopes(part, number));
+            }),
+        });
     }
 
     fn run_share(&self, worker: usize, workers: usize, number: u64) {
@@ -308,7 +344,7 @@ mod tests {
     use super::*;
 
     fn region(jobs: usize) -> Region {
-        Region::new(Shape::Loop, 2, jobs, 100)
+        Region::new(Shape::Loop, 2, jobs, 100, Duration::ZERO)
     }
 
     #[test]
@@ -318,6 +354,15 @@ mod tests {
         assert!(region.is_right(7) && !region.is_right(8));
         region.jobs[1].found.store(0, Relaxed);
         assert!(!region.is_right(7));
+    }
+
+    #[test]
+    fn every_second_job_sleeps_and_no_other_job() {
+        let region = Region::new(Shape::Scope, 2, 4, 100, Duration::from_micros(7));
+        let works = |job: &Job| (job.sleep.as_micros(), job.steps);
+        let jobs: Vec<_> = region.jobs.iter().map(works).collect();
+        assert_eq!(jobs, [(7, 0), (0, 100), (7, 0), (0, 100)]);
+        assert!(region.ideal().is_zero());
     }
 
     #[test]

@@ -6,9 +6,13 @@
 //!
 //! Writes to uncached memory just before the join make a lost wake-up more likely. The store of the
 //! job waits in the store buffer behind these writes, while the producer's reads go ahead.
+//!
+//! With `messages`, the halves exchange messages by channels, like two stages of a pipeline. The
+//! receiver of a message that is still to come blocks its worker in the kernel.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::thread;
 
 use protocol::Refusal;
@@ -21,6 +25,8 @@ use crate::workload::{Mismatch, Setup};
 
 pub(super) struct Barrier {
     parties: u64,
+    /// How many messages each half sends; 0: the halves spin instead.
+    messages: usize,
     arrivals: AtomicU64,
     cold: ColdMemory,
 }
@@ -38,6 +44,7 @@ impl Barrier {
         Ok(Self {
             // In a pool of one thread, that thread runs one half after the other.
             parties: if setup.threads >= 2 { 2 } else { 1 },
+            messages: setup.values.count("messages"),
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
         })
@@ -62,10 +69,12 @@ impl Request for Barrier {
     }
 
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
-        let parties = self.parties;
+        let (parties, messages) = (self.parties, self.messages);
         run.wait_for_each(|number, _| {
             self.meet(number, |number, arrivals| {
-                if pool.is_some() {
+                if pool.is_some() && parties == 2 && messages > 0 {
+                    exchange(arrivals, messages);
+                } else if pool.is_some() {
                     rayon::join(
                         || meet(arrivals, number, parties),
                         || meet(arrivals, number, parties),
@@ -162,6 +171,24 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
     }
 }
 
+/// Joins two halves. The second half returns each message of the first, which waits for this echo
+/// before its next message. A half without all its messages has not arrived.
+fn exchange(arrivals: &AtomicU64, messages: usize) {
+    let ((to_second, from_first), (to_first, from_second)) = (channel(), channel());
+    // Relaxed, as in `meet`.
+    let arrive = |passed: usize| arrivals.fetch_add(u64::from(passed == messages), Relaxed);
+    let first = move || {
+        let is_echoed =
+            |&message: &usize| to_second.send(message).is_ok() && from_second.recv() == Ok(message);
+        arrive((0..messages).filter(is_echoed).count());
+    };
+    let second = move || {
+        let is_returned = |&message: &usize| to_first.send(message).is_ok();
+        arrive(from_first.iter().take(messages).filter(is_returned).count());
+    };
+    rayon::join(first, second);
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -173,6 +200,7 @@ mod tests {
     fn a_half_too_few_or_too_many_is_rejected() {
         let barrier = Barrier {
             parties: 1,
+            messages: 0,
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(0, 1),
         };

@@ -24,7 +24,7 @@ pub(super) fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(match setup.values.word("how") {
         "barrier" => meetings(setup, "joins", Barrier::new(setup)?),
         "long-tasks" => meetings(setup, "joins", LongTasks::new(setup)),
-        _ => meetings(setup, "jobs", PingPong::default()),
+        _ => meetings(setup, "jobs", PingPong::new(setup)),
     })
 }
 

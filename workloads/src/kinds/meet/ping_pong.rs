@@ -1,4 +1,5 @@
-//! `injection-ping-pong`: an external thread spawns one job, and waits for its answer.
+//! `injection-ping-pong`: an external thread spawns one job, and waits for its answer. With
+//! `job-steps`, the job works before it answers.
 //!
 //! With one job in flight, every spawn finds the workers searching, falling asleep or asleep. In a
 //! pool of one thread, the workload hangs after a lost wake-up.
@@ -12,25 +13,42 @@ use std::thread;
 
 use rayon::ThreadPool;
 
+use crate::kinds::pacing::{chain, chains};
 use crate::kinds::series::{Request, Run};
-use crate::workload::Mismatch;
+use crate::workload::{Mismatch, Setup};
 
-#[derive(Default)]
 pub(super) struct PingPong {
+    steps: u64,
+    known: u64,
     table: Arc<Table>,
+}
+
+impl PingPong {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let values = setup.values;
+        Self::of(values.whole("jobs"), values.whole("job-steps"))
+    }
+
+    fn of(jobs: u64, steps: u64) -> Self {
+        Self {
+            steps,
+            known: chains(1..=jobs, steps),
+            table: Arc::default(),
+        }
+    }
 }
 
 #[derive(Default)]
 struct Table {
     /// The last job that answered, counted from 1.
     last: AtomicU64,
-    /// The sum of the answers: 1 + 2 + … of the jobs.
+    /// The sum of the answers, wrapping. Without work, a job answers with its number.
     sum: AtomicU64,
 }
 
 impl Table {
-    fn answer(&self, number: u64) {
-        self.sum.fetch_add(number, Relaxed);
+    fn answer(&self, number: u64, steps: u64) {
+        self.sum.fetch_add(chain(number, steps), Relaxed);
         // ORDERING: Release, pairs with the Acquire in `wait_for`: a thread that saw the last
         // answer then reads a sum that contains this answer.
         self.last.store(number, Release);
@@ -53,25 +71,24 @@ impl Request for PingPong {
 
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
         run.wait_for_each(|number, _| {
-            let number = number as u64 + 1;
+            let (number, steps) = (number as u64 + 1, self.steps);
             if let Some(pool) = pool {
                 let (table, outside) = (Arc::clone(&self.table), thread::current());
                 pool.spawn(move || {
-                    table.answer(number);
+                    table.answer(number, steps);
                     outside.unpark();
                 });
             } else {
-                self.table.answer(number);
+                self.table.answer(number, steps);
             }
             self.table.wait_for(number);
         });
     }
 
     fn check(&mut self, jobs: usize) -> Result<String, Mismatch> {
-        let jobs = jobs as u64;
-        let describe = |sum: u64| format!("the numbers of {jobs} jobs add up to {sum}");
-        let known = jobs * (jobs + 1) / 2;
-        Mismatch::unless_equal(&describe(known), &describe(self.table.sum.load(Relaxed)))
+        let describe = |sum: u64| format!("the answers of {jobs} jobs add up to {sum}");
+        let sum = self.table.sum.load(Relaxed);
+        Mismatch::unless_equal(&describe(self.known), &describe(sum))
     }
 }
 
@@ -87,11 +104,13 @@ mod tests {
             (&[1, 2, 2, 3], false),
             (&[], false),
         ] {
-            let mut ping_pong = PingPong::default();
-            for &number in answers {
-                ping_pong.table.answer(number);
+            for steps in [0, 2] {
+                let mut ping_pong = PingPong::of(3, steps);
+                for &number in answers {
+                    ping_pong.table.answer(number, steps);
+                }
+                assert_eq!(ping_pong.check(3).is_ok(), is_right, "{answers:?}");
             }
-            assert_eq!(ping_pong.check(3).is_ok(), is_right, "{answers:?}");
         }
     }
 }
