@@ -39,9 +39,10 @@ impl Definition {
         let overridden: Vec<&str> = overriding
             .iter()
             .filter_map(|text| text.split_once('='))
-            .map(|(key, _)| bare(key))
+            .map(|(key, _)| key)
             .collect();
-        let is_own = |key: &str| !overridden.contains(&bare(key)) && !is_left_out(key);
+        let is_own =
+            |key: &str| !overridden.iter().any(|it| replaces(it, key)) && !is_left_out(key);
         let is_known = |key: &str| {
             let mut of = picked.iter().filter_map(|name| catalogue::find(name));
             of.any(|workload| workload.parameter(bare(key)).is_some())
@@ -73,6 +74,16 @@ impl Definition {
 
 fn bare(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Returns whether the parameter `given` of the command line takes the place of a row's `own`. Two
+/// workloads may have parameters of one name.
+fn replaces(given: &str, own: &str) -> bool {
+    let of_one_workload = match (given.split_once('.'), own.split_once('.')) {
+        (Some((given, _)), Some((own, _))) => given == own,
+        _ => true,
+    };
+    of_one_workload && bare(given) == bare(own)
 }
 
 #[derive(Debug, Default)]
@@ -481,6 +492,13 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             assert_eq!(loads.len(), 4, "equal configurations run once");
             assert!(loads.iter().all(|load| load.parameters["words"] == "77"));
         }
+    }
+
+    #[test]
+    fn a_parameter_of_one_workload_leaves_those_of_other_workloads_alone() {
+        assert!(replaces("tsp.cities", "tsp.cities"));
+        assert!(replaces("cities", "tsp.cities") && replaces("tsp.cities", "cities"));
+        assert!(!replaces("sort.cities", "tsp.cities") && !replaces("tsp.depth", "tsp.cities"));
     }
 
     #[test]
