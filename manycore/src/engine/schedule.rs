@@ -169,7 +169,7 @@ impl Engine {
         };
         self.queued -= 1;
         let from = self.clock.max(self.threads[next].clock);
-        let switch = self.machine.costs.switch;
+        let switch = self.on_this_core(self.machine.costs.switch);
         self.give(core, next, from);
         let given = &mut self.threads[next];
         given.clock += switch;

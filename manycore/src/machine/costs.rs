@@ -18,7 +18,8 @@ macro_rules! costs {
         ///
         /// The parameters of a core hold at the frequency
         /// [`Frequency::reference_mhz`](super::Frequency::reference_mhz), and scale with the
-        /// frequency. The parameters of transfers and of the operating system do not scale.
+        /// frequency. The part `system_clock` of system calls also scales. The parameters of
+        /// transfers and of idle cores do not scale.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
@@ -46,6 +47,9 @@ macro_rules! costs {
             }
 
             pub(super) const KEYS: &[&str] = &[$($key),*];
+
+            /// A machine without one of these keys does not have that part of the simulation.
+            pub(super) const OPTIONAL: &[&str] = &["system-clock"];
         }
     };
 }
@@ -82,6 +86,9 @@ costs! {
     memory: Picoseconds = "memory-ns", time, 0;
     /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
+    /// The part of the time of system calls and switches that scales with the core's frequency,
+    /// from 0 to 1.
+    system_clock: f64 = "system-clock", share, 0.0;
     /// A system call that sleeps, blocks or wakes: its part before it blocks its caller or wakes a
     /// thread.
     call: Picoseconds = "call-ns", time, 0;

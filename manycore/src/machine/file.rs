@@ -169,7 +169,9 @@ impl Machine {
         [has_topology, has_frequency]: [bool; 2],
         values: &BTreeMap<String, f64>,
     ) -> Result<(), String> {
-        let price = Costs::KEYS.iter().find(|key| !values.contains_key(**key));
+        let is_missing =
+            |key: &&&str| !values.contains_key(**key) && !Costs::OPTIONAL.contains(key);
+        let price = Costs::KEYS.iter().find(is_missing);
         let table = [(has_topology, "[topology]"), (has_frequency, "[frequency]")];
         let table = table.into_iter().find(|(has, _)| !has).map(|it| it.1);
         if let Some(missing) = table.or(price.copied()) {

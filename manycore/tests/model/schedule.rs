@@ -105,6 +105,23 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
 }
 
 #[test]
+fn system_calls_take_longer_at_a_lower_clock_by_the_part_that_scales() {
+    let mut machine = Machine::free(1);
+    machine.frequency.reference_mhz = 4_000;
+    machine.frequency.fixed_mhz = 1_000;
+    machine.costs.yielding = 100 * NS;
+    machine.costs.call = 60 * NS;
+    for (part, expected) in [(0.0, 160), (0.5, 400), (1.0, 640)] {
+        machine.costs.system_clock = part;
+        let elapsed = time_of(&machine, || {
+            thread::yield_now();
+            manycore::lock::Condvar::new().notify_all();
+        });
+        assert_eq!(elapsed, expected * NS, "{part}");
+    }
+}
+
+#[test]
 fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
     let mut machine = Machine::free(2);
     machine.costs.wake = 5 * US;
