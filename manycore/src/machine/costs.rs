@@ -49,7 +49,8 @@ macro_rules! costs {
             pub(super) const KEYS: &[&str] = &[$($key),*];
 
             /// A machine without one of these keys does not have that part of the simulation.
-            pub(super) const OPTIONAL: &[&str] = &["system-clock"];
+            pub(super) const OPTIONAL: &[&str] =
+                &["system-clock", "deepest-after-ns", "deepest-resume-ns"];
         }
     };
 }
@@ -110,6 +111,11 @@ costs! {
     deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in deep idle.
     deep_resume: Picoseconds = "deep-resume-ns", time, 0;
+    /// A core that has been idle for longer than this is in the deepest idle state, unless its
+    /// sibling is not.
+    deepest_after: Picoseconds = "deepest-after-ns", time, Picoseconds::MAX;
+    /// From the end of waking until the thread runs on a core in the deepest idle state.
+    deepest_resume: Picoseconds = "deepest-resume-ns", time, 0;
     /// The switch from one thread to the next on a core.
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.

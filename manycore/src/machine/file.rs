@@ -177,8 +177,18 @@ impl Machine {
         if let Some(missing) = table.or(price.copied()) {
             return Err(format!("{missing} is missing; write it with its source"));
         }
+        let deepest = ["deepest-after-ns", "deepest-resume-ns"];
+        let has = deepest.map(|key| values.contains_key(key));
+        check(has[0] == has[1], || {
+            format!(
+                "{} without the other; write both, or neither",
+                deepest[usize::from(has[1])]
+            )
+        })?;
         for [less, key] in ordered(self.topology) {
-            let (low, high) = (values[less], values[key]);
+            let (Some(low), Some(high)) = (values.get(less), values.get(key)) else {
+                continue;
+            };
             check(low <= high, || {
                 format!("{key} = {high}: less than {less} = {low}; write at least {low}")
             })?;
@@ -282,7 +292,13 @@ fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let has = distances.into_iter().filter(|(_, parts)| *parts > 1);
     let keys: Vec<_> = has.map(|(key, _)| key).collect();
     let pairs = keys.windows(2).map(|pair| [pair[0], pair[1]]);
-    pairs.chain([["resume-ns", "deep-resume-ns"]]).collect()
+    pairs
+        .chain([
+            ["resume-ns", "deep-resume-ns"],
+            ["deep-resume-ns", "deepest-resume-ns"],
+            ["deep-after-ns", "deepest-after-ns"],
+        ])
+        .collect()
 }
 
 fn beside(path: &Path, name: &str) -> PathBuf {
@@ -418,6 +434,15 @@ mod tests {
                 &example,
                 price("deep-resume-ns", "2999"),
                 "less than resume-ns = 3000; write at least",
+            ),
+            (
+                &example,
+                line(
+                    "hit-ns",
+                    "hit-ns = { value = 1, source = \"guess\" }\n\
+                     deepest-after-ns = { value = 1e6, source = \"guess\" }",
+                ),
+                "deepest-after-ns without the other; write both, or neither",
             ),
             (
                 &example,

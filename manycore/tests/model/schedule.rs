@@ -85,9 +85,12 @@ fn waking_up_takes_what_the_idle_core_needs_and_none_of_it_is_cpu_time() {
     machine.costs.resume = 3 * US;
     machine.costs.deep_after = 100 * US;
     machine.costs.deep_resume = 20 * US;
+    machine.costs.deepest_after = 10_000 * US;
+    machine.costs.deepest_resume = 900 * US;
     assert_eq!(woken_after(&machine, US), (300 * NS, 0));
     assert_eq!(woken_after(&machine, 50 * US), (3 * US, 0));
     assert_eq!(woken_after(&machine, 1_000 * US), (20 * US, 0));
+    assert_eq!(woken_after(&machine, 20_000 * US), (900 * US, 0));
 }
 
 #[test]
