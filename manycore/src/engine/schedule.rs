@@ -289,6 +289,9 @@ impl Engine {
         };
         // The deep idle states need both hardware threads of a core.
         let both_idle = sibling.map_or(idle, of_sibling).min(idle);
+        if both_idle > costs.cold_after {
+            self.lines.empty(self.machine.topology.core_of(core));
+        }
         let time = if idle <= costs.poll {
             costs.resume_polling
         } else if both_idle <= costs.deep_after {

@@ -50,7 +50,7 @@ macro_rules! costs {
 
             /// A machine without one of these keys does not have that part of the simulation.
             pub(super) const OPTIONAL: &[&str] =
-                &["system-clock", "deepest-after-ns", "deepest-resume-ns"];
+                &["system-clock", "deepest-after-ns", "deepest-resume-ns", "cold-after-ns"];
         }
     };
 }
@@ -116,6 +116,9 @@ costs! {
     deepest_after: Picoseconds = "deepest-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in the deepest idle state.
     deepest_resume: Picoseconds = "deepest-resume-ns", time, 0;
+    /// The caches of a core are empty if the core has been idle for longer than this, unless its
+    /// sibling has not.
+    cold_after: Picoseconds = "cold-after-ns", time, Picoseconds::MAX;
     /// The switch from one thread to the next on a core.
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.

@@ -5,7 +5,7 @@ use manycore::atomic::{AtomicBool, Ordering};
 use manycore::lock::Mutex;
 use manycore::{Machine, Picoseconds, Spending, WaitedFor, thread};
 
-use crate::{NS, US, on_threads, simulate, time_of};
+use crate::{NS, US, on_threads, simulate, time_of, timed};
 
 #[test]
 fn no_core_is_idle_while_a_thread_waits() {
@@ -122,6 +122,25 @@ fn system_calls_take_longer_at_a_lower_clock_by_the_part_that_scales() {
         });
         assert_eq!(elapsed, expected * NS, "{part}");
     }
+}
+
+#[test]
+fn a_core_that_was_idle_for_long_reads_its_lines_from_memory_again() {
+    let mut machine = Machine::free(1);
+    machine.costs.memory = 90 * NS;
+    machine.costs.cold_after = 100 * US;
+    let second_read = |idle: u64| {
+        let (took, _) = simulate(&machine, move || {
+            let word = AtomicBool::new(false);
+            word.load(Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(idle));
+            timed(|| {
+                word.load(Ordering::Relaxed);
+            })
+        });
+        took
+    };
+    assert_eq!([50, 150].map(second_read), [0, 90 * NS]);
 }
 
 #[test]
