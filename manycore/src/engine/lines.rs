@@ -296,6 +296,22 @@ impl Lines {
             .map(|turn| turn.done)
     }
 
+    /// Removes all lines from the caches of `core`, which is idle. Later accesses take lines that no
+    /// other core has from memory.
+    pub(crate) fn empty(&mut self, core: usize) {
+        let bit = 1 << (core % 64);
+        for holders in self.holders.chunks_exact_mut(self.words) {
+            holders[core / 64] &= !bit;
+        }
+        for line in &mut self.all {
+            if line.owner as usize == core {
+                line.owner = NOBODY;
+                // The turns that are over end with the turn of the core that has the line.
+                line.turns.clear();
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn give(&mut self, number: usize, core: usize, access: Access) {
         let holders = &mut self.holders[number * self.words..][..self.words];
@@ -332,6 +348,19 @@ mod tests {
             .miss(0, core, access)
             .expect("the core does not have the line")
             .from
+    }
+
+    #[test]
+    fn emptied_caches_leave_copies_of_other_cores_and_send_the_rest_to_memory() {
+        let mut lines = lines();
+        let [own, shared] = [0, 64].map(|address| lines.number(address));
+        lines.give(own, 0, Access::Store);
+        lines.give(shared, 0, Access::Store);
+        lines.give(shared, 1, Access::Load);
+        lines.empty(0);
+        let from = [own, shared].map(|line| lines.miss(line, 0, Access::Load).unwrap().from);
+        assert_eq!(from, [None, Some(Distance::Cluster)]);
+        assert!(lines.miss(shared, 1, Access::Load).is_none());
     }
 
     #[test]

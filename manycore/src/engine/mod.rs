@@ -297,6 +297,19 @@ impl Engine {
         self.threads[self.current].spent.add(spending, time);
     }
 
+    /// Adds the cost of a system call on this core.
+    fn charge_system(&mut self, time: Picoseconds) {
+        let time = self.on_this_core(time);
+        self.charge(Spending::System, time);
+    }
+
+    /// The time of instructions of the operating system on this core, of which the part
+    /// `system_clock` scales with the core's frequency.
+    fn on_this_core(&self, time: Picoseconds) -> Picoseconds {
+        let part = self.machine.costs.system_clock;
+        scaled(time, 1.0 / (1.0 - part + part / self.costs.speed))
+    }
+
     #[inline]
     fn charge_own(&mut self, time: Picoseconds) {
         let thread = &mut self.threads[self.current];

@@ -169,7 +169,7 @@ impl Engine {
         };
         self.queued -= 1;
         let from = self.clock.max(self.threads[next].clock);
-        let switch = self.machine.costs.switch;
+        let switch = self.on_this_core(self.machine.costs.switch);
         self.give(core, next, from);
         let given = &mut self.threads[next];
         given.clock += switch;
@@ -282,18 +282,24 @@ impl Engine {
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let costs = &self.machine.costs;
         let idle = begins - self.cores[core].since;
-        let sibling = self
-            .machine
-            .topology
-            .sibling_of(core)
-            .map(|sibling| &self.cores[sibling]);
-        let is_kept_awake = sibling.is_some_and(|sibling| {
-            sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= costs.deep_after
-        });
-        let time = match idle {
-            idle if idle <= costs.poll => costs.resume_polling,
-            idle if idle <= costs.deep_after || is_kept_awake => costs.resume,
-            _ => costs.deep_resume,
+        let sibling = self.machine.topology.sibling_of(core);
+        let of_sibling = |sibling: usize| match &self.cores[sibling] {
+            sibling if sibling.thread.is_some() => 0,
+            sibling => begins.saturating_sub(sibling.since),
+        };
+        // The deep idle states need both hardware threads of a core.
+        let both_idle = sibling.map_or(idle, of_sibling).min(idle);
+        if both_idle > costs.cold_after {
+            self.lines.empty(self.machine.topology.core_of(core));
+        }
+        let time = if idle <= costs.poll {
+            costs.resume_polling
+        } else if both_idle <= costs.deep_after {
+            costs.resume
+        } else if both_idle <= costs.deepest_after {
+            costs.deep_resume
+        } else {
+            costs.deepest_resume
         };
         let jitter = costs.jitter * self.random.f64();
         time + scaled(time, 1.0 / jitter)

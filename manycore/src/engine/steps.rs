@@ -149,7 +149,7 @@ pub fn heavy_fence() {
             }
         }
         let time = alone + others * per_core;
-        engine.charge(Spending::System, time);
+        engine.charge_system(time);
         engine.heavy_fence_free_at = engine.clock;
     });
 }
@@ -181,7 +181,7 @@ pub fn spin_loop() {
 
 pub(crate) fn yield_now() {
     let charge = |engine: &mut Engine| {
-        engine.charge(Spending::System, engine.machine.costs.yielding);
+        engine.charge_system(engine.machine.costs.yielding);
         engine.queued > 0
     };
     if on_engine(charge) == Some(true) {
@@ -259,7 +259,7 @@ pub(crate) fn block(
 ) -> bool {
     on_engine(|engine| {
         engine.drain(0, at);
-        engine.charge(Spending::System, engine.machine.costs.call);
+        engine.charge_system(engine.machine.costs.call);
     });
     turn();
     if !is_due() {
@@ -268,7 +268,7 @@ pub(crate) fn block(
     on_engine(|engine| {
         let thread = engine.current;
         // From here on, other threads can wake this thread, even before it sleeps.
-        engine.charge(Spending::System, engine.machine.costs.block);
+        engine.charge_system(engine.machine.costs.block);
         engine.threads[thread].blocked = Some(Blocked {
             since: engine.clock,
             address,
@@ -295,7 +295,7 @@ pub(crate) fn waited_for_a_lock(before: Picoseconds, at: &'static Location<'stat
 
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
-    on_engine(|engine| engine.charge(Spending::System, engine.machine.costs.call));
+    on_engine(|engine| engine.charge_system(engine.machine.costs.call));
     for _ in 0..most {
         turn();
         let is_one = on_engine(|engine| {
@@ -304,7 +304,7 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
                 .get(&address)
                 .and_then(|queue| queue.front().copied())?;
             let cost = engine.wake_cost(first);
-            engine.charge(Spending::System, cost);
+            engine.charge_system(cost);
             Some(())
         });
         if is_one.flatten().is_none() {
@@ -328,8 +328,8 @@ pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) 
 pub(crate) fn sleep(time: Duration) -> bool {
     let is_simulated = on_engine(|engine| {
         let time = picoseconds(time);
-        engine.charge(Spending::System, engine.machine.costs.call);
-        engine.charge(Spending::System, engine.machine.costs.block);
+        engine.charge_system(engine.machine.costs.call);
+        engine.charge_system(engine.machine.costs.block);
         engine.leave(State::Sleeping);
         let thread = engine.current;
         let sleeping = &mut engine.threads[thread];
@@ -347,7 +347,7 @@ pub(crate) fn sleep(time: Duration) -> bool {
 pub(crate) fn spawn(name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
     turn();
     let started = on_engine(|engine| {
-        engine.charge(Spending::System, engine.machine.costs.spawn);
+        engine.charge_system(engine.machine.costs.spawn);
         engine.begin_thread(name, body)
     });
     started.flatten()

@@ -18,7 +18,8 @@ macro_rules! costs {
         ///
         /// The parameters of a core hold at the frequency
         /// [`Frequency::reference_mhz`](super::Frequency::reference_mhz), and scale with the
-        /// frequency. The parameters of transfers and of the operating system do not scale.
+        /// frequency. The part `system_clock` of system calls also scales. The parameters of
+        /// transfers and of idle cores do not scale.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Costs {
             $($(#[doc = $doc])* pub $name: $type,)*
@@ -46,6 +47,10 @@ macro_rules! costs {
             }
 
             pub(super) const KEYS: &[&str] = &[$($key),*];
+
+            /// A machine without one of these keys does not have that part of the simulation.
+            pub(super) const OPTIONAL: &[&str] =
+                &["system-clock", "deepest-after-ns", "deepest-resume-ns", "cold-after-ns"];
         }
     };
 }
@@ -82,6 +87,9 @@ costs! {
     memory: Picoseconds = "memory-ns", time, 0;
     /// How many stores a core's buffer holds.
     store_buffer: usize = "store-buffer", count, 56;
+    /// The part of the time of system calls and switches that scales with the core's frequency,
+    /// from 0 to 1.
+    system_clock: f64 = "system-clock", share, 0.0;
     /// A system call that sleeps, blocks or wakes: its part before it blocks its caller or wakes a
     /// thread.
     call: Picoseconds = "call-ns", time, 0;
@@ -103,6 +111,14 @@ costs! {
     deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in deep idle.
     deep_resume: Picoseconds = "deep-resume-ns", time, 0;
+    /// A core that has been idle for longer than this is in the deepest idle state, unless its
+    /// sibling is not.
+    deepest_after: Picoseconds = "deepest-after-ns", time, Picoseconds::MAX;
+    /// From the end of waking until the thread runs on a core in the deepest idle state.
+    deepest_resume: Picoseconds = "deepest-resume-ns", time, 0;
+    /// The caches of a core are empty if the core has been idle for longer than this, unless its
+    /// sibling has not.
+    cold_after: Picoseconds = "cold-after-ns", time, Picoseconds::MAX;
     /// The switch from one thread to the next on a core.
     switch: Picoseconds = "switch-ns", time, 0;
     /// The time slice of a thread on a core for which another thread waits.

@@ -9,6 +9,10 @@ use serde::Deserialize;
 use super::costs::Costs;
 use super::{Frequency, MAX_CORES, Machine, Topology};
 
+/// The presets that a machine's file can name in `wake-ups`, in the folder of that file: tables of
+/// cost parameters.
+pub const WAKE_UPS: &str = "wake-ups";
+
 /// The frequencies that a core may have, in MHz: a value outside this range means a wrong unit.
 const MHZ: std::ops::RangeInclusive<u32> = 100..=10_000;
 
@@ -29,6 +33,7 @@ pub struct MachineError {
 struct Written {
     title: String,
     like: Option<String>,
+    wake_ups: Option<String>,
     topology: Option<TopologyTable>,
     frequency: Option<FrequencyTable>,
     #[serde(default)]
@@ -77,7 +82,7 @@ fn written(path: &Path) -> Result<Written, MachineError> {
     parsed(path, &text)
 }
 
-fn parsed(path: &Path, text: &str) -> Result<Written, MachineError> {
+fn parsed<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, MachineError> {
     toml::from_str(text).map_err(|error| {
         let mut fault = in_file(path, error.message().to_owned());
         if let Some(before) = error.span().and_then(|span| text.get(..span.start)) {
@@ -86,6 +91,20 @@ fn parsed(path: &Path, text: &str) -> Result<Written, MachineError> {
         }
         fault
     })
+}
+
+fn preset(file: &Path, name: &str) -> Result<BTreeMap<String, Price>, MachineError> {
+    let text = text_of(file);
+    let text = text.map_err(|error| in_file(file, format!("cannot be read: {error}")))?;
+    let mut presets: BTreeMap<String, BTreeMap<String, Price>> = parsed(file, &text)?;
+    let known = presets.keys().cloned().collect::<Vec<_>>().join(", ");
+    let unknown = || {
+        in_file(
+            file,
+            format!("wake-ups = {name:?}: no such preset; known: {known}"),
+        )
+    };
+    presets.remove(name).ok_or_else(unknown)
 }
 
 fn in_file(path: &Path, message: String) -> MachineError {
@@ -137,6 +156,12 @@ impl Machine {
         }
         layers.push((path.to_owned(), own));
         for (file, layer) in &layers {
+            if let Some(name) = &layer.wake_ups {
+                let preset = preset(&beside(file, WAKE_UPS), name)?;
+                let added = machine.add_costs(&preset, &mut values);
+                added
+                    .map_err(|message| in_file(file, format!("wake-ups = {name:?}: {message}")))?;
+            }
             let added = machine.add(layer, &mut values);
             added.map_err(|message| in_file(file, message))?;
             has_tables[0] |= layer.topology.is_some();
@@ -154,7 +179,15 @@ impl Machine {
         if let Some(table) = &layer.frequency {
             self.frequency = table.checked()?;
         }
-        for (key, Price { value, source }) in &layer.price {
+        self.add_costs(&layer.price, values)
+    }
+
+    fn add_costs(
+        &mut self,
+        costs: &BTreeMap<String, Price>,
+        values: &mut BTreeMap<String, f64>,
+    ) -> Result<(), String> {
+        for (key, Price { value, source }) in costs {
             sourced(source, key)?;
             let set = self.costs.set(key, *value);
             set.map_err(|remedy| format!("{key} = {value}: {remedy}"))?;
@@ -169,14 +202,26 @@ impl Machine {
         [has_topology, has_frequency]: [bool; 2],
         values: &BTreeMap<String, f64>,
     ) -> Result<(), String> {
-        let price = Costs::KEYS.iter().find(|key| !values.contains_key(**key));
+        let is_missing =
+            |key: &&&str| !values.contains_key(**key) && !Costs::OPTIONAL.contains(key);
+        let price = Costs::KEYS.iter().find(is_missing);
         let table = [(has_topology, "[topology]"), (has_frequency, "[frequency]")];
         let table = table.into_iter().find(|(has, _)| !has).map(|it| it.1);
         if let Some(missing) = table.or(price.copied()) {
             return Err(format!("{missing} is missing; write it with its source"));
         }
+        let deepest = ["deepest-after-ns", "deepest-resume-ns"];
+        let has = deepest.map(|key| values.contains_key(key));
+        check(has[0] == has[1], || {
+            format!(
+                "{} without the other; write both, or neither",
+                deepest[usize::from(has[1])]
+            )
+        })?;
         for [less, key] in ordered(self.topology) {
-            let (low, high) = (values[less], values[key]);
+            let (Some(low), Some(high)) = (values.get(less), values.get(key)) else {
+                continue;
+            };
             check(low <= high, || {
                 format!("{key} = {high}: less than {less} = {low}; write at least {low}")
             })?;
@@ -207,12 +252,17 @@ impl Machine {
         Ok(())
     }
 
-    /// The file with the cost parameters of the machine at `path`: that file, or the file of the
-    /// machine that `path` names in `like`.
+    /// The other files from which the machine at `path` gets cost parameters: the file of the
+    /// machine in `like`, and the file of presets.
     #[must_use]
-    pub fn costs_file(path: &Path) -> PathBuf {
-        let like = written(path).ok().and_then(|it| it.like);
-        like.map_or_else(|| path.to_owned(), |like| beside(path, &like))
+    pub fn further_files(path: &Path) -> Vec<PathBuf> {
+        let own = written(path).ok();
+        let like = own.as_ref().and_then(|it| it.like.as_deref());
+        let like = like.map(|like| beside(path, like));
+        let base = like.as_ref().and_then(|like| written(like).ok());
+        let has_preset = [own, base].iter().flatten().any(|it| it.wake_ups.is_some());
+        let presets = has_preset.then(|| beside(path, WAKE_UPS));
+        like.into_iter().chain(presets).collect()
     }
 }
 
@@ -280,7 +330,13 @@ fn ordered(topology: Topology) -> Vec<[&'static str; 2]> {
     let has = distances.into_iter().filter(|(_, parts)| *parts > 1);
     let keys: Vec<_> = has.map(|(key, _)| key).collect();
     let pairs = keys.windows(2).map(|pair| [pair[0], pair[1]]);
-    pairs.chain([["resume-ns", "deep-resume-ns"]]).collect()
+    pairs
+        .chain([
+            ["resume-ns", "deep-resume-ns"],
+            ["deep-resume-ns", "deepest-resume-ns"],
+            ["deep-after-ns", "deepest-after-ns"],
+        ])
+        .collect()
 }
 
 fn beside(path: &Path, name: &str) -> PathBuf {
@@ -323,8 +379,8 @@ mod tests {
         let files: Vec<_> = fs::read_dir(machines())
             .unwrap()
             .map(|it| it.unwrap().path())
-            // A box consists of ranges, and is not a machine.
-            .filter(|it| !it.ends_with("box.toml"))
+            // A box consists of ranges, and presets are a part of a machine.
+            .filter(|it| !it.ends_with("box.toml") && !it.ends_with("wake-ups.toml"))
             .collect();
         assert!(files.len() >= 5, "{files:?}");
         for file in files {
@@ -354,6 +410,33 @@ mod tests {
         let whole = read(&format!("{}\n{threads}", example())).unwrap();
         assert_eq!(whole.costs, read(LIKE).unwrap().costs);
         assert_eq!(whole.topology.cpus(), 128);
+    }
+
+    #[test]
+    fn a_preset_of_wake_ups_replaces_costs_of_like_and_the_files_own_replace_those_of_the_preset() {
+        let own = LIKE.replacen("\n\n", "\nwake-ups = \"virtual-polling\"\n\n", 1);
+        let own = own + "[price]\nresume-ns = { value = 7000, source = \"guess\" }\n";
+        let [other, machine] = [LIKE, &own].map(|text| read(text).unwrap().costs);
+        let expected = Costs {
+            wake: 9_218_000,
+            resume: 7_000_000,
+            block: 3_222_500,
+            poll: 200_000_000,
+            deep_after: 1_000_000_000,
+            deep_resume: 68_065_000,
+            ..other
+        };
+        assert_eq!(machine, expected);
+    }
+
+    #[test]
+    fn every_preset_of_wake_ups_is_sound() {
+        let file = machines().join("wake-ups.toml");
+        let presets: toml::Table = toml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        assert!(presets.len() >= 4, "{presets:?}");
+        for name in presets.keys() {
+            read(&LIKE.replacen("\n\n", &format!("\nwake-ups = \"{name}\"\n\n"), 1)).unwrap();
+        }
     }
 
     #[test]
@@ -419,6 +502,15 @@ mod tests {
             ),
             (
                 &example,
+                line(
+                    "hit-ns",
+                    "hit-ns = { value = 1, source = \"guess\" }\n\
+                     deepest-after-ns = { value = 1e6, source = \"guess\" }",
+                ),
+                "deepest-after-ns without the other; write both, or neither",
+            ),
+            (
+                &example,
                 line("hit-ns", "hits-ns = { value = 1, source = \"guess\" }"),
                 "unknown cost parameter; known: ",
             ),
@@ -446,6 +538,11 @@ mod tests {
                 LIKE,
                 line("like", "like = \"zen4-46\""),
                 "like = \"zen4-46\": ",
+            ),
+            (
+                LIKE,
+                line("like", "like = \"zen4-64\"\nwake-ups = \"bare\""),
+                "wake-ups = \"bare\": no such preset; known: bare-mwait, macos, ",
             ),
             (
                 LIKE,

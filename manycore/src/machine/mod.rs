@@ -5,7 +5,7 @@ mod costs;
 mod file;
 
 pub use costs::{Costs, NANOSECOND, Picoseconds};
-pub use file::MachineError;
+pub use file::{MachineError, WAKE_UPS};
 
 /// Maximum number of CPUs of a machine, so that a run can have four threads for each CPU: a
 /// thread's number has 13 bits.

@@ -5,7 +5,7 @@ use manycore::atomic::{AtomicBool, Ordering};
 use manycore::lock::Mutex;
 use manycore::{Machine, Picoseconds, Spending, WaitedFor, thread};
 
-use crate::{NS, US, on_threads, simulate, time_of};
+use crate::{NS, US, on_threads, simulate, time_of, timed};
 
 #[test]
 fn no_core_is_idle_while_a_thread_waits() {
@@ -85,9 +85,12 @@ fn waking_up_takes_what_the_idle_core_needs_and_none_of_it_is_cpu_time() {
     machine.costs.resume = 3 * US;
     machine.costs.deep_after = 100 * US;
     machine.costs.deep_resume = 20 * US;
+    machine.costs.deepest_after = 10_000 * US;
+    machine.costs.deepest_resume = 900 * US;
     assert_eq!(woken_after(&machine, US), (300 * NS, 0));
     assert_eq!(woken_after(&machine, 50 * US), (3 * US, 0));
     assert_eq!(woken_after(&machine, 1_000 * US), (20 * US, 0));
+    assert_eq!(woken_after(&machine, 20_000 * US), (900 * US, 0));
 }
 
 #[test]
@@ -102,6 +105,42 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
     assert_eq!(system(50 * US) - system(US), 90 * NS);
     let notify = || manycore::lock::Condvar::new().notify_all();
     assert_eq!(time_of(&machine, notify), NS);
+}
+
+#[test]
+fn system_calls_take_longer_at_a_lower_clock_by_the_part_that_scales() {
+    let mut machine = Machine::free(1);
+    machine.frequency.reference_mhz = 4_000;
+    machine.frequency.fixed_mhz = 1_000;
+    machine.costs.yielding = 100 * NS;
+    machine.costs.call = 60 * NS;
+    for (part, expected) in [(0.0, 160), (0.5, 400), (1.0, 640)] {
+        machine.costs.system_clock = part;
+        let elapsed = time_of(&machine, || {
+            thread::yield_now();
+            manycore::lock::Condvar::new().notify_all();
+        });
+        assert_eq!(elapsed, expected * NS, "{part}");
+    }
+}
+
+#[test]
+fn a_core_that_was_idle_for_long_reads_its_lines_from_memory_again() {
+    let mut machine = Machine::free(1);
+    machine.costs.memory = 90 * NS;
+    machine.costs.cold_after = 100 * US;
+    let second_read = |idle: u64| {
+        let (took, _) = simulate(&machine, move || {
+            let word = AtomicBool::new(false);
+            word.load(Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(idle));
+            timed(|| {
+                word.load(Ordering::Relaxed);
+            })
+        });
+        took
+    };
+    assert_eq!([50, 150].map(second_read), [0, 90 * NS]);
 }
 
 #[test]

@@ -506,7 +506,14 @@ mod tests {
     #[test]
     fn on_a_machine_each_point_keeps_its_costs_and_gets_the_topology_clock_and_work_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        for entry in ["box", "zen4-64", "zen2-64", "zen2-8", "zen2-8-smt"] {
+        for entry in [
+            "box",
+            "wake-ups",
+            "zen4-64",
+            "zen2-64",
+            "zen2-8",
+            "zen2-8-smt",
+        ] {
             let path = format!("machines/{entry}.toml");
             std::fs::create_dir_all(folder.path().join("machines")).unwrap();
             std::fs::copy(root().join(&path), folder.path().join(&path)).unwrap();

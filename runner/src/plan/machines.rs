@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use manycore::machine::WAKE_UPS;
 use manycore::{Call, Machine};
 use protocol::{Description, MachineRequest};
 use serde::Deserialize;
@@ -101,9 +102,10 @@ fn names(root: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = entries
         .filter_map(|entry| name(entry.ok()?.file_name()))
         .collect();
-    // The file of this host may be in another folder, and a box is not a machine.
+    // The file of this host may be in another folder. A box and presets are not machines.
     names.retain(|name| {
-        name != machine_box::NAME && (name != here::NAME || file(root, name).is_file())
+        let is_machine = name != machine_box::NAME && name != WAKE_UPS;
+        is_machine && (name != here::NAME || file(root, name).is_file())
     });
     names.sort();
     Ok(names)
@@ -240,12 +242,11 @@ fn measured_cycles(
 }
 
 pub(super) fn sha256(path: &Path) -> std::io::Result<String> {
-    let costs_file = Machine::costs_file(path);
-    let own = digest::of_file(path)?;
-    if costs_file == path {
-        return Ok(own);
+    let mut all = digest::of_file(path)?;
+    for file in Machine::further_files(path) {
+        all = digest::of_bytes(format!("{all}{}", digest::of_file(&file)?).as_bytes());
     }
-    digest::of_file(&costs_file).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
+    Ok(all)
 }
 
 fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
@@ -399,7 +400,7 @@ pub(crate) fn restore(root: &Path, machine: &MachineSpec) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, charges, charges_of, machine_box, measured_cycles, own_cycles};
+    use super::{all, charges, charges_of, machine_box, measured_cycles, own_cycles, sha256};
     use crate::exit::exit_of;
     use crate::options::selection;
     use crate::stop::Exit;
@@ -433,6 +434,22 @@ mod tests {
             assert!(said.contains(&format!("`git restore {file}`")), "{said}");
             assert_eq!(exit_of(&error), Exit::BadInput, "{said}");
         }
+    }
+
+    #[test]
+    fn the_hash_of_a_machine_changes_with_the_machine_in_like_and_with_the_presets() {
+        let root = tempfile::tempdir().unwrap();
+        let file = |name: &str| root.path().join(format!("{name}.toml"));
+        std::fs::write(file("a"), "title = \"a\"\nlike = \"b\"\nwake-ups = \"c\"").unwrap();
+        let hash = |base: &str, presets: &str| {
+            std::fs::write(file("b"), format!("title = \"{base}\"")).unwrap();
+            std::fs::write(file("wake-ups"), presets).unwrap();
+            sha256(&file("a")).unwrap()
+        };
+        let hashes =
+            [("b", ""), ("b", "[c]"), ("d", "")].map(|(base, presets)| hash(base, presets));
+        assert!(hashes[0] != hashes[1] && hashes[0] != hashes[2]);
+        assert_eq!(hash("b", ""), hashes[0]);
     }
 
     #[test]
