@@ -1,4 +1,3 @@
-use etherparse::checksum::Sum16BitWords;
 use proptest::prelude::*;
 
 use super::synthetic::{KINDS, append, file_header, left_to_the_card, packet, sum};
