@@ -116,8 +116,7 @@ costs! {
     deepest_after: Picoseconds = "deepest-after-ns", time, Picoseconds::MAX;
     /// From the end of waking until the thread runs on a core in the deepest idle state.
     deepest_resume: Picoseconds = "deepest-resume-ns", time, 0;
-    /// A core that wakes has lost its lines if it was idle for longer than this, unless its
-    /// sibling has not.
+    /// A core that wakes has lost its lines if it and its sibling were idle for longer than this.
     cold_after: Picoseconds = "cold-after-ns", time, Picoseconds::MAX;
     /// The switch from one thread to the next on a core.
     switch: Picoseconds = "switch-ns", time, 0;

@@ -183,11 +183,7 @@ impl Worker {
         if !self.has_broadcasts() {
             return None;
         }
-        let share = settle(|| self.broadcasts.steal());
-        if share.is_some() {
-            self.history.share_taken();
-        }
-        share
+        settle(|| self.broadcasts.steal()).inspect(|_| self.history.share_taken())
     }
 
     /// This function is not inlined, because the job runs in the caller's frame, and jobs nest.

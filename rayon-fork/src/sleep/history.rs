@@ -306,6 +306,7 @@ impl SearchHistory {
     /// Call this after the first search of an idle period found nothing. Pauses, so that a pushing
     /// worker may expose a job. After a broadcast share, [rests](Self::rest) instead: the worker
     /// yields, unless yields are expensive, because another one may need the CPU for its share.
+    /// Returns what `rest` returns.
     pub(super) fn begin_rests(&self) -> bool {
         self.job_ended();
         self.without_yields

@@ -447,9 +447,10 @@ fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> 
     match history {
         Some(history) if PropagationOf::<C>::SPINS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
-                return history.begin_rests();
+                history.begin_rests()
+            } else {
+                history.rest()
             }
-            history.rest()
         }
         _ => {
             yield_now();

@@ -79,11 +79,11 @@ fn bare(key: &str) -> &str {
 /// Returns whether the parameter `given` of the command line takes the place of a row's `own`. Two
 /// workloads may have parameters of one name.
 fn replaces(given: &str, own: &str) -> bool {
-    let of_one_workload = match (given.split_once('.'), own.split_once('.')) {
-        (Some((given, _)), Some((own, _))) => given == own,
-        _ => true,
-    };
-    of_one_workload && bare(given) == bare(own)
+    if given.contains('.') && own.contains('.') {
+        given == own
+    } else {
+        bare(given) == bare(own)
+    }
 }
 
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@
 //!
 //! A region is a parallel loop, a tree of joins, a scope, a tree of scopes, or a broadcast with a
 //! share for each worker. With the shape `yields`, the worker that spawns runs a job of its own
-//! after each spawn, as a producer does that bounds its queue. The shape `barrier` is a control, whose regions do not use the scheduler. In one long
-//! broadcast, the workers spin on the number of the current region, and count themselves as done.
+//! after each spawn, as a producer does that bounds its queue. The shape `barrier` is a control,
+//! whose regions do not use the scheduler. In one long broadcast, the workers spin on the number of
+//! the current region, and count themselves as done.
 
 use std::hint::{black_box, spin_loop};
 use std::ops::Range;

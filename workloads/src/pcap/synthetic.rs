@@ -81,8 +81,8 @@ pub(super) fn sum(bytes: &[u8]) -> u16 {
         .to_be()
 }
 
-/// Returns what Linux leaves in the checksum of a packet if the network card computes it:
-/// the sum of addresses, protocol and length; 0 for ICMP over IP version 4.
+/// Returns what Linux leaves in the checksum of a packet if the network card computes it: the sum
+/// of addresses, protocol and length; 0 for ICMP over IP version 4.
 pub(super) fn left_to_the_card(kind: usize, bytes: &[u8]) -> u16 {
     let (protocol, header, addresses) = match kind {
         0 => (6, 34, 26..34),
@@ -130,8 +130,7 @@ pub(crate) fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 }
             }
             1 => {
-                let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
-                    || matches!(bytes[12..14], [0x81, 0x00]);
+                let is_udp_over_4 = matches!(kind, 1 | 6);
                 bytes[checksum..checksum + 2].fill(0);
                 // In UDP over IP version 4, zero means that the sender computed no checksum.
                 if is_udp_over_4 {
