@@ -4,12 +4,9 @@
 //! searching workers *spin*: before they park, they search for as long as a wake-up costs. Each
 //! worker measures that cost, and remembers whether a job came in time.
 //!
-//! A spinning worker yields between two searches, so that another thread on its CPU may produce the
-//! job. If there are more runnable threads than CPUs, a yield may cost time slices. So after a
-//! yield that takes as long as a time slice, a worker does not spin, and pauses instead of yielding
-//! in its next idle periods. An oversubscribed pool, with more workers than CPUs, always yields. In
-//! an oversubscribed pool, a long yield mostly gave the CPU to another worker, or to the thread
-//! that waits for the pool.
+//! A worker yields between two searches, so that another thread on its CPU may produce the job. If
+//! other threads need the CPU, a yield may cost time slices. Then the spinning fails, and the worker
+//! skips attempts to spin.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -28,16 +25,12 @@ const A_WAKE_UP: Duration = Duration::from_micros(25);
 /// wake-up the thread had hardly blocked, and in a longer one other threads had the CPU.
 const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
-/// A yield that takes longer than this gave the CPU to a thread that kept the CPU for its time
-/// slice. On Linux with several CPUs, a time slice takes some milliseconds.
-const A_TURN: Duration = Duration::from_millis(1);
-
 /// Whether workers spin before they park, and measure what their wake-ups cost.
 pub(super) const SPINS: bool = PropagationOf::<Selected>::SPINS;
 
-/// Workers spin while at most this many search, and fewer search than there are CPUs. The number is
-/// from simulations: if only one worker may spin, the other workers sleep between short fork-join
-/// regions. If all workers may spin, tiny jobs on many cores take up to twice as long.
+/// Workers spin while at most this many search. The number is from simulations: if only one worker
+/// may spin, the other workers sleep between short fork-join regions. If all workers may spin, tiny
+/// jobs on many cores take up to twice as long.
 const MOST_SPINNERS: usize = 3;
 
 /// The failed attempts for which one success earns credit. With a higher number, jobs that come at
@@ -52,8 +45,9 @@ const MOST_CREDIT: usize = 16;
 /// kernel often makes a woken thread wait for a running one, while a spinning worker yields its
 /// CPU. A job that comes later than a wake-up earns no credit: otherwise workers would wait for
 /// timers.
-const WIDE_POOLS_SPIN: u32 = 4;
+const WIDE_POOLS_SPIN: u32 = 3;
 
+/// The credit of a new worker.
 const FIRST_CREDIT: usize = 4;
 
 /// The longest back-off skips 2^N − 1 attempts, N being this number.
@@ -65,10 +59,6 @@ const PAUSES: usize = 16;
 
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
-
-/// In an idle period without yields, the number of searches after the first one before the worker
-/// gives up. A guess: these searches take some ten microseconds.
-const SEARCHES: u32 = 24;
 
 /// The cost of waking a thread that has blocked, from the last wake-ups.
 pub(crate) struct WakeUpCost {
@@ -172,47 +162,6 @@ impl Backoff {
     }
 }
 
-/// After this many cheap yields in a row, a worker forgets the expensive yields. A guess: on a busy
-/// host one cheap yield proves little.
-const CHEAP_AGAIN: usize = 8;
-
-/// Decides whether to yield. After an expensive yield, some idle periods have no yields, and each
-/// further expensive yield doubles their number. Later the worker tries to yield again, because the
-/// CPU may have gone to another worker of the pool.
-#[derive(Default)]
-pub(crate) struct Yielding {
-    expensive: Backoff,
-    cheap_in_a_row: AtomicUsize,
-    /// If true, the worker always yields, however long its yields take.
-    is_free: bool,
-}
-
-impl Yielding {
-    pub(crate) fn try_begin(&self) -> bool {
-        self.expensive.try_begin()
-    }
-
-    /// Yields, and returns whether the yield was cheap.
-    pub(crate) fn yield_now(&self) -> bool {
-        let start = Instant::now();
-        yield_now();
-        let is_cheap = self.is_free || start.elapsed() < A_TURN;
-        let in_a_row = if is_cheap {
-            self.cheap_in_a_row.load(Ordering::Relaxed) + 1
-        } else {
-            0
-        };
-        self.cheap_in_a_row
-            .store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
-        if !is_cheap {
-            self.expensive.was_unsuccessful();
-        } else if in_a_row == CHEAP_AGAIN {
-            self.expensive.was_worth_it();
-        }
-        is_cheap
-    }
-}
-
 #[derive(Default)]
 pub(crate) struct SearchHistory {
     spinning: Backoff,
@@ -225,13 +174,7 @@ pub(crate) struct SearchHistory {
     took_share: Cell<bool>,
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
-    yielding: Yielding,
-    /// In an idle period without yields, the number of searches that remain; otherwise `None`.
-    without_yields: Cell<Option<u32>>,
     wake_up: WakeUpCost,
-    /// The worker spins while at most this many workers search. One CPU is left for the thread that
-    /// makes the next job.
-    spinners: usize,
     /// A worker with credit spins for this many times the cost of a wake-up.
     spins_for: u32,
 }
@@ -239,18 +182,12 @@ pub(crate) struct SearchHistory {
 impl SearchHistory {
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
         let is_wide = workers > cpus;
-        let yielding = Yielding {
-            is_free: is_wide,
-            ..Yielding::default()
-        };
         let spinning = Backoff {
-            credit: AtomicUsize::new(if is_wide { FIRST_CREDIT } else { 0 }),
+            credit: AtomicUsize::new(FIRST_CREDIT),
             ..Backoff::default()
         };
         Self {
             spinning,
-            yielding,
-            spinners: cpus.saturating_sub(1).clamp(1, MOST_SPINNERS),
             spins_for: if is_wide { WIDE_POOLS_SPIN } else { 1 },
             ..Self::default()
         }
@@ -304,42 +241,19 @@ impl SearchHistory {
     }
 
     /// Call this after the first search of an idle period found nothing. Pauses, so that a pushing
-    /// worker may expose a job. After a broadcast share, [rests](Self::rest) instead: the worker
-    /// yields, unless yields are expensive, because another one may need the CPU for its share.
-    /// Returns what `rest` returns.
-    pub(super) fn begin_rests(&self) -> bool {
+    /// worker may expose a job. After a broadcast share, yields instead, because another worker may
+    /// need the CPU for its share.
+    pub(super) fn begin_rests(&self) {
         self.job_ended();
-        self.without_yields
-            .set((!self.yielding.try_begin()).then_some(SEARCHES));
         if self.took_share.take() {
-            return self.rest();
-        }
-        pause();
-        true
-    }
-
-    /// Call this after a later search found nothing. Yields or pauses. Returns `false` if the
-    /// worker should become sleepy after the next search.
-    pub(super) fn rest(&self) -> bool {
-        if let Some(left) = self.without_yields.get() {
-            self.without_yields.set(Some(left.saturating_sub(1)));
+            yield_now();
+        } else {
             pause();
-            return left > 1;
         }
-        let is_cheap = self.yielding.yield_now();
-        if !is_cheap {
-            self.without_yields.set(Some(0));
-        }
-        is_cheap
-    }
-
-    pub(super) fn yields_are_expensive(&self) -> bool {
-        self.without_yields.get().is_some()
     }
 
     pub(super) fn try_begin(&self, searching: usize) -> bool {
-        let begins =
-            searching <= self.spinners && !self.yields_are_expensive() && self.spinning.try_begin();
+        let begins = searching <= MOST_SPINNERS && self.spinning.try_begin();
         if begins {
             self.since.set(Some(Instant::now()));
         }
@@ -348,7 +262,7 @@ impl SearchHistory {
 
     /// If the worker has spun for its full time, records a failure and returns `false`.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
-        if searching > self.spinners {
+        if searching > MOST_SPINNERS {
             // Enough other workers search. This is neither a success nor a failure of spinning.
             return false;
         }
@@ -381,7 +295,7 @@ impl SearchHistory {
 }
 
 /// Spins for a moment and keeps the calling thread's CPU.
-pub(crate) fn pause() {
+pub(super) fn pause() {
     (0..PAUSES).for_each(|_| hint::spin_loop());
 }
 
@@ -475,47 +389,9 @@ mod tests {
     }
 
     #[test]
-    fn an_oversubscribed_pool_yields_on_however_long_that_takes() {
-        let history = SearchHistory::new(2, 1);
-        history.begin_rests();
-        // The only CPU may have other threads, which make yields expensive.
-        assert!((0..100).all(|_| history.rest()) && !history.yields_are_expensive());
-    }
-
-    #[test]
-    fn only_after_a_broadcast_share_the_first_rest_is_a_yield() {
-        let history = SearchHistory::new(2, 1);
-        let yields_first = || {
-            history.begin_rests();
-            history.yielding.cheap_in_a_row.swap(0, Ordering::Relaxed) == 1
-        };
-        assert!(!yields_first());
-        history.share_taken();
-        assert!(yields_first());
-        assert!(!yields_first());
-    }
-
-    #[test]
-    fn expensive_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
-        // In an oversubscribed pool no yield is expensive by chance.
-        let yielding = SearchHistory::new(2, 1).yielding;
-        yielding.expensive.was_unsuccessful();
-        let forgotten_after = 1
-            + (0..100)
-                .take_while(|_| {
-                    yielding.yield_now();
-                    yielding.expensive.unsuccessful.load(Ordering::Relaxed) > 0
-                })
-                .count();
-        assert_eq!(forgotten_after, CHEAP_AGAIN);
-    }
-
-    #[test]
-    fn fewer_workers_spin_than_there_are_cpus_but_at_least_one_and_at_most_three() {
-        for (cpus, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (64, 3)] {
-            let begins = |searching| SearchHistory::new(64, cpus).try_begin(searching);
-            assert!(begins(most) && !begins(most + 1), "{cpus} CPUs");
-        }
+    fn at_most_three_workers_spin() {
+        let begins = |searching| SearchHistory::new(64, 64).try_begin(searching);
+        assert!(begins(3) && !begins(4));
     }
 
     #[test]
@@ -543,17 +419,5 @@ mod tests {
         }
         assert_eq!(history.wake_ups(), 1);
         assert_eq!(SearchHistory::new(2, 2).wake_ups(), 1);
-    }
-
-    #[test]
-    fn a_worker_whose_yields_are_expensive_does_without_and_does_not_spin() {
-        let history = SearchHistory::default();
-        history.yielding.expensive.left_out.set(1);
-        history.begin_rests();
-        assert!(history.yields_are_expensive() && !history.try_begin(1));
-        let rests = 1 + (0..100).take_while(|_| history.rest()).count();
-        assert_eq!(rests, SEARCHES as usize);
-        history.begin_rests();
-        assert!(!history.yields_are_expensive());
     }
 }

@@ -19,9 +19,8 @@ mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
 pub(crate) use history::SearchHistory;
-pub(crate) use history::pause;
 #[allow(unused_imports)]
-pub(crate) use history::{Backoff, WakeUpCost, Yielding};
+pub(crate) use history::{Backoff, WakeUpCost};
 
 use self::counters::dimensions::{Events, Fence, Propagation};
 use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};
@@ -36,9 +35,13 @@ use std::fmt;
 use std::time::Duration;
 
 /// A worker goes on searching after this many unsuccessful searches, and spins or becomes sleepy
-/// after the next one. Inherited from rayon-core. A model needs no such searches, because an early
-/// search that finds nothing changes nothing.
-const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
+/// after the next one. The 32 are inherited from rayon-core. A worker that may spin needs fewer. A
+/// model needs none, because an early search that finds nothing changes nothing.
+const ROUNDS_UNTIL_SLEEPY: u32 = match (cfg!(fork_loom), history::SPINS) {
+    (true, _) => 0,
+    (false, true) => 8,
+    (false, false) => 32,
+};
 
 pub(crate) const VARIANT: &str = Selected::NAME;
 
@@ -244,9 +247,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) {
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                let goes_on = rest::<C>(rounds_left, idle.history);
+                rest::<C>(rounds_left, idle.history);
                 idle.phase = Phase::Searching {
-                    rounds_left: if goes_on { rounds_left - 1 } else { 0 },
+                    rounds_left: rounds_left - 1,
                 };
             }
             Phase::Searching { .. } if self.begins_to_spin(idle.history) => {
@@ -258,14 +261,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
-                if idle
-                    .history
-                    .is_some_and(SearchHistory::yields_are_expensive)
-                {
-                    pause();
-                } else {
-                    yield_now();
-                }
+                yield_now();
             }
             Phase::Sleepy(ticket) => self.sleep(idle, ticket, latch, queues),
         }
@@ -440,22 +436,13 @@ pub(crate) fn job_found(history: &SearchHistory) {
     }
 }
 
-/// After an unsuccessful search, gives other threads a moment. Returns `false` if the worker should
-/// become sleepy after the next unsuccessful search.
+/// After an unsuccessful search, gives other threads a moment.
 #[inline]
-fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> bool {
-    match history {
-        Some(history) if PropagationOf::<C>::SPINS => {
-            if rounds_left == ROUNDS_UNTIL_SLEEPY {
-                history.begin_rests()
-            } else {
-                history.rest()
-            }
-        }
-        _ => {
-            yield_now();
-            true
-        }
+fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) {
+    let begins = rounds_left == ROUNDS_UNTIL_SLEEPY;
+    match history.filter(|_| PropagationOf::<C>::SPINS && begins) {
+        Some(history) => history.begin_rests(),
+        None => yield_now(),
     }
 }
 

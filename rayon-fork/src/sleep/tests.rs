@@ -209,8 +209,6 @@ type ScansFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 fn would_get_sleepy<'p>(sleep: &Sleep<ScansFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(history));
-    // Sets the phase directly, because on a busy host yields may be expensive, and the worker would
-    // not spin.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle

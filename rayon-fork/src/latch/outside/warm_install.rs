@@ -11,16 +11,15 @@ mod models;
 
 use std::sync::Arc;
 
-use crate::sleep::{Backoff, WakeUpCost, Yielding, pause};
+use crate::sleep::{Backoff, WakeUpCost};
 use crate::sync::Instant;
-use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
+use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
 use crate::thread_count;
 
 pub(crate) const NAME_PART: &str = "+warm-install";
 
 pub(crate) struct SpinHistory {
     spins: Backoff,
-    yielding: Yielding,
     /// 1 while a thread spins. A second spinning thread would take a CPU from the workers.
     is_spinning: AtomicUsize,
     wake_up: WakeUpCost,
@@ -35,7 +34,6 @@ impl SpinHistory {
         let leaves_a_cpu = workers < thread_count::cpus_at_first();
         Self {
             spins: Backoff::default(),
-            yielding: Yielding::default(),
             is_spinning: AtomicUsize::new(0),
             wake_up: WakeUpCost::default(),
             wake_ups: if leaves_a_cpu { 2 } else { 1 },
@@ -96,7 +94,6 @@ impl LockLatch {
         &self,
         SpinHistory {
             spins,
-            yielding,
             wake_up,
             wake_ups,
             ..
@@ -104,13 +101,8 @@ impl LockLatch {
     ) -> bool {
         let limit = wake_up.get() * *wake_ups;
         let start = Instant::now();
-        let mut yields = yielding.try_begin();
         loop {
-            if yields {
-                yields = yielding.yield_now();
-            } else {
-                pause();
-            }
+            yield_now();
             let is_set = self.is_set();
             // A model has no time, so one check of the latch covers every case there.
             if cfg!(fork_loom) || start.elapsed() >= limit {
