@@ -150,6 +150,17 @@ impl Backoff {
         self.left_out.set((1 << unsuccessful) - 1);
     }
 
+    /// Records a failure that cost far more than a success gains: skips attempts for as long as
+    /// after many failures.
+    // Only `warm-install` calls this.
+    #[allow(dead_code)]
+    pub(crate) fn was_expensive(&self) {
+        self.credit.store(0, Ordering::Relaxed);
+        self.unsuccessful
+            .store(MOST_UNSUCCESSFUL, Ordering::Relaxed);
+        self.left_out.set((1 << MOST_UNSUCCESSFUL) - 1);
+    }
+
     pub(crate) fn was_worth_it(&self) {
         let credit = self.credit.load(Ordering::Relaxed);
         if credit < MOST_CREDIT {
@@ -325,6 +336,14 @@ mod tests {
         while !backoff.try_begin() {}
         backoff.was_worth_it();
         assert!(backoff.try_begin());
+    }
+
+    #[test]
+    fn after_an_expensive_failure_255_attempts_are_skipped_whatever_was_earned_before() {
+        let backoff = Backoff::default();
+        (0..MOST_CREDIT).for_each(|_| backoff.was_worth_it());
+        backoff.was_expensive();
+        assert_eq!((0..1_000).take_while(|_| !backoff.try_begin()).count(), 255);
     }
 
     #[test]

@@ -4,17 +4,24 @@
 //!
 //! If a worker was idle when the job came, the thread spins for as long as a wake-up costs. The
 //! thread spins twice as long if the pool leaves a CPU free. After spins that failed, threads skip
-//! spins, for example because jobs are long or CPUs are scarce.
+//! spins, for example because jobs are long or CPUs are scarce. After a spin that took a time slice,
+//! threads skip the most spins.
 
 #[cfg(all(test, fork_loom))]
 mod models;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::sleep::{Backoff, WakeUpCost};
 use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
 use crate::thread_count;
+
+/// A spin that takes longer than this gave the CPU to a thread that kept it for a time slice. A
+/// blocked thread would have run sooner. On Linux with several CPUs, a time slice takes some
+/// milliseconds.
+const A_TURN: Duration = Duration::from_millis(1);
 
 pub(crate) const NAME_PART: &str = "+warm-install";
 
@@ -104,9 +111,14 @@ impl LockLatch {
         loop {
             yield_now();
             let is_set = self.is_set();
+            let took = start.elapsed();
             // A model has no time, so one check of the latch covers every case there.
-            if cfg!(fork_loom) || start.elapsed() >= limit {
-                spins.was_unsuccessful();
+            if cfg!(fork_loom) || took >= limit {
+                if took < A_TURN {
+                    spins.was_unsuccessful();
+                } else {
+                    spins.was_expensive();
+                }
                 return is_set;
             }
             if is_set {
