@@ -5,8 +5,8 @@
 //! worker measures that cost, and remembers whether a job came in time.
 //!
 //! A worker yields between two searches, so that another thread on its CPU may produce the job. If
-//! other threads need the CPU, a yield may cost time slices. Then the spinning fails, and the worker
-//! skips attempts to spin.
+//! other threads need the CPU, a yield may cost a time slice. Then the spin usually fails, and
+//! without credit the worker skips attempts to spin. The yields before a spin are never skipped.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -53,7 +53,7 @@ const FIRST_CREDIT: usize = 4;
 /// The longest back-off skips 2^N − 1 attempts, N being this number.
 const MOST_UNSUCCESSFUL: usize = 8;
 
-/// After an unsuccessful search, this many pauses give a pushing worker time to respond to a steal
+/// After the first search of an idle period, this many pauses give a pushing worker time to respond to a steal
 /// request. A guess: some hundred nanoseconds.
 const PAUSES: usize = 16;
 

@@ -18,9 +18,9 @@ use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
 use crate::thread_count;
 
-/// A spin that takes longer than this gave the CPU to a thread that kept it for a time slice. A
-/// blocked thread would have run sooner. On Linux with several CPUs, a time slice takes some
-/// milliseconds.
+/// A spin that takes longer than this has probably given its CPU to another thread for a time slice,
+/// even if the latch is set by then. On Linux with several CPUs, a time slice takes some
+/// milliseconds. A kernel often prefers a thread that has blocked.
 const A_TURN: Duration = Duration::from_millis(1);
 
 pub(crate) const NAME_PART: &str = "+warm-install";
