@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use super::counters::dimensions::Propagation as _;
 use super::counters::{PropagationOf, Selected};
-use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
 /// The assumed time from a waker's call until the woken thread runs, until wake-ups were measured.
@@ -53,8 +52,8 @@ const FIRST_CREDIT: usize = 4;
 /// The longest back-off skips 2^N − 1 attempts, N being this number.
 const MOST_UNSUCCESSFUL: usize = 8;
 
-/// After the first search of an idle period, this many pauses give a pushing worker time to respond to a steal
-/// request. A guess: some hundred nanoseconds.
+/// After the first search of an idle period, this many pauses give a pushing worker time to respond
+/// to a steal request. A guess: some hundred nanoseconds.
 const PAUSES: usize = 16;
 
 /// After a short job, this many jobs are not timed. A guess.
@@ -145,9 +144,8 @@ impl Backoff {
             self.credit.store(credit - 1, Ordering::Relaxed);
             return;
         }
-        let unsuccessful = (self.unsuccessful.load(Ordering::Relaxed) + 1).min(MOST_UNSUCCESSFUL);
-        self.unsuccessful.store(unsuccessful, Ordering::Relaxed);
-        self.left_out.set((1 << unsuccessful) - 1);
+        let unsuccessful = self.unsuccessful.load(Ordering::Relaxed) + 1;
+        self.skip_after(unsuccessful.min(MOST_UNSUCCESSFUL));
     }
 
     /// Records a failure that cost far more than a success gains: skips attempts for as long as
@@ -156,9 +154,12 @@ impl Backoff {
     #[allow(dead_code)]
     pub(crate) fn was_expensive(&self) {
         self.credit.store(0, Ordering::Relaxed);
-        self.unsuccessful
-            .store(MOST_UNSUCCESSFUL, Ordering::Relaxed);
-        self.left_out.set((1 << MOST_UNSUCCESSFUL) - 1);
+        self.skip_after(MOST_UNSUCCESSFUL);
+    }
+
+    fn skip_after(&self, unsuccessful: usize) {
+        self.unsuccessful.store(unsuccessful, Ordering::Relaxed);
+        self.left_out.set((1 << unsuccessful) - 1);
     }
 
     pub(crate) fn was_worth_it(&self) {
@@ -251,16 +252,12 @@ impl SearchHistory {
         self.took_share.set(true);
     }
 
-    /// Call this after the first search of an idle period found nothing. Pauses, so that a pushing
-    /// worker may expose a job. After a broadcast share, yields instead, because another worker may
-    /// need the CPU for its share.
-    pub(super) fn begin_rests(&self) {
+    /// Call this after the first search of an idle period found nothing. Returns whether the worker
+    /// should yield, because it took a broadcast share, and another worker may need the CPU for its
+    /// own. Otherwise the worker should [`pause`], so that a pushing worker may expose a job.
+    pub(super) fn begin_rests(&self) -> bool {
         self.job_ended();
-        if self.took_share.take() {
-            yield_now();
-        } else {
-            pause();
-        }
+        self.took_share.take()
     }
 
     pub(super) fn try_begin(&self, searching: usize) -> bool {
@@ -405,6 +402,15 @@ mod tests {
             .set(Some(Instant::now() + Duration::from_secs(3600)));
         history.begin_rests();
         assert!(!history.finds_long_jobs());
+    }
+
+    #[test]
+    fn only_after_a_broadcast_share_the_first_rest_is_a_yield() {
+        let history = SearchHistory::default();
+        assert!(!history.begin_rests());
+        history.share_taken();
+        assert!(history.begin_rests());
+        assert!(!history.begin_rests());
     }
 
     #[test]

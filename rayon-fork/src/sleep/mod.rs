@@ -440,10 +440,16 @@ pub(crate) fn job_found(history: &SearchHistory) {
 /// After an unsuccessful search, gives other threads a moment.
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) {
-    let begins = rounds_left == ROUNDS_UNTIL_SLEEPY;
-    match history.filter(|_| PropagationOf::<C>::SPINS && begins) {
-        Some(history) => history.begin_rests(),
-        None => yield_now(),
+    let yields = match history {
+        Some(history) if PropagationOf::<C>::SPINS && rounds_left == ROUNDS_UNTIL_SLEEPY => {
+            history.begin_rests()
+        }
+        _ => true,
+    };
+    if yields {
+        yield_now();
+    } else {
+        history::pause();
     }
 }
 
