@@ -351,8 +351,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             self.check_and_park(idle, ticket, latch, queues)
         };
         latch.wake_up();
-        if let (Some(took), Some(history)) = (wake_up, idle.history) {
-            history.was_woken(took);
+        match (wake_up, idle.history) {
+            (Some(took), Some(history)) => history.was_woken(took),
+            (None, Some(history)) if PropagationOf::<C>::SPINS => history.did_not_block(),
+            _ => {}
         }
     }
 
