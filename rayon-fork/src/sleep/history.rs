@@ -195,20 +195,19 @@ pub(crate) struct SearchHistory {
     /// How many times in a row the worker did not get to block, up to [`CALLS_BACK`].
     called_back: Cell<u32>,
     wake_up: WakeUpCost,
-    /// A worker with credit spins for this many times the cost of a wake-up.
-    spins_for: u32,
+    /// Whether the pool has more workers than there are CPUs.
+    is_oversubscribed: bool,
 }
 
 impl SearchHistory {
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
-        let is_wide = workers > cpus;
         let spinning = Backoff {
             credit: AtomicUsize::new(FIRST_CREDIT),
             ..Backoff::default()
         };
         Self {
             spinning,
-            spins_for: if is_wide { WIDE_POOLS_SPIN } else { 1 },
+            is_oversubscribed: workers > cpus,
             ..Self::default()
         }
     }
@@ -301,9 +300,14 @@ impl SearchHistory {
         goes_on
     }
 
+    pub(super) fn is_oversubscribed(&self) -> bool {
+        self.is_oversubscribed
+    }
+
+    /// Returns for how many times the cost of a wake-up the worker may spin now.
     fn wake_ups(&self) -> u32 {
-        if self.spinning.has_credit() {
-            self.spins_for
+        if self.is_oversubscribed && self.spinning.has_credit() {
+            WIDE_POOLS_SPIN
         } else {
             1
         }

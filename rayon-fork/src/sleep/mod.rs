@@ -35,13 +35,18 @@ use std::fmt;
 use std::time::Duration;
 
 /// A worker goes on searching after this many unsuccessful searches, and spins or becomes sleepy
-/// after the next one. The 32 are inherited from rayon-core. The 8, for pools whose workers may
-/// spin, are from trials by hand on two CPUs: idle workers use less CPU time than with 16 or 32. A
-/// model needs none, because an early search that finds nothing changes nothing.
-const ROUNDS_UNTIL_SLEEPY: u32 = match (cfg!(fork_loom), history::SPINS) {
-    (true, _) => 0,
-    (false, true) => 8,
-    (false, false) => 32,
+/// after the next one. The number is inherited from rayon-core. A model needs no such searches,
+/// because an early search that finds nothing changes nothing.
+const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
+
+/// Where workers may spin, they search only this many times after they were woken or did not get to
+/// block. If the pool is not oversubscribed, they always do. The number is from trials by hand on
+/// two CPUs: with more rounds, idle workers use more CPU time. In an oversubscribed pool the first
+/// yields often run other workers, which soon have jobs again.
+const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
+    8
+} else {
+    ROUNDS
 };
 
 pub(crate) const VARIANT: &str = Selected::NAME;
@@ -90,10 +95,13 @@ enum Phase {
     Sleepy(SleepyTicket),
 }
 
-impl Phase {
-    const AWAKE: Self = Self::Searching {
-        rounds_left: ROUNDS_UNTIL_SLEEPY,
-    };
+/// Returns how many rounds a worker has that begins to search.
+#[inline]
+fn rounds(history: Option<&SearchHistory>) -> u32 {
+    match history {
+        Some(history) if !history.is_oversubscribed() => FEWER_ROUNDS,
+        _ => ROUNDS,
+    }
 }
 
 impl IdlePeriod<'_> {
@@ -105,16 +113,18 @@ impl IdlePeriod<'_> {
     }
 
     /// Returns how many earlier searches of this period were unsuccessful, up to
-    /// [`ROUNDS_UNTIL_SLEEPY`]. Searches that the worker has skipped count, too.
+    /// [`rounds`]. Searches that the worker has skipped count, too.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
-            Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
-            Phase::Spinning | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
+            Phase::Searching { rounds_left } => rounds(self.history) - rounds_left,
+            Phase::Spinning | Phase::Sleepy(_) => rounds(self.history),
         }
     }
 
     fn restart(&mut self) {
-        self.phase = Phase::AWAKE;
+        self.phase = Phase::Searching {
+            rounds_left: FEWER_ROUNDS,
+        };
     }
 
     /// The worker spins or becomes sleepy after one more unsuccessful search, not after all rounds.
@@ -197,7 +207,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.request_jobs();
         IdlePeriod {
             worker,
-            phase: Phase::AWAKE,
+            phase: Phase::Searching {
+                rounds_left: rounds(history),
+            },
             history,
         }
     }
@@ -248,7 +260,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) {
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                rest::<C>(rounds_left, idle.history);
+                rest::<C>(idle, rounds_left);
                 idle.phase = Phase::Searching {
                     rounds_left: rounds_left - 1,
                 };
@@ -441,9 +453,9 @@ pub(crate) fn job_found(history: &SearchHistory) {
 
 /// After an unsuccessful search, gives other threads a moment.
 #[inline]
-fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) {
-    let yields = match history {
-        Some(history) if PropagationOf::<C>::SPINS && rounds_left == ROUNDS_UNTIL_SLEEPY => {
+fn rest<C: SleepCounters>(idle: &IdlePeriod<'_>, rounds_left: u32) {
+    let yields = match idle.history {
+        Some(history) if PropagationOf::<C>::SPINS && rounds_left == rounds(idle.history) => {
             history.begin_rests()
         }
         _ => true,

@@ -1,7 +1,9 @@
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, Packed, SleepCounters, Split, dimensions::*};
 use super::parking::{ParkingSlot, Slot, State};
-use super::{IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS_UNTIL_SLEEPY, SearchHistory, Sleep};
+use super::{
+    FEWER_ROUNDS, IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS, SearchHistory, Sleep, rounds,
+};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,18 +88,24 @@ fn rounds_until_scan<C: SleepCounters>(
     panic!("1000 rounds without an attempt to sleep");
 }
 
-fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
+fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
     let queues = Scripted {
         injected: true,
         ..Scripted::default()
     };
-    for _ in 0..2 {
+    for rounds in [ROUNDS, FEWER_ROUNDS] {
         assert_eq!(
             rounds_until_scan(&sleep, &mut idle, &latch, &queues),
-            ROUNDS_UNTIL_SLEEPY + 2
+            rounds + 2
         );
     }
+}
+
+#[test]
+fn only_workers_of_oversubscribed_pools_begin_with_all_rounds() {
+    let of_pool = |workers| rounds(Some(&SearchHistory::new(workers, 2)));
+    assert_eq!((of_pool(2), of_pool(3)), (FEWER_ROUNDS, ROUNDS));
 }
 
 fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
@@ -106,7 +114,7 @@ fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Sl
         injected: true,
         ..Scripted::default()
     };
-    for _ in 0..=ROUNDS_UNTIL_SLEEPY {
+    for _ in 0..=ROUNDS {
         sleep.found_nothing(&mut idle, &latch, &queues);
     }
     sleep.job_pushed(true);
@@ -334,7 +342,7 @@ fn where_searchers_are_not_counted_no_helper_is_woken() {
 macro_rules! policy_tests {
     ($layout:ident $($dimension:ident)*) => {
         policy_tests! { @tests $layout<($($dimension),*)>:
-            a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
+            a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep,
             a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds,
             a_sleeper_is_woken_beside_a_searcher_if_jobs_lie_on_the_queue,
             a_sleeper_is_woken_by_name_and_once,
@@ -388,7 +396,7 @@ fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_ol
     );
     sleep.request.built = Instant::now().checked_sub(REGISTERS_AFTER);
     let awake = IdlePeriod {
-        phase: Phase::AWAKE,
+        phase: Phase::Searching { rounds_left: 0 },
         ..sleepy(0)
     };
     assert!(!sleep.try_begin_registering(&awake), "a job may come soon");
