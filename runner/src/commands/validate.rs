@@ -206,8 +206,10 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
 }
 
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
+    // The measured workers are pinned; simulated machines do not pin workers.
     let asked = SweepRequest {
         machine: None,
+        placements: manifest.asked.placements.clone(),
         ..prediction.asked.clone()
     };
     manifest.asked == asked

@@ -234,6 +234,9 @@ PLACE = [*PANEL, "threads"]
 POOL_CELL = [*PLACE, "branch"]
 """Columns of a configuration of the parallel program."""
 
+PREDICTED_CELL = [name for name in POOL_CELL if name != "placement"]
+"""Columns that a simulated and a measured configuration share: simulated machines do not pin workers."""
+
 CELL_SET = ["program", *PLACE]
 """Columns of a set of configurations that differ only in branch; a block runs each configuration of the set once."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.schema import POOL_CELL, TWIN_SUFFIX
+from sweep_analysis.read.schema import POOL_CELL, PREDICTED_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.analysis import Analysis
 
 NEAR = 0.10
@@ -40,11 +40,11 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
     rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "is_bimodal").join(
         seen.select(
-            *POOL_CELL,
+            *PREDICTED_CELL,
             ratio.alias("measured"),
             pl.col("ratio_low", "ratio_high").name.replace("ratio_", ""),
         ),
-        on=POOL_CELL,
+        on=PREDICTED_CELL,
         nulls_equal=True,
     )
     if rows.is_empty():

@@ -13,7 +13,7 @@ import polars as pl
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import VALIDATION, cast_to
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, POOL_CELL, TWIN_SUFFIX
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL, PREDICTED_CELL, TWIN_SUFFIX
 from sweep_analysis.stats.speedup import trial_times
 
 MARGIN = 0.20
@@ -67,8 +67,8 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     if measured.machine is not None:
         raise InputError(measured.path, f"it was {measured.label}", "name a measured sweep second")
     predicted = _times(simulated, "predicted")
-    seen = _times(measured, "measured")
-    shared = predicted.join(seen, on=POOL_CELL, nulls_equal=True)
+    seen = _times(measured, "measured").drop("placement")
+    shared = predicted.join(seen, on=PREDICTED_CELL, nulls_equal=True)
     if shared.is_empty():
         raise InputError(
             measured.path,
