@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import synthetic
@@ -20,7 +22,13 @@ from sweep_analysis.stats.validation import validation
 BRANCHES = ["packed", "split-counters"]
 
 
-def sweep(machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)) -> Sweep:
+def sweep(
+    machine: str | None,
+    *,
+    created_at: str,
+    threads: tuple[int, ...] = (1, 2),
+    placements: tuple[str, ...] = ("free",),
+) -> Sweep:
     """A sweep without noise.
 
     The simulated machine has one error: `tsp` with one branch takes 1.5 times too long.
@@ -33,8 +41,10 @@ def sweep(machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1
         effects={("split-counters", "tsp"): 1.5, ("packed", "tsp"): 1.1} if machine else {},
         **synthetic.QUIET,
         machine=machine,
+        pinned=None if placements == ("free",) else {},
     )
-    return synthetic.with_manifest(synthetic.swept(truth), created_at=created_at)
+    made = synthetic.with_manifest(synthetic.swept(truth), created_at=created_at)
+    return replace(made, trials=made.trials.filter(pl.col("placement").is_in(placements)))
 
 
 def pair(**of_measured: object) -> tuple[Sweep, Sweep]:
@@ -68,6 +78,18 @@ def test_a_simulation_that_began_after_the_measurement_is_no_prediction() -> Non
     found = validation(simulated, measured)
     assert not found.is_prediction
     assert any("no prediction" in line for line in validation_sentences(found, simulated, measured))
+
+
+def test_a_prediction_matches_a_measurement_with_pinned_workers_but_not_one_of_two_placements() -> (
+    None
+):
+    simulated, measured = pair(placements=("pinned",))
+    found = validation(simulated, measured)
+    assert (found.cells.height, found.unmatched) == (8, 0)
+    changes = differences(analyse(simulated), analyse(measured))
+    assert changes.height == 4
+    with pytest.raises(InputError, match="free and pinned workers"):
+        validation(*pair(placements=("free", "pinned")))
 
 
 def test_configurations_of_one_sweep_alone_are_counted_and_left_out() -> None:

@@ -297,8 +297,8 @@ impl Worker {
         } else {
             0
         };
-        // A victim first gets a moment in which it may expose jobs by itself. The victim gets a
-        // second moment, unless it has not pushed or popped.
+        // A victim first gets a moment in which it may expose jobs by itself, unless this worker
+        // skipped searches. The victim gets a second moment, unless it has not pushed or popped.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,

@@ -42,8 +42,8 @@ const MOST_CREDIT: usize = 16;
 
 /// In an oversubscribed pool, workers with credit spin this many times as long. In such a pool the
 /// kernel often makes a woken thread wait for a running one, while a spinning worker yields its
-/// CPU. A job that comes later than a wake-up earns no credit: otherwise workers would wait for
-/// timers.
+/// CPU. A job that a spin finds later than a wake-up earns no credit: otherwise workers would wait
+/// for timers.
 const WIDE_POOLS_SPIN: u32 = 3;
 
 /// The credit of a new worker.
@@ -192,7 +192,7 @@ pub(crate) struct SearchHistory {
     took_share: Cell<bool>,
     finds_long_jobs: Cell<bool>,
     untimed: Cell<u32>,
-    /// How many times in a row the worker did not get to block, up to [`CALLS_BACK`].
+    /// How many times in a row the worker did not get to block, less than [`CALLS_BACK`].
     called_back: Cell<u32>,
     wake_up: WakeUpCost,
     /// Whether the pool has more workers than there are CPUs.
@@ -212,6 +212,14 @@ impl SearchHistory {
         }
     }
 
+    /// The history of a worker whose next attempts to spin are skipped.
+    #[cfg(all(test, not(fork_loom)))]
+    pub(super) fn that_skips_spins(workers: usize, cpus: usize) -> Self {
+        let history = Self::new(workers, cpus);
+        history.spinning.was_expensive();
+        history
+    }
+
     #[cfg(all(test, not(fork_loom)))]
     pub(super) fn of_long_jobs() -> Self {
         Self {
@@ -225,8 +233,9 @@ impl SearchHistory {
         self.wake_up.took(took);
     }
 
-    /// Call this when the worker was about to block, and continues because work came or seemed to
-    /// come. If this happens again and again, records a success of spinning.
+    /// Call this when the worker was about to block and did not, because its latch was set, a
+    /// producer notified, or its scan saw work. From the [`CALLS_BACK`]th time in a row, each call
+    /// records a success of spinning.
     pub(super) fn did_not_block(&self) {
         let called_back = self.called_back.get() + 1;
         if called_back < CALLS_BACK {
@@ -461,8 +470,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_did_not_get_to_block_three_times_in_a_row_spins_again() {
-        let history = SearchHistory::new(2, 2);
-        history.spinning.was_expensive();
+        let history = SearchHistory::that_skips_spins(2, 2);
         let begins_after = |times| {
             (0..times).for_each(|_| history.did_not_block());
             history.try_begin(1)

@@ -39,10 +39,11 @@ use std::time::Duration;
 /// because an early search that finds nothing changes nothing.
 const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// Where workers may spin, they search only this many times after they were woken or did not get to
-/// block. If the pool is not oversubscribed, they always do. The number is from trials by hand on
-/// two CPUs: with more rounds, idle workers use more CPU time. In an oversubscribed pool the first
-/// yields often run other workers, which soon have jobs again.
+/// The same number for a worker that may spin and was woken, or did not get to block. If the pool
+/// has a CPU for each worker, all its searches have this number. It is from trials by hand on two
+/// CPUs: with more rounds, idle workers use more CPU time. In an oversubscribed pool, a worker that
+/// just had a job has all [`ROUNDS`], because its first yields often run other workers, which soon
+/// have jobs again.
 const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
     8
 } else {
@@ -112,8 +113,9 @@ impl IdlePeriod<'_> {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// Returns how many earlier searches of this period were unsuccessful, up to
-    /// [`rounds`]. Searches that the worker has skipped count, too.
+    /// Returns how many earlier searches of this period were unsuccessful, up to [`rounds`].
+    /// Searches that the worker has skipped count, too. So in an oversubscribed pool, a worker that
+    /// was woken scans private jobs at once.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => rounds(self.history) - rounds_left,

@@ -252,6 +252,46 @@ fn with_scans_first_the_last_three_searchers_spin() {
 }
 
 #[test]
+fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one() {
+    let sleep = Sleep::<ScansFirst>::with_workers(1);
+    let history = SearchHistory::that_skips_spins(1, 1);
+    let queues = Scripted {
+        injected: true,
+        ..Scripted::default()
+    };
+    let latch = CoreLatch::new();
+    let mut idle = sleep.begin_search(0, Some(&history));
+    for scans in 0..=3 {
+        assert_eq!(queues.scans.get(), scans);
+        for _ in 0..=FEWER_ROUNDS {
+            sleep.found_nothing(&mut idle, &latch, &queues);
+        }
+        assert_eq!(matches!(idle.phase, Phase::Spinning), scans == 3);
+        sleep.found_nothing(&mut idle, &latch, &queues);
+    }
+    sleep.end_search(idle, &queues);
+}
+
+#[test]
+fn a_worker_of_an_oversubscribed_pool_has_fewer_rounds_after_a_scan_that_saw_work() {
+    let sleep = Sleep::<ScansFirst>::with_workers(2);
+    let history = SearchHistory::that_skips_spins(2, 1);
+    let queues = Scripted {
+        injected: true,
+        ..Scripted::default()
+    };
+    let latch = CoreLatch::new();
+    let mut idle = sleep.begin_search(0, Some(&history));
+    for rounds in [ROUNDS, FEWER_ROUNDS] {
+        assert_eq!(
+            rounds_until_scan(&sleep, &mut idle, &latch, &queues),
+            rounds + 2
+        );
+    }
+    sleep.end_search(idle, &queues);
+}
+
+#[test]
 fn of_those_that_scan_first_a_searcher_that_stops_wakes_a_sleeper_only_where_it_sees_work() {
     let _watchdog = Watchdog::new("a searcher that scans first");
     let sleep = Sleep::<ScansFirst>::with_workers(2);

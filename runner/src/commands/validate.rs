@@ -54,7 +54,7 @@ pub(crate) struct ValidateArgs {
 
 pub(crate) const HELP: &str = "\
 Measures the cost parameters of this host, sweeps the experiment `validation` on the simulated machine `here`, and then \
-the same configurations on the host. The table compares predicted and measured times. The results are two ordinary sweeps; \
+the same configurations on the host, with pinned workers. The table compares predicted and measured times. The results are two ordinary sweeps; \
 the prediction is finished before the first trial is measured. The same command continues after an interruption. Run this command while nothing else runs.
 
 Examples:
@@ -206,7 +206,7 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
 }
 
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
-    // The measured workers are pinned; simulated machines do not pin workers.
+    // Any placement: simulated machines do not pin workers, and earlier measurements had free ones.
     let asked = SweepRequest {
         machine: None,
         placements: manifest.asked.placements.clone(),

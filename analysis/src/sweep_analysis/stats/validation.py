@@ -56,7 +56,8 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     """Compare the two sweeps by configuration.
 
     Raises:
-        InputError: `simulated` was measured, `measured` was simulated, or they share no configuration.
+        InputError: `simulated` was measured, `measured` was simulated or has two placements, or they share no
+            configuration.
     """
     if simulated.machine is None:
         raise InputError(
@@ -67,7 +68,14 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
     if measured.machine is not None:
         raise InputError(measured.path, f"it was {measured.label}", "name a measured sweep second")
     predicted = _times(simulated, "predicted")
-    seen = _times(measured, "measured").drop("placement")
+    seen = _times(measured, "measured")
+    if seen["placement"].n_unique() > 1:
+        raise InputError(
+            measured.path,
+            "it has free and pinned workers; simulated machines do not pin workers",
+            "measure one placement; `cargo runner validate` does",
+        )
+    seen = seen.drop("placement")
     shared = predicted.join(seen, on=PREDICTED_CELL, nulls_equal=True)
     if shared.is_empty():
         raise InputError(
