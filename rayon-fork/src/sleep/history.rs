@@ -197,6 +197,8 @@ pub(crate) struct SearchHistory {
     wake_up: WakeUpCost,
     /// Whether the pool has more workers than there are CPUs.
     is_oversubscribed: bool,
+    /// Whether the pool has no more workers than may spin.
+    all_may_spin: bool,
 }
 
 impl SearchHistory {
@@ -208,6 +210,7 @@ impl SearchHistory {
         Self {
             spinning,
             is_oversubscribed: workers > cpus,
+            all_may_spin: workers <= MOST_SPINNERS,
             ..Self::default()
         }
     }
@@ -309,8 +312,8 @@ impl SearchHistory {
         goes_on
     }
 
-    pub(super) fn is_oversubscribed(&self) -> bool {
-        self.is_oversubscribed
+    pub(super) fn all_may_spin(&self) -> bool {
+        self.all_may_spin
     }
 
     /// Returns for how many times the cost of a wake-up the worker may spin now.

@@ -39,11 +39,11 @@ use std::time::Duration;
 /// because an early search that finds nothing changes nothing.
 const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The same number for a worker that may spin and was woken, or did not get to block. If the pool
-/// has a CPU for each worker, all its searches have this number. It is from trials by hand on two
-/// CPUs: with more rounds, idle workers use more CPU time. In an oversubscribed pool, a worker that
-/// just had a job has all [`ROUNDS`], because its first yields often run other workers, which soon
-/// have jobs again.
+/// The same number for a worker that may spin and was woken, or did not get to block. If all workers
+/// of the pool may spin, all their searches have this number. It is from trials by hand on two CPUs:
+/// with more rounds, idle workers use more CPU time. In a larger pool, a worker that just had a job
+/// has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most machines of a box,
+/// and if the pool is oversubscribed, the first yields often run other workers.
 const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
     8
 } else {
@@ -100,7 +100,7 @@ enum Phase {
 #[inline]
 fn rounds(history: Option<&SearchHistory>) -> u32 {
     match history {
-        Some(history) if !history.is_oversubscribed() => FEWER_ROUNDS,
+        Some(history) if history.all_may_spin() => FEWER_ROUNDS,
         _ => ROUNDS,
     }
 }
@@ -114,8 +114,8 @@ impl IdlePeriod<'_> {
     }
 
     /// Returns how many earlier searches of this period were unsuccessful, up to [`rounds`].
-    /// Searches that the worker has skipped count, too. So in an oversubscribed pool, a worker that
-    /// was woken scans private jobs at once.
+    /// Searches that the worker has skipped count, too. So in a pool of more than three workers, a
+    /// worker that was woken scans private jobs at once.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => rounds(self.history) - rounds_left,

@@ -103,9 +103,9 @@ fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: S
 }
 
 #[test]
-fn only_workers_of_oversubscribed_pools_begin_with_all_rounds() {
+fn only_workers_of_pools_of_more_than_three_begin_with_all_rounds() {
     let of_pool = |workers| rounds(Some(&SearchHistory::new(workers, 2)));
-    assert_eq!((of_pool(2), of_pool(3)), (FEWER_ROUNDS, ROUNDS));
+    assert_eq!((of_pool(3), of_pool(4)), (FEWER_ROUNDS, ROUNDS));
 }
 
 fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
@@ -273,9 +273,9 @@ fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one()
 }
 
 #[test]
-fn a_worker_of_an_oversubscribed_pool_has_fewer_rounds_after_a_scan_that_saw_work() {
-    let sleep = Sleep::<ScansFirst>::with_workers(2);
-    let history = SearchHistory::that_skips_spins(2, 1);
+fn a_worker_of_a_pool_of_four_has_fewer_rounds_after_a_scan_that_saw_work() {
+    let sleep = Sleep::<ScansFirst>::with_workers(4);
+    let history = SearchHistory::that_skips_spins(4, 4);
     let queues = Scripted {
         injected: true,
         ..Scripted::default()
