@@ -48,6 +48,15 @@ struct Scripted<'a> {
     meanwhile: Option<&'a dyn Fn()>,
 }
 
+impl Scripted<'_> {
+    fn with_injected_job() -> Self {
+        Self {
+            injected: true,
+            ..Self::default()
+        }
+    }
+}
+
 impl Queues for Scripted<'_> {
     fn has_broadcasts(&self) -> bool {
         self.scans.set(self.scans.get() + 1);
@@ -90,10 +99,7 @@ fn rounds_until_scan<C: SleepCounters>(
 
 fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
-    let queues = Scripted {
-        injected: true,
-        ..Scripted::default()
-    };
+    let queues = Scripted::with_injected_job();
     for rounds in [ROUNDS, FEWER_ROUNDS] {
         assert_eq!(
             rounds_until_scan(&sleep, &mut idle, &latch, &queues),
@@ -110,10 +116,7 @@ fn only_workers_of_pools_of_more_than_three_begin_with_all_rounds() {
 
 fn a_notification_costs_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
-    let queues = Scripted {
-        injected: true,
-        ..Scripted::default()
-    };
+    let queues = Scripted::with_injected_job();
     for _ in 0..=ROUNDS {
         sleep.found_nothing(&mut idle, &latch, &queues);
     }
@@ -255,10 +258,7 @@ fn with_scans_first_the_last_three_searchers_spin() {
 fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one() {
     let sleep = Sleep::<ScansFirst>::with_workers(1);
     let history = SearchHistory::that_skips_spins(1, 1);
-    let queues = Scripted {
-        injected: true,
-        ..Scripted::default()
-    };
+    let queues = Scripted::with_injected_job();
     let latch = CoreLatch::new();
     let mut idle = sleep.begin_search(0, Some(&history));
     for scans in 0..=3 {
@@ -276,10 +276,7 @@ fn a_worker_whose_scan_saw_work_three_times_in_a_row_spins_before_the_next_one()
 fn a_worker_of_a_pool_of_four_has_fewer_rounds_after_a_scan_that_saw_work() {
     let sleep = Sleep::<ScansFirst>::with_workers(4);
     let history = SearchHistory::that_skips_spins(4, 4);
-    let queues = Scripted {
-        injected: true,
-        ..Scripted::default()
-    };
+    let queues = Scripted::with_injected_job();
     let latch = CoreLatch::new();
     let mut idle = sleep.begin_search(0, Some(&history));
     for rounds in [ROUNDS, FEWER_ROUNDS] {
