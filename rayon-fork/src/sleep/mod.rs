@@ -117,10 +117,11 @@ impl IdlePeriod<'_> {
     /// Searches that the worker has skipped count, too. So in a pool of more than three workers, a
     /// worker that was woken scans private jobs at once.
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
-        match self.phase {
-            Phase::Searching { rounds_left } => rounds(self.history) - rounds_left,
-            Phase::Spinning | Phase::Sleepy(_) => rounds(self.history),
-        }
+        let rounds_left = match self.phase {
+            Phase::Searching { rounds_left } => rounds_left,
+            Phase::Spinning | Phase::Sleepy(_) => 0,
+        };
+        rounds(self.history) - rounds_left
     }
 
     fn restart(&mut self) {
@@ -262,7 +263,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) {
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                rest::<C>(idle, rounds_left);
+                rest::<C>(idle);
                 idle.phase = Phase::Searching {
                     rounds_left: rounds_left - 1,
                 };
@@ -455,9 +456,9 @@ pub(crate) fn job_found(history: &SearchHistory) {
 
 /// After an unsuccessful search, gives other threads a moment.
 #[inline]
-fn rest<C: SleepCounters>(idle: &IdlePeriod<'_>, rounds_left: u32) {
+fn rest<C: SleepCounters>(idle: &IdlePeriod<'_>) {
     let yields = match idle.history {
-        Some(history) if PropagationOf::<C>::SPINS && rounds_left == rounds(idle.history) => {
+        Some(history) if PropagationOf::<C>::SPINS && idle.unsuccessful_searches() == 0 => {
             history.begin_rests()
         }
         _ => true,
