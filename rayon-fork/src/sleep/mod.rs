@@ -39,11 +39,11 @@ use std::time::Duration;
 /// because an early search that finds nothing changes nothing.
 const ROUNDS: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// The same number for a worker that may spin and was woken, or did not get to block. If all workers
-/// of the pool may spin, all their searches have this number. It is from trials by hand on two CPUs:
-/// with more rounds, idle workers use more CPU time. In a larger pool, a worker that just had a job
-/// has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most machines of a box,
-/// and if the pool is oversubscribed, the first yields often run other workers.
+/// The same number for a worker that may spin and was woken, or was claimed before it blocked. If
+/// all workers of the pool may spin, all their searches have this number. It is from trials by hand
+/// on two CPUs: with more rounds, idle workers use more CPU time. In a larger pool, a worker that
+/// just had a job has all [`ROUNDS`]: simulated joins on 64 cores are slower with fewer on most
+/// machines of a box, and if the pool is oversubscribed, the first yields often run other workers.
 const FEWER_ROUNDS: u32 = if history::SPINS && ROUNDS > 8 {
     8
 } else {
