@@ -97,15 +97,22 @@ fn rounds_until_scan<C: SleepCounters>(
     panic!("1000 rounds without an attempt to sleep");
 }
 
-fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
-    let (sleep, mut idle, latch) = one_worker::<C>();
-    let queues = Scripted::with_injected_job();
+/// Asserts that the worker first scans after all rounds, and next after fewer. The job in `queues`
+/// keeps it awake.
+fn assert_all_rounds_and_then_fewer<C: SleepCounters>(
+    sleep: &Sleep<C>,
+    idle: &mut IdlePeriod<'_>,
+    queues: &Scripted<'_>,
+) {
+    let latch = CoreLatch::new();
     for rounds in [ROUNDS, FEWER_ROUNDS] {
-        assert_eq!(
-            rounds_until_scan(&sleep, &mut idle, &latch, &queues),
-            rounds + 2
-        );
+        assert_eq!(rounds_until_scan(sleep, idle, &latch, queues), rounds + 2);
     }
+}
+
+fn a_worker_searches_for_its_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
+    let (sleep, mut idle, _) = one_worker::<C>();
+    assert_all_rounds_and_then_fewer(&sleep, &mut idle, &Scripted::with_injected_job());
 }
 
 #[test]
@@ -277,14 +284,8 @@ fn a_worker_of_a_pool_of_four_has_fewer_rounds_after_a_scan_that_saw_work() {
     let sleep = Sleep::<ScansFirst>::with_workers(4);
     let history = SearchHistory::that_skips_spins(4, 4);
     let queues = Scripted::with_injected_job();
-    let latch = CoreLatch::new();
     let mut idle = sleep.begin_search(0, Some(&history));
-    for rounds in [ROUNDS, FEWER_ROUNDS] {
-        assert_eq!(
-            rounds_until_scan(&sleep, &mut idle, &latch, &queues),
-            rounds + 2
-        );
-    }
+    assert_all_rounds_and_then_fewer(&sleep, &mut idle, &queues);
     sleep.end_search(idle, &queues);
 }
 
