@@ -17,6 +17,7 @@ mod locks;
 mod asymmetric;
 
 // Only builds that share jobs lazily use these modules.
+mod cost;
 #[cfg(not(fork_loom))]
 #[allow(dead_code)]
 mod fences;
@@ -26,6 +27,7 @@ mod registration;
 mod rounds;
 
 // With `warm-install`, no file takes `Condvar` from here.
+pub(crate) use cost::Cost;
 #[allow(unused_imports)]
 pub(crate) use locks::{Condvar, Mutex};
 #[cfg(feature = "instrument")]

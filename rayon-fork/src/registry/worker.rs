@@ -297,13 +297,18 @@ impl Worker {
         } else {
             0
         };
+        let cost = sleep.fences().cost_of_heavy();
+        if unsuccessful == 0 {
+            self.history.begin_waiting(cost);
+        }
         // A victim first gets a moment in which it may expose jobs by itself, unless this worker
-        // skipped searches. The victim gets a second moment, unless it has not pushed or popped.
+        // skipped searches. If it has pushed or popped since a thief exposed jobs for it, the victim
+        // gets as long as exposing its jobs costs.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
                 1 => !victim.has_stirred(),
-                _ => true,
+                _ => !victim.has_stirred() || self.history.has_waited_for(cost),
             };
             if !is_due {
                 victim.ask();

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::counters::dimensions::Propagation as _;
 use super::counters::{PropagationOf, Selected};
-use crate::sync::{AtomicUsize, Instant, Ordering, hint};
+use crate::sync::{AtomicUsize, Cost, Instant, Ordering, hint};
 
 /// The assumed time from a waker's call until the woken thread runs, until wake-ups were measured.
 /// The value is from a virtual machine of two CPUs.
@@ -64,39 +64,10 @@ const PAUSES: usize = 16;
 /// After a short job, this many jobs are not timed. A guess.
 const UNTIMED: u32 = 7;
 
-/// The cost of waking a thread that has blocked, from the last wake-ups.
-pub(crate) struct WakeUpCost {
-    /// The average time from the waker's call until the thread runs, in nanoseconds.
-    average: AtomicUsize,
-}
-
-impl Default for WakeUpCost {
-    fn default() -> Self {
-        Self {
-            average: AtomicUsize::new(nanoseconds(A_WAKE_UP)),
-        }
-    }
-}
-
-impl WakeUpCost {
-    /// Returns the time for which a thread may spin in place of a wake-up. The wake-up costs its
-    /// waker and the kernel about as much as the woken thread.
-    pub(crate) fn get(&self) -> Duration {
-        // Relaxed, here and below: the time only steers a heuristic.
-        2 * Duration::from_nanos(self.average.load(Ordering::Relaxed) as u64)
-    }
-
-    pub(crate) fn took(&self, time: Duration) {
-        let time = nanoseconds(time.clamp(*WAKE_UPS.start(), *WAKE_UPS.end()));
-        let average = self.average.load(Ordering::Relaxed);
-        self.average
-            .store(average - average / 8 + time / 8, Ordering::Relaxed);
-    }
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn nanoseconds(time: Duration) -> usize {
-    time.as_nanos() as usize
+/// Returns the cost of waking a thread that has blocked: its time is from the waker's call until the
+/// thread runs.
+pub(crate) fn cost_of_wake_ups() -> Cost {
+    Cost::new(A_WAKE_UP, WAKE_UPS)
 }
 
 /// The number of next attempts to skip.
@@ -180,7 +151,6 @@ impl Backoff {
     }
 }
 
-#[derive(Default)]
 pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
@@ -194,7 +164,10 @@ pub(crate) struct SearchHistory {
     untimed: Cell<u32>,
     /// How many times in a row the worker did not get to block, less than [`CALLS_BACK`].
     called_back: Cell<u32>,
-    wake_up: WakeUpCost,
+    /// When the first search of the idle period found nothing. None if exposing an owner's jobs
+    /// interrupts no CPU.
+    idle_since: Cell<Option<Instant>>,
+    wake_up: Cost,
     /// Whether the pool has more workers than there are CPUs.
     is_oversubscribed: bool,
     /// Whether the pool has no more workers than may spin.
@@ -209,9 +182,16 @@ impl SearchHistory {
         };
         Self {
             spinning,
+            since: Cell::default(),
+            found: Cell::default(),
+            took_share: Cell::default(),
+            finds_long_jobs: Cell::default(),
+            untimed: Cell::default(),
+            called_back: Cell::default(),
+            idle_since: Cell::default(),
+            wake_up: cost_of_wake_ups(),
             is_oversubscribed: workers > cpus,
             all_may_spin: workers <= MOST_SPINNERS,
-            ..Self::default()
         }
     }
 
@@ -227,7 +207,7 @@ impl SearchHistory {
     pub(super) fn of_long_jobs() -> Self {
         Self {
             finds_long_jobs: Cell::new(true),
-            ..Self::default()
+            ..Self::new(0, 0)
         }
     }
 
@@ -277,6 +257,21 @@ impl SearchHistory {
     /// it led to, took longer than a wake-up costs.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
+    }
+
+    /// Call this after the first unsuccessful search of an idle period. `cost` is that of exposing
+    /// an owner's jobs, if exposing interrupts the owner.
+    pub(crate) fn begin_waiting(&self, cost: Option<Duration>) {
+        self.idle_since.set(cost.map(|_| Instant::now()));
+    }
+
+    /// Returns whether the worker has been idle for as long as exposing an owner's jobs costs. Until
+    /// then the owner may push or pop, and expose them for less.
+    pub(crate) fn has_waited_for(&self, cost: Option<Duration>) -> bool {
+        match (self.idle_since.get(), cost) {
+            (Some(since), Some(cost)) => since.elapsed() >= cost,
+            _ => true,
+        }
     }
 
     pub(crate) fn share_taken(&self) {
@@ -395,34 +390,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_costs_twice_what_the_last_ones_took_on_average() {
-        let cost = WakeUpCost::default();
-        let microseconds = |times, took| {
-            (0..times).for_each(|_| cost.took(Duration::from_micros(took)));
-            cost.get().as_micros()
-        };
-        assert!((9..=11).contains(&microseconds(100, 5)));
-        let after_one = microseconds(1, 45);
-        assert!(
-            (18..=22).contains(&after_one),
-            "one wake-up counts for an eighth"
-        );
-        assert!((88..=91).contains(&microseconds(100, 45)));
-    }
-
-    #[test]
-    fn a_wake_up_that_took_milliseconds_or_nothing_counts_as_the_longest_or_shortest() {
-        let cost = WakeUpCost::default();
-        for (took, bound) in [(1_000_000_000, WAKE_UPS.end()), (0, WAKE_UPS.start())] {
-            (0..200).for_each(|_| cost.took(Duration::from_nanos(took)));
-            let is_near = cost.get().abs_diff(2 * *bound) < Duration::from_micros(1);
-            assert!(is_near, "{:?} after {took} ns", cost.get());
-        }
-    }
-
-    #[test]
     fn jobs_are_long_if_the_last_one_that_was_found_took_longer_than_a_wake_up() {
-        let history = SearchHistory::default();
+        let history = SearchHistory::new(0, 0);
         history.job_found();
         std::thread::sleep(2 * history.wake_up.get());
         history.begin_rests();
@@ -441,8 +410,20 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_waits_for_an_owner_for_as_long_as_exposing_its_jobs_costs() {
+        let history = SearchHistory::new(64, 64);
+        let cost = Some(Duration::from_millis(1));
+        history.begin_waiting(cost);
+        assert!(!history.has_waited_for(Some(Duration::from_secs(3600))));
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(history.has_waited_for(cost));
+        history.begin_waiting(None);
+        assert!(history.has_waited_for(None), "a full fence is cheap");
+    }
+
+    #[test]
     fn only_after_a_broadcast_share_the_first_rest_is_a_yield() {
-        let history = SearchHistory::default();
+        let history = SearchHistory::new(0, 0);
         assert!(!history.begin_rests());
         history.share_taken();
         assert!(history.begin_rests());

@@ -20,7 +20,7 @@ mod tests;
 pub(crate) use counters::MAX_WORKERS;
 pub(crate) use history::SearchHistory;
 #[allow(unused_imports)]
-pub(crate) use history::{Backoff, WakeUpCost};
+pub(crate) use history::{Backoff, cost_of_wake_ups};
 
 use self::counters::dimensions::{Events, Fence, Propagation};
 use self::counters::{EventsOf, FenceOf, PropagationOf, Selected, SleepCounters, SleepyTicket};

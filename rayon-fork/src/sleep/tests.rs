@@ -336,7 +336,7 @@ fn beside_a_searcher_one_that_stops_wakes_helpers_only_where_jobs_are_long() {
         }
         until_blocked(&sleep, 2);
         let searcher = sleep.begin_search(2, None);
-        let (short, long) = (SearchHistory::default(), SearchHistory::of_long_jobs());
+        let (short, long) = (SearchHistory::new(0, 0), SearchHistory::of_long_jobs());
         let stop = |stealable, history| {
             let queues = Scripted {
                 stealable,

@@ -1,12 +1,24 @@
 //! Pairs of asymmetric fences that also work where the kernel refuses `membarrier`.
 
-use super::machine::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use super::cost::Cost;
+use super::machine::{Instant, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 use super::registration::Registration;
 use super::rounds::Rounds;
 
 static PROCESS: Registration = Registration::new();
 
 static ROUNDS: Rounds = Rounds::new();
+
+/// What a heavy side by the kernel costs. Has a cache line of its own, because pushes read the state
+/// of the process's registration. The numbers are guesses; virtual machines need the longest times.
+static HEAVY: CachePadded<Cost> = CachePadded::new(Cost::new(
+    Duration::from_micros(3),
+    Duration::from_nanos(500)..=Duration::from_micros(50),
+));
 
 /// Whether the kernel executes the heavy side. If not, the heavy side is an instruction, and
 /// cheaper than waiting for another thread's fence.
@@ -83,7 +95,7 @@ impl Fences {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        if BY_KERNEL && self.registration.are_light_ones_free() {
+        if self.is_heavy_by_kernel() {
             "membarrier"
         } else {
             "full"
@@ -97,9 +109,23 @@ impl Fences {
 
     pub(crate) fn heavy(self) {
         if BY_KERNEL {
+            let began = self.is_heavy_by_kernel().then(Instant::now);
             self.registration.heavy_by(|| ROUNDS.join(try_heavy_fence));
+            if let Some(began) = began {
+                HEAVY.took(began.elapsed());
+            }
         } else {
             self.registration.heavy();
         }
+    }
+
+    /// Returns what the heavy side costs its caller and the threads that it interrupts; None if it
+    /// interrupts no thread.
+    pub(crate) fn cost_of_heavy(self) -> Option<Duration> {
+        self.is_heavy_by_kernel().then(|| HEAVY.get())
+    }
+
+    fn is_heavy_by_kernel(self) -> bool {
+        BY_KERNEL && self.registration.are_light_ones_free()
     }
 }

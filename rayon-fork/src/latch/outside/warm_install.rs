@@ -13,9 +13,9 @@ mod models;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sleep::{Backoff, WakeUpCost};
-use crate::sync::Instant;
+use crate::sleep::{Backoff, cost_of_wake_ups};
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering, yield_now};
+use crate::sync::{Cost, Instant};
 use crate::thread_count;
 
 /// A spin that takes longer than this has probably given its CPU to another thread for a time slice,
@@ -29,7 +29,7 @@ pub(crate) struct SpinHistory {
     spins: Backoff,
     /// 1 while a thread spins. A second spinning thread would take a CPU from the workers.
     is_spinning: AtomicUsize,
-    wake_up: WakeUpCost,
+    wake_up: Cost,
     /// A thread spins for this many times the cost of a wake-up.
     wake_ups: u32,
 }
@@ -42,7 +42,7 @@ impl SpinHistory {
         Self {
             spins: Backoff::default(),
             is_spinning: AtomicUsize::new(0),
-            wake_up: WakeUpCost::default(),
+            wake_up: cost_of_wake_ups(),
             wake_ups: if leaves_a_cpu { 2 } else { 1 },
         }
     }
