@@ -1,4 +1,4 @@
-//! What an action costs that interrupts another CPU, such as a wake-up.
+//! The cost of an action that interrupts another CPU, such as a wake-up.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -13,7 +13,7 @@ static PROCESS: Registration = Registration::new();
 
 static ROUNDS: Rounds = Rounds::new();
 
-/// What a heavy side by the kernel costs. Has a cache line of its own, because pushes read the state
+/// The cost of a heavy side by the kernel. Has a cache line of its own, because pushes read the state
 /// of the process's registration. The numbers are guesses; virtual machines need the longest times.
 static HEAVY: CachePadded<Cost> = CachePadded::new(Cost::new(
     Duration::from_micros(3),
