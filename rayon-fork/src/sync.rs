@@ -16,8 +16,8 @@ mod locks;
 #[cfg(not(fork_loom))]
 mod asymmetric;
 
-// Only builds that share jobs lazily use these modules.
 mod cost;
+// Only builds that share jobs lazily use these modules.
 #[cfg(not(fork_loom))]
 #[allow(dead_code)]
 mod fences;
@@ -26,8 +26,8 @@ mod registration;
 #[allow(dead_code)]
 mod rounds;
 
-// With `warm-install`, no file takes `Condvar` from here.
 pub(crate) use cost::Cost;
+// With `warm-install`, no file takes `Condvar` from here.
 #[allow(unused_imports)]
 pub(crate) use locks::{Condvar, Mutex};
 #[cfg(feature = "instrument")]

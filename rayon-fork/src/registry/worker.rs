@@ -292,25 +292,14 @@ impl Worker {
             return None;
         }
         let unsuccessful = idle.unsuccessful_searches();
-        let doublings = if self.history.finds_long_jobs() {
+        let is_late = self.history.is_idle_for(sleep.fences().cost_of_heavy());
+        let doublings = if is_late && self.history.finds_long_jobs() {
             unsuccessful.saturating_sub(2).min(MOST_DOUBLINGS)
         } else {
             0
         };
-        let cost = sleep.fences().cost_of_heavy();
-        if unsuccessful == 0 {
-            self.history.begin_waiting(cost);
-        }
-        // A victim first gets a moment in which it may expose jobs by itself, unless this worker
-        // skipped searches. If it has pushed or popped since a thief exposed jobs for it, the victim
-        // gets as long as exposing its jobs costs.
         for (_, victim) in self.victims().take(SCANNED << doublings) {
-            let is_due = match unsuccessful {
-                0 => false,
-                1 => !victim.has_stirred(),
-                _ => !victim.has_stirred() || self.history.has_waited_for(cost),
-            };
-            if !is_due {
+            if !is_due(unsuccessful, is_late, || victim.has_stirred()) {
                 victim.ask();
             } else if let Some(job) = Self::steal_private(victim) {
                 return Some(job);
@@ -368,6 +357,7 @@ impl Worker {
         let sleep = &self.registry.sleep;
         let mut registers = false;
         self.victim.set(self.index);
+        self.history.begin_idle_period();
         let mut idle = sleep.begin_search(self.index, Some(&self.history));
         let job = loop {
             if latch.probe() {
@@ -402,6 +392,20 @@ impl Worker {
 
     fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
         ptr::eq(latch, &*self.registry.terminate[self.index])
+    }
+}
+
+/// Returns whether a thief exposes an owner's private jobs. `is_late` says whether the thief has been
+/// idle for as long as that costs.
+///
+/// Before that the owner gets a moment in which it may share jobs by itself, unless the thief
+/// skipped searches. An owner that [has stirred](JobStealer::has_stirred) gets until the thief is
+/// late, and for two searches.
+fn is_due(unsuccessful: u32, is_late: bool, has_stirred: impl FnOnce() -> bool) -> bool {
+    match unsuccessful {
+        0 => false,
+        1 => !has_stirred(),
+        _ => is_late || !has_stirred(),
     }
 }
 
@@ -492,5 +496,26 @@ impl<'w> Occupied<'w> {
 impl Drop for Occupied<'_> {
     fn drop(&mut self) {
         CURRENT.set(ptr::null());
+    }
+}
+
+#[cfg(all(test, not(fork_loom)))]
+mod tests {
+    use super::is_due;
+
+    #[test]
+    fn a_thief_exposes_jobs_of_an_owner_in_a_long_job_at_once_and_of_others_only_when_it_is_late() {
+        for (unsuccessful, is_late, has_stirred, expected) in [
+            (0, true, false, false),
+            (1, true, true, false),
+            (1, false, false, true),
+            (2, false, true, false),
+            (2, false, false, true),
+            (2, true, true, true),
+            (32, false, true, false),
+        ] {
+            let found = is_due(unsuccessful, is_late, || has_stirred);
+            assert_eq!(found, expected, "{unsuccessful} {is_late} {has_stirred}");
+        }
     }
 }

@@ -164,8 +164,7 @@ pub(crate) struct SearchHistory {
     untimed: Cell<u32>,
     /// How many times in a row the worker did not get to block, less than [`CALLS_BACK`].
     called_back: Cell<u32>,
-    /// When the first search of the idle period found nothing. None if exposing an owner's jobs
-    /// interrupts no CPU.
+    /// When [`is_idle_for`](Self::is_idle_for) was first called in the idle period.
     idle_since: Cell<Option<Instant>>,
     wake_up: Cost,
     /// Whether the pool has more workers than there are CPUs.
@@ -259,19 +258,20 @@ impl SearchHistory {
         self.finds_long_jobs.get()
     }
 
-    /// Call this after the first unsuccessful search of an idle period. `cost` is that of exposing
-    /// an owner's jobs, if exposing interrupts the owner.
-    pub(crate) fn begin_waiting(&self, cost: Option<Duration>) {
-        self.idle_since.set(cost.map(|_| Instant::now()));
+    pub(crate) fn begin_idle_period(&self) {
+        self.idle_since.set(None);
     }
 
-    /// Returns whether the worker has been idle for as long as exposing an owner's jobs costs. Until
-    /// then the owner may push or pop, and expose them for less.
-    pub(crate) fn has_waited_for(&self, cost: Option<Duration>) -> bool {
-        match (self.idle_since.get(), cost) {
-            (Some(since), Some(cost)) => since.elapsed() >= cost,
-            _ => true,
+    /// Returns whether the worker has been idle for `time`, or `time` is `None`. Call this after an
+    /// unsuccessful search. The first call of an idle period reads the clock, and later calls
+    /// compare with it. The time includes that in which the worker was blocked.
+    pub(crate) fn is_idle_for(&self, time: Option<Duration>) -> bool {
+        let Some(time) = time else { return true };
+        if let Some(since) = self.idle_since.get() {
+            return since.elapsed() >= time;
         }
+        self.idle_since.set(Some(Instant::now()));
+        false
     }
 
     pub(crate) fn share_taken(&self) {
@@ -410,15 +410,16 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_waits_for_an_owner_for_as_long_as_exposing_its_jobs_costs() {
-        let history = SearchHistory::new(64, 64);
-        let cost = Some(Duration::from_millis(1));
-        history.begin_waiting(cost);
-        assert!(!history.has_waited_for(Some(Duration::from_secs(3600))));
+    fn the_time_that_a_worker_is_idle_counts_from_its_first_search_and_not_from_a_later_one() {
+        let history = SearchHistory::new(2, 2);
+        let time = Some(Duration::from_millis(1));
+        assert!(!history.is_idle_for(time));
         std::thread::sleep(Duration::from_millis(2));
-        assert!(history.has_waited_for(cost));
-        history.begin_waiting(None);
-        assert!(history.has_waited_for(None), "a full fence is cheap");
+        assert!(!history.is_idle_for(Some(Duration::from_secs(3600))));
+        assert!(history.is_idle_for(time));
+        history.begin_idle_period();
+        assert!(history.is_idle_for(None), "without a cost there is no wait");
+        assert!(!history.is_idle_for(time));
     }
 
     #[test]

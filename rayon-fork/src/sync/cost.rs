@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::machine::{AtomicUsize, Ordering};
 
-/// The cost of an action, from the last times.
+/// The cost of an action, from a moving average in which the last time counts for an eighth.
 pub(crate) struct Cost {
     /// The average time, in nanoseconds.
     average: AtomicUsize,
@@ -13,8 +13,8 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Assumes that the action takes the time `at_first`, until it was measured. A measured time
-    /// outside the bounds counts as the nearer bound.
+    /// The average begins with `at_first`. A measured time outside the bounds counts as the nearer
+    /// bound.
     pub(crate) const fn new(at_first: Duration, bounds: RangeInclusive<Duration>) -> Self {
         Self {
             average: AtomicUsize::new(nanoseconds(at_first)),
@@ -22,8 +22,9 @@ impl Cost {
         }
     }
 
-    /// Returns the time for which a thread may do something else in place of the action. The action
-    /// costs the interrupted CPU about as much as the thread.
+    /// Returns twice the average, for which a thread may do something else in place of the action.
+    /// The measured thread is one of two that lose about this time: of a wake-up, the waker and the
+    /// woken thread; of a heavy fence, the caller and the interrupted thread.
     pub(crate) fn get(&self) -> Duration {
         // Relaxed, here and below: the time only steers a heuristic.
         2 * Duration::from_nanos(self.average.load(Ordering::Relaxed) as u64)
