@@ -20,7 +20,9 @@ from sweep_analysis.read.provenance import provenance
 from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
+from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.conditions import conditions
+from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.decisions import of_the_fork
 
 
@@ -278,6 +280,23 @@ def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
     assert set(failed["branch"]) == {"packed"}
     assert set(failed["reason"]) == {"synthetic: timeout"}
     assert sweep.iterations.join(failed.lazy(), on="trial").collect().is_empty()
+
+
+def test_a_dropped_trial_is_neither_a_time_nor_a_failure(tmp_path: Path) -> None:
+    truth = synthetic.Truth(
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        threads=[1, 2],
+        fails=lambda branch, _, threads, *__: (
+            "dropped" if (branch, threads) == ("packed", 2) else None
+        ),
+    )
+    sweep = read_sweep(synthetic.write_sweep(tmp_path / "sweep", truth))
+    dropped = sweep.dropped.collect()
+    assert set(dropped["branch"]) == {"packed"}
+    assert set(dropped["threads"]) == {2}
+    assert set(sweep.trials.collect()["outcome"]) == {"ok"}
+    assert not any("not finished" in it for it in cautions(analyse(sweep)))
 
 
 def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:

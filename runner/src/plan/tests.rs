@@ -26,7 +26,7 @@ pub(crate) fn asked() -> SweepRequest {
     }
 }
 
-pub(super) fn identities() -> BTreeMap<String, String> {
+pub(crate) fn identities() -> BTreeMap<String, String> {
     asked()
         .branches
         .into_iter()

@@ -7,7 +7,7 @@ pub(crate) mod summary;
 pub(crate) mod sweep_dir;
 pub mod trials_file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use anyhow::{Result, bail};
@@ -43,6 +43,15 @@ pub enum Ending {
     BadOutput,
     /// The trial's branch could not be built.
     BuildFailed,
+    /// The trial did not run, because its branch had turned its sign on too many machines of a box.
+    Dropped,
+}
+
+impl Ending {
+    /// Whether a trial that should have given times gave none.
+    pub(crate) fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::Dropped)
+    }
 }
 
 impl std::fmt::Display for Ending {
@@ -50,6 +59,9 @@ impl std::fmt::Display for Ending {
         self.serialize(f)
     }
 }
+
+/// The recorded trials, each with the time of its iterations in nanoseconds, if it has times.
+pub type Done = HashMap<Id, Option<u64>>;
 
 /// A trial that ran, or could not run.
 #[expect(
@@ -153,6 +165,12 @@ const MOST_NS: u64 = 10_u64.pow(16);
 const MOST: u64 = 1 << 63;
 
 impl Record {
+    /// Returns the time of all iterations, in nanoseconds; None if the record has no times.
+    pub(crate) fn elapsed_ns(&self) -> Option<u64> {
+        let times = self.iterations.iter().map(|it| it.elapsed_ns);
+        (!self.iterations.is_empty()).then(|| times.sum())
+    }
+
     /// Returns why this value is not a valid record of a trial, although each field has its type.
     pub(crate) fn fault(&self) -> Option<String> {
         self.out_of_range().or_else(|| self.contradiction())

@@ -8,7 +8,7 @@ use anyhow::{Error, Result, bail};
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
-use crate::record::{Ending, Record};
+use crate::record::{Done, Ending, Record};
 use crate::stop::{Exit, Stop};
 use crate::system::digest::Id;
 use crate::text::words::count;
@@ -19,6 +19,8 @@ pub(crate) struct Summary {
     pub trials: usize,
     /// Number of failed trials, which `trials` includes.
     pub failed: usize,
+    /// Number of trials that did not run, because their branches were dropped.
+    pub dropped: usize,
     /// Number of trials that count events and have no times.
     counted: usize,
     /// For each line of the file that is not a record, the reason. The other lines are read
@@ -38,9 +40,9 @@ pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
 }
 
 impl Summary {
-    pub(crate) fn read(sweep: &SweepDir, manifest: &Manifest) -> Result<(Self, HashSet<Id>)> {
+    pub(crate) fn read(sweep: &SweepDir, manifest: &Manifest) -> Result<(Self, Done)> {
         let mut summary = Self::default();
-        let mut trials = HashSet::new();
+        let mut trials = Done::new();
         let planned = manifest.planned();
         for record in sweep.records()? {
             let record = match record {
@@ -55,14 +57,15 @@ impl Summary {
                 bail!(not_planned(sweep, &record));
             }
             summary.add(&record);
-            trials.insert(record.trial);
+            trials.insert(record.trial, record.elapsed_ns());
         }
         Ok((summary, trials))
     }
 
     pub(crate) fn add(&mut self, record: &Record) {
         self.trials += 1;
-        self.failed += usize::from(record.outcome != Ending::Ok);
+        self.failed += usize::from(record.outcome.is_failure());
+        self.dropped += usize::from(record.outcome == Ending::Dropped);
         self.counted += usize::from(record.events.is_some());
     }
 

@@ -3,4 +3,5 @@
 
 pub(crate) mod builds;
 pub(crate) mod progress;
+mod signs;
 pub mod sweep;

@@ -1,6 +1,5 @@
 //! Shows people the progress of builds and trials, on standard error.
 
-use std::collections::HashSet;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
@@ -8,9 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocol::Program;
 
 use crate::plan::{Load, Plan, SweepRequest, Trial};
-use crate::record::{Ending, Record};
+use crate::record::{Done, Ending, Record};
 use crate::run::sweep::Watch;
-use crate::system::digest::Id;
 use crate::system::subprocess::last_lines;
 use crate::text::words::{count, human, tell};
 
@@ -142,8 +140,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
-        let earlier = plan.trials().filter(|trial| done.contains(&trial.id));
+    pub(crate) fn new(plan: &Plan, done: &Done) -> Self {
+        let earlier = plan.trials().filter(|trial| done.contains_key(&trial.id));
         Self {
             steps: Steps::new(plan.len(), earlier.count()),
             last_line: Instant::now(),
@@ -177,11 +175,10 @@ impl Watch for Progress {
     }
 
     fn end(&mut self, record: &Record) {
-        if record.outcome != Ending::Ok {
-            self.failed += 1;
-        }
+        let is_failure = record.outcome.is_failure();
+        self.failed += usize::from(is_failure);
         // A branch that could not be built was already reported at the build.
-        if !matches!(record.outcome, Ending::Ok | Ending::BuildFailed) {
+        if is_failure && record.outcome != Ending::BuildFailed {
             // The record has the whole end of standard error.
             let tail = record.stderr_tail.as_deref().unwrap_or_default();
             let said = last_lines(tail, 1).map_or(String::new(), |line| {

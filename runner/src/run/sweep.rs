@@ -1,10 +1,9 @@
 //! Runs and records the missing trials of a plan: one trial at a time on a host, or side by side on
 //! a simulated machine.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
@@ -16,8 +15,8 @@ use crate::host::frequency::{ClockReading, ControlFrequency};
 use crate::host::sensors::{self, Sensors};
 use crate::plan::machines;
 use crate::plan::{Load, Mode, Plan, SweepRequest, Trial};
-use crate::record::{Ending, FreqState, Record};
-use crate::system::digest::Id;
+use crate::record::{Done, Ending, FreqState, Record};
+use crate::run::signs::Signs;
 use crate::text::words::moment;
 
 /// The work of one run of a sweep.
@@ -31,8 +30,8 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// Instance files for the processes, one for each of [`SweepRequest::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
-    /// Identities of trials that an earlier run recorded.
-    pub done: HashSet<Id>,
+    /// Trials that an earlier run recorded.
+    pub done: Done,
     /// Number of CPUs that the processes may use. A trial with more threads is labelled as
     /// oversubscribed.
     pub cpus: usize,
@@ -109,7 +108,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
     for trial in job.plan.trials() {
-        if job.done.contains(&trial.id) {
+        if job.done.contains_key(&trial.id) {
             continue;
         }
         if (around.is_interrupted)() {
@@ -148,29 +147,43 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
 }
 
 /// Runs the trials of a simulated machine side by side, one trial on each of `around.trials`. Other
-/// programs on the host do not change these trials' results.
+/// programs on the host do not change these trials' results. Over a box, branches whose sign has
+/// turned are dropped; when this happens depends on which trials end first.
 fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
     let left = Mutex::new(
         job.plan
             .trials()
-            .filter(|trial| !job.done.contains(&trial.id)),
+            .filter(|trial| !job.done.contains_key(&trial.id)),
     );
+    let signs = Mutex::new(Signs::new(job.asked, job.plan, &job.done));
     let is_over = AtomicBool::new(false);
     // Relaxed: a thread that reads an old value only runs one more trial.
     let is_stopped = || is_over.load(Relaxed);
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || lock(&left).next();
+    let dropped = |trial: &Trial<'_>| {
+        let reason = lock(&signs).as_ref()?.why_dropped(trial)?;
+        Some(TrialExit {
+            process: Duration::ZERO,
+            result: Err(TrialFailure {
+                ending: Ending::Dropped,
+                reason,
+                stderr_tail: None,
+            }),
+        })
+    };
     let result = std::thread::scope(|scope| {
         let (sender, ended) = mpsc::channel();
         for runner in &mut *around.trials {
             let sender = sender.clone();
-            let (next, is_stopped) = (&next, &is_stopped);
+            let (next, is_stopped, dropped) = (&next, &is_stopped, &dropped);
             scope.spawn(move || {
                 while let Some(trial) = (!is_stopped()).then(next).flatten() {
                     let started_at = SystemTime::now();
                     let branch = job.asked.binary_of(trial.branch);
-                    let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
+                    let run = || runner.run_trial(branch, trial.layout, &request(job, &trial));
+                    let ended = dropped(&trial).or_else(run);
                     // After an error, no thread receives records, so this record is dropped.
                     let _ = sender.send((trial, started_at, ended));
                 }
@@ -203,6 +216,9 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
                 .begin(&job.asked.workloads[trial.kind.load], &trial);
             let process = ended.process;
             let record = record(job, &trial, seen, before, ended, nothing);
+            if let Some(signs) = lock(&signs).as_mut() {
+                signs.add(&trial, record.elapsed_ns());
+            }
             note(&record, process, &mut tally, around.keep, around.watch)
         };
         for (trial, started_at, ended) in ended {
@@ -222,6 +238,10 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn note(
     record: &Record,
     process: Duration,
@@ -231,7 +251,7 @@ fn note(
 ) -> Result<()> {
     tally.trials += 1;
     tally.in_trials += process;
-    tally.failed += usize::from(record.outcome != Ending::Ok);
+    tally.failed += usize::from(record.outcome.is_failure());
     timed(&mut tally.writing, || keep(record))?;
     watch.end(record);
     Ok(())

@@ -1,6 +1,6 @@
 //! Tests the order of trials. A fake that replaces the processes records the order.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use runner::host::Host;
 use runner::host::frequency::{ClockReading, ControlFrequency};
 use runner::host::sensors::Sensors;
 use runner::plan::{self, Instrument, Load, Mode, Plan, SweepRequest, Trial};
-use runner::record::{Ending, FreqState, Record};
+use runner::record::{Done, Ending, FreqState, Record};
 use runner::run::sweep::{self, Job, SweepContext, Tally, Watch};
 use runner::system::digest::Id;
 
@@ -146,7 +146,7 @@ impl Watch for Nobody {
     fn end(&mut self, _record: &Record) {}
 }
 
-fn job<'a>(asked: &'a SweepRequest, plan: &'a Plan, done: HashSet<Id>) -> Job<'a> {
+fn job<'a>(asked: &'a SweepRequest, plan: &'a Plan, done: Done) -> Job<'a> {
     Job {
         root: Path::new("."),
         asked,
@@ -184,7 +184,7 @@ struct Ran {
     modes: Vec<Mode>,
 }
 
-fn run(asked: &SweepRequest, done: HashSet<Id>, fake: &mut Fake) -> Ran {
+fn run(asked: &SweepRequest, done: Done, fake: &mut Fake) -> Ran {
     let plan = plan_of(asked);
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
@@ -201,7 +201,7 @@ fn run(asked: &SweepRequest, done: HashSet<Id>, fake: &mut Fake) -> Ran {
 }
 
 fn all(asked: &SweepRequest, fake: &mut Fake) -> Ran {
-    run(asked, HashSet::new(), fake)
+    run(asked, Done::new(), fake)
 }
 
 fn planned(plan: &Plan) -> Vec<Id> {
@@ -285,7 +285,8 @@ fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
     let before = all(&asked(), &mut first);
     assert!(before.tally.is_interrupted);
     assert_eq!(before.records.len(), 5);
-    let done = before.records.iter().map(|record| record.trial).collect();
+    let ids = before.records.iter().map(|record| record.trial);
+    let done = ids.map(|id| (id, None)).collect();
     let after = run(&asked(), done, &mut Fake::default());
     assert!(!after.tally.is_interrupted);
     let records = before.records.iter().chain(&after.records);
@@ -297,7 +298,7 @@ fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
 fn a_record_that_cannot_be_kept_stops_the_sweep() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
-    let job = job(&asked, &plan, HashSet::new());
+    let job = job(&asked, &plan, Done::new());
     let (result, _) = run_job(&job, &mut fake, &mut |_| anyhow::bail!("disk full"));
     assert_eq!(result.unwrap_err().to_string(), "disk full");
     assert_eq!(fake.calls.len(), 1);

@@ -29,7 +29,7 @@ class Sweep:
         path: the folder of the sweep.
         manifest: the contents of `manifest.json`; empty for files of the 2022 study.
         host: the contents of `host.json`; empty for files of the 2022 study.
-        trials, iterations, counted, events, metrics, spent, line_waits: see `records.Records`.
+        trials, iterations, counted, dropped, events, metrics, spent, line_waits: see `records.Records`.
         branches: names in the order of the manifest, without the A/A control.
         baseline: the branch that other branches are compared with, or None if the sweep names no baseline.
         notes: sentences for the report on records that the reader left out.
@@ -43,6 +43,7 @@ class Sweep:
     branches: list[str]
     baseline: str | None
     counted: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
+    dropped: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=TRIALS))
     events: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EVENTS))
     metrics: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=METRICS))
     spent: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=SPENT))

@@ -21,6 +21,7 @@ import polars as pl
 from sweep_analysis.read.errors import InputError, check_regular
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.schema import (
+    DROPPED,
     EVENTS,
     INSTRUMENTED_SUFFIX,
     ITERATIONS,
@@ -63,6 +64,7 @@ class Records:
         trials: rows of `schema.TRIALS`, timed builds only.
         iterations: rows of `schema.ITERATIONS`.
         counted: rows of `schema.TRIALS` of instrumented builds, under the names of their branches.
+        dropped: rows of `schema.TRIALS` that did not run, because their branches had turned their signs over a box.
         events: rows of `schema.EVENTS`.
         metrics: rows of `schema.METRICS`.
         spent: rows of `schema.SPENT`.
@@ -73,6 +75,7 @@ class Records:
     trials: pl.LazyFrame
     iterations: pl.LazyFrame
     counted: pl.LazyFrame
+    dropped: pl.LazyFrame
     events: pl.LazyFrame
     metrics: pl.LazyFrame
     spent: pl.LazyFrame
@@ -112,6 +115,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
     for batch in _batches(_whole_lines(file, notes)):
         timed: list[Trial] = []
         counted: list[Trial] = []
+        dropped: list[Trial] = []
         for number, line in batch:
             try:
                 record = _decode(decoder, line, f"{name}:{number}", seen)
@@ -122,10 +126,12 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
                 continue
             is_counted = record.branch.endswith(INSTRUMENTED_SUFFIX)
             record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
-            (counted if is_counted else timed).append(record)
+            kept = counted if is_counted else timed
+            (dropped if record.outcome == DROPPED else kept).append(record)
         _add(parts["trials"], _trials(timed))
         _add(parts["iterations"], _iterations(timed))
         _add(parts["counted"], _trials(counted))
+        _add(parts["dropped"], _trials(dropped))
         for frame, (schema, rows_of) in _INSIDE.items():
             _add(parts[frame], _inside(counted if frame == "events" else timed, schema, rows_of))
     if broken:

@@ -31,9 +31,12 @@ INSTRUMENTED_SUFFIX = "-instrumented"
 """Suffix of the name of a branch's instrumented build, whose trials count events and have no times."""
 
 Outcome = Literal[
-    "ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed"
+    "ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed", "dropped"
 ]
 """The end of a trial; only trials with `ok` have times."""
+
+DROPPED = "dropped"
+"""The outcome of a trial that did not run, because the sign of its branch had turned on too many machines of a box."""
 
 _MOST_NS = 10**16
 """About four months in ns. A longer time, such as 2^63, comes from a wrong reading of a clock."""

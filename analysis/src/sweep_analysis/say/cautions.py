@@ -62,8 +62,8 @@ def cautions(analysis: Analysis) -> list[str]:
     sweep = analysis.sweep
     found = [*voids(sweep), *sweep.notes]
     planned = sweep.manifest.get("trials_planned")
-    counted = sweep.counted.select(pl.len()).collect().item()
-    recorded = analysis.times.height + analysis.failures.height + counted
+    without_times = pl.concat([sweep.counted, sweep.dropped]).select(pl.len()).collect().item()
+    recorded = analysis.times.height + analysis.failures.height + without_times
     if isinstance(planned, int) and recorded < planned:
         found.append(
             f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "

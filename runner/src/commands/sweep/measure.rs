@@ -168,7 +168,8 @@ fn run_trials(
     tally
 }
 
-fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) -> String {
+fn done_now(summary: &Summary, tally: Tally, asked: &SweepRequest) -> String {
+    let (trials, failed) = (summary.trials, summary.failed);
     if tally.trials == 0 {
         return format!(
             "all {trials} trials were already there, so nothing was run; {failed} failed."
@@ -181,7 +182,11 @@ fn done_now(trials: usize, failed: usize, tally: Tally, asked: &SweepRequest) ->
     );
     // Trials of a simulated machine run side by side, without pauses between them.
     if asked.machine.is_some() {
-        ran + "."
+        let dropped = match summary.dropped {
+            0 => String::new(),
+            dropped => format!(", {dropped} dropped, because a sign had turned"),
+        };
+        ran + &dropped + "."
     } else {
         format!("{ran}:\n{}", accounts(tally, asked.program.is_some()))
     }
@@ -241,11 +246,10 @@ pub(super) fn finish(
     {
         tell!("warning: {error:#}; every trial is recorded");
     }
-    let failed = summary.failed;
     let is_simulated = manifest.asked.machine.is_some();
     let mut end = format!(
         "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
-        done_now(summary.trials, failed, tally, &manifest.asked),
+        done_now(summary, tally, &manifest.asked),
         project.checkout.shown(sweep.path()),
     );
     if is_simulated {
