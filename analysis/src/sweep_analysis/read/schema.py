@@ -31,7 +31,15 @@ INSTRUMENTED_SUFFIX = "-instrumented"
 """Suffix of the name of a branch's instrumented build, whose trials count events and have no times."""
 
 Outcome = Literal[
-    "ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed", "dropped"
+    "ok",
+    "timeout",
+    "hang",
+    "crash",
+    "wrong-answer",
+    "refused",
+    "bad-output",
+    "build-failed",
+    "dropped",
 ]
 """The end of a trial; only trials with `ok` have times."""
 

@@ -62,8 +62,10 @@ def cautions(analysis: Analysis) -> list[str]:
     sweep = analysis.sweep
     found = [*voids(sweep), *sweep.notes]
     planned = sweep.manifest.get("trials_planned")
-    without_times = pl.concat([sweep.counted, sweep.dropped]).select(pl.len()).collect().item()
-    recorded = analysis.times.height + analysis.failures.height + without_times
+    counted, dropped = (
+        it.select(pl.len()).collect().item() for it in (sweep.counted, sweep.dropped)
+    )
+    recorded = analysis.times.height + analysis.failures.height + counted + dropped
     if isinstance(planned, int) and recorded < planned:
         found.append(
             f"The sweep is not finished: {recorded} of {count(planned, 'planned trial')} are recorded. "
