@@ -395,12 +395,12 @@ impl Worker {
     }
 }
 
-/// Returns whether a thief exposes an owner's private jobs. `is_late` says whether the thief has been
-/// idle for as long as that costs.
+/// Returns whether a thief exposes an owner's private jobs. `unsuccessful` counts the thief's earlier
+/// searches, also those that it skipped. `is_late` says whether the thief has been idle for as long
+/// as exposing costs.
 ///
-/// Before that the owner gets a moment in which it may share jobs by itself, unless the thief
-/// skipped searches. An owner that [has stirred](JobStealer::has_stirred) gets until the thief is
-/// late, and for two searches.
+/// After the first search the owner gets a moment in which it may share jobs by itself. An owner that
+/// [has stirred](JobStealer::has_stirred) gets a second moment, and more until the thief is late.
 fn is_due(unsuccessful: u32, is_late: bool, has_stirred: impl FnOnce() -> bool) -> bool {
     match unsuccessful {
         0 => false,
