@@ -24,13 +24,13 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
         );
         line(at, &words).success();
     }
-    let merge = |parts: &str| {
+    let merge = |parts: &str, output: &str| {
         let shown = |part: &str| at.join(part).display().to_string();
         let parts: Vec<String> = parts.split(' ').map(shown).collect();
-        let words = format!("merge {} --output {}", parts.join(" "), shown("merged"));
+        let words = format!("merge {} --output {}", parts.join(" "), shown(output));
         line(at, &words)
     };
-    let merged = merge("2 1").success();
+    let merged = merge("2 1", "merged").success();
     let stdout = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let sweep = PathBuf::from(stdout.trim());
 
@@ -67,10 +67,11 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
         ("1 foreign", "is not part of the plan in manifest.json"),
         ("1 other", "are parts of different plans"),
     ] {
-        merge(parts).code(2).stderr(contains(told));
+        merge(parts, "merged").code(2).stderr(contains(told));
     }
     assert_eq!(common::only(&at.join("merged")), sweep);
-    merge("1")
+    // A merged sweep is named after the second in which it was made.
+    merge("1", "incomplete")
         .success()
         .stderr(contains("of 2 shards these are missing: 2"));
 }
