@@ -154,7 +154,7 @@ impl Backoff {
 pub(crate) struct SearchHistory {
     spinning: Backoff,
     /// When the worker began to spin.
-    since: Cell<Option<Instant>>,
+    spins_since: Cell<Option<Instant>>,
     /// When the worker found its last job. The worker takes this value out when its next search
     /// finds nothing.
     found: Cell<Option<Instant>>,
@@ -181,7 +181,7 @@ impl SearchHistory {
         };
         Self {
             spinning,
-            since: Cell::default(),
+            spins_since: Cell::default(),
             found: Cell::default(),
             took_share: Cell::default(),
             finds_long_jobs: Cell::default(),
@@ -289,7 +289,7 @@ impl SearchHistory {
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins = searching <= MOST_SPINNERS && self.spinning.try_begin();
         if begins {
-            self.since.set(Some(Instant::now()));
+            self.spins_since.set(Some(Instant::now()));
         }
         begins
     }
@@ -329,7 +329,7 @@ impl SearchHistory {
     }
 
     fn has_spun_less_than(&self, time: Duration) -> bool {
-        self.since.get().is_some_and(|since| since.elapsed() < time)
+        self.spins_since.get().is_some_and(|since| since.elapsed() < time)
     }
 }
 
@@ -441,13 +441,13 @@ mod tests {
     fn only_a_job_that_comes_as_soon_as_a_wake_up_earns_credit() {
         let history = SearchHistory::new(2, 1);
         history.spinning.credit.store(0, Ordering::Relaxed);
-        history.since.set(Some(Instant::now()));
+        history.spins_since.set(Some(Instant::now()));
         std::thread::sleep(2 * history.wake_up.get());
         history.was_worth_it();
         assert!(!history.spinning.has_credit());
         // The start is in the future, so that no time has passed.
         history
-            .since
+            .spins_since
             .set(Some(Instant::now() + Duration::from_secs(3600)));
         history.was_worth_it();
         assert!(history.spinning.has_credit());
