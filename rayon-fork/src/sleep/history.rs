@@ -329,7 +329,9 @@ impl SearchHistory {
     }
 
     fn has_spun_less_than(&self, time: Duration) -> bool {
-        self.spins_since.get().is_some_and(|since| since.elapsed() < time)
+        self.spins_since
+            .get()
+            .is_some_and(|since| since.elapsed() < time)
     }
 }
 
