@@ -52,9 +52,11 @@ fn a_share_comes_before_a_theft() {
     in_time(|| {
         let pool = pool(2);
         let log = Log::new();
-        let (first, second) = (Barrier::new(2), Barrier::new(2));
+        let (both_run, first, second) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
         pool.in_place_scope(|scope| {
             scope.spawn_broadcast(|scope, context| {
+                // Before its share arrives, a worker may steal.
+                both_run.wait();
                 if context.index() == 0 {
                     scope.spawn(|_| log.add("theft"));
                     first.wait();

@@ -37,8 +37,10 @@ fn only_yield_now_runs_a_job_of_another_worker() {
     in_time(|| {
         let pool = pool(2);
         let ran = Tally::new();
-        let (pushed, stolen) = (Barrier::new(2), Barrier::new(2));
+        let (both_run, pushed, stolen) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
         pool.broadcast(|context| {
+            // Before its share arrives, a worker may steal.
+            both_run.wait();
             if context.index() == 0 {
                 let count = ran.clone();
                 spawn(move || count.add_one());
