@@ -206,6 +206,17 @@ def test_a_sentence_has_the_share_and_no_size() -> None:
     )
 
 
+def test_configurations_without_a_sign_can_be_counted_instead_of_named() -> None:
+    found = boxed(same(-0.5), 1)
+    without = [
+        boxed(same(0), 1).with_columns(threads=pl.lit(it, found["threads"].dtype)) for it in (1, 2)
+    ]
+    told = box_sentence(pl.concat([found, *without]), BRANCH, "master", is_undecided_named=False)
+    assert told.endswith("at least 95 % of the box); is undecided on 2 other configurations")
+    told = box_sentence(without[0], BRANCH, "master", is_undecided_named=False)
+    assert told == "Over the box, `tried` against `master` is undecided on 1 configuration"
+
+
 def test_another_baseline_is_compared_with_and_the_control_stays_that_of_the_sweep() -> None:
     own, other = (boxed(same(-0.5), 1, baseline=name) for name in ("master", BRANCH))
     assert other["branch"].to_list() == ["master"]

@@ -30,19 +30,23 @@ def _box(asked: Statement) -> str:
 def _box_signs(asked: Statement) -> str:
     """Write a sentence per branch on the signs that hold over the box, and the signs that do not, without sizes.
 
-    Words: the branches; `against=NAME` for another baseline; `brief` omits the sweep's name and host.
+    Words: the branches; `against=NAME` for another baseline; `stated` counts the configurations without a sign instead
+    of naming them; `brief` omits the sweep's name and host.
     """
     against = next((word for word in asked.words if word.startswith("against=")), "")
     baseline = against.removeprefix("against=") or str(asked.sweep.baseline)
     rows = _rows(asked, baseline)
-    branches = [word for word in asked.words if word not in ("brief", against)]
+    branches = [word for word in asked.words if word not in ("brief", "stated", against)]
     known = set(rows["branch"])
     if not branches or not set(branches) <= known:
         raise asked.refused(
             f"no box of {listed(sorted(set(branches) - known)) or 'no branch'}",
             f"name some of {', '.join(sorted(known))}",
         )
-    told = [box_sentence(rows, branch, baseline) for branch in branches]
+    is_named = "stated" not in asked.words
+    told = [
+        box_sentence(rows, branch, baseline, is_undecided_named=is_named) for branch in branches
+    ]
     end = "" if "brief" in asked.words else f" {asked.source()}"
     return ". ".join(told) + end + "."
 

@@ -45,19 +45,23 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
+def box_sentence(
+    rows: pl.DataFrame, branch: str, baseline: str, *, is_undecided_named: bool = True
+) -> str:
     """A sentence on the signs of a branch that hold over the box and the signs that do not hold, without sizes.
 
-    In: rows of `frames.BOX`.
+    In: rows of `frames.BOX`; `is_undecided_named`, whether each configuration without a sign is named, or all are counted.
     """
     own = with_panel(rows).filter(branch=branch).sort("threads", "workload")
     groups = {
         f"takes {less} time on": [_holds(row) for row in own.filter(verdict=sign).rows(named=True)]
         for sign, less in _LESS.items()
     }
-    groups["is undecided on"] = [
-        _open(row) for row in own.filter(verdict=UNDECIDED).rows(named=True)
-    ]
+    undecided = own.filter(verdict=UNDECIDED)
+    named = [_open(row) for row in undecided.rows(named=True)]
+    what = "configuration" if undecided.height == own.height else "other configuration"
+    counted = [count(undecided.height, what)] if named else []
+    groups["is undecided on"] = named if is_undecided_named else counted
     told = [f"{what} {listed(cells)}" for what, cells in groups.items() if cells]
     return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
 
